@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
+from minutebook.disk.keys import place_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.store.file_locks import FileLocks
 from minutebook.store.leases import LeaseLocks
@@ -36,6 +37,7 @@ def file_store(settings: Settings, *, receives: bool = False) -> SqliteStore:
         writer_wait=settings.writer_wait,
         beside=() if receives else _beside(settings),
         receives=receives,
+        keys=place_of(settings.key),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from minutebook.disk.encryption import Key
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record, TextRecord
 from minutebook.search.text import TextQuery
@@ -336,6 +337,10 @@ class Tended(Store, Protocol):
     @property
     def place(self) -> str:
         """The place of the store: a path, or a URL without user and password."""
+
+    @property
+    def key(self) -> Key | None:
+        """The key that the store is encrypted with here; None: it is plain, or a server keeps it."""
 
     @property
     def recovery(self) -> str:

@@ -466,6 +466,10 @@ class PostgresStore:
         return self._place
 
     @property
+    def key(self) -> None:
+        """None: whoever runs the server says how it keeps its files."""
+
+    @property
     def recovery(self) -> str:
         """The remedy for lost records."""
         return "have the server recover the database as of an earlier moment"

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from minutebook.disk.atomic_file import replace_file, synced_file
+from minutebook.disk.encryption import Key, encrypted
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreError
 from minutebook.store.sidecar import segment, sizes
@@ -31,39 +32,52 @@ _ATTEMPTS = 5
 _MERGED_UP_TO = 2
 
 
-def load(folder: Path, identity: Identity, payload: type[P]) -> View[P] | None:
-    """Map the files that the manifest names; None if there are none, or they are not sound."""
+def load(
+    folder: Path, identity: Identity, payload: type[P], key: Key | None = None
+) -> View[P] | None:
+    """Map the files that the manifest names, or decrypt them into memory.
+
+    None if there are none, or they are not sound, or not encrypted with the key that there is.
+    """
     for _ in range(_ATTEMPTS):
         try:
-            manifest = json.loads((folder / _MANIFEST).read_bytes())
+            manifest = json.loads(_content(folder / _MANIFEST, key))
             if manifest["format"] != _FORMAT or manifest["identity"] != identity:
                 return None
             witness = manifest["witness"]
             return View(
                 int(manifest["sequence"]),
                 None if witness is None else (str(witness[0]), int(witness[1])),
-                tuple(_layer(folder, payload, **named) for named in manifest["segments"]),
+                tuple(_layer(folder, payload, key, **named) for named in manifest["segments"]),
             )
         except FileNotFoundError:
             # Either there is no manifest or, since we read it, another one took its place.
             if not (folder / _MANIFEST).exists():
                 return None
-        except (OSError, ValueError, RecursionError, KeyError, TypeError, Damaged) as error:
+        except (
+            OSError,
+            ValueError,
+            RecursionError,
+            KeyError,
+            TypeError,
+            StoreError,
+            Damaged,
+        ) as error:
             log.warning("the index in %s is made anew: %s", folder, error)
             return None
     return None
 
 
-def save(folder: Path, identity: Identity, view: View[P]) -> View[P]:
+def save(folder: Path, identity: Identity, view: View[P], key: Key | None = None) -> View[P]:
     """Write what is in memory, joined with the smaller of the last segments; under the lock.
 
     On a disk that is full or cannot be written the view stays as it was.
     """
     separate, joined = _divided(view.layers)
     try:
-        fresh = [_written(folder, block) for block in _blocks(joined)]
+        fresh = [_written(folder, block, key) for block in _blocks(joined)]
         layers = (*separate, *fresh)
-        segments = [_named(folder, layer) for layer in layers]
+        segments = [_named(folder, layer, key) for layer in layers]
         manifest = {
             "format": _FORMAT,
             "identity": identity,
@@ -71,7 +85,7 @@ def save(folder: Path, identity: Identity, view: View[P]) -> View[P]:
             "witness": view.witness,
             "segments": segments,
         }
-        replace_file(folder / _MANIFEST, json.dumps(manifest).encode())
+        replace_file(folder / _MANIFEST, encrypted(json.dumps(manifest).encode(), key))
         _remove_all_but(folder, {name for named in segments for name in named.values()})
     except OSError as error:
         log.warning("the index in %s stays in memory: %s", folder, error)
@@ -136,27 +150,37 @@ def _blocks(layers: list[Layer[P]]) -> list[Block[P]]:
     return cut(merged(alive), sizes.LARGEST) if alive else []
 
 
-def _written(folder: Path, block: Block[P]) -> Layer[P]:
+def _written(folder: Path, block: Block[P], key: Key | None) -> Layer[P]:
     name = f"{secrets.token_hex(8)}.segment"
-    segment.write(folder / name, block)
-    return Layer(segment.read(folder / name, type(block.payload)), None, name)
+    segment.write(folder / name, block, key)
+    return Layer(segment.read(folder / name, type(block.payload), key), None, name)
 
 
-def _named(folder: Path, layer: Layer[P]) -> dict[str, str | None]:
+def _named(folder: Path, layer: Layer[P], key: Key | None) -> dict[str, str | None]:
     if layer.dead is None:
         return {"file": layer.file, "dead": None}
     name = f"{secrets.token_hex(8)}.dead"
     with synced_file(folder / name) as file:
-        file.write(np.packbits(layer.dead).tobytes())
+        file.write(encrypted(np.packbits(layer.dead).tobytes(), key))
     return {"file": layer.file, "dead": name}
 
 
-def _layer(folder: Path, payload: type[P], file: str, dead: str | None) -> Layer[P]:
-    layer = Layer(segment.read(folder / file, payload), None, file)
+def _layer(
+    folder: Path, payload: type[P], key: Key | None, file: str, dead: str | None
+) -> Layer[P]:
+    layer = Layer(segment.read(folder / file, payload, key), None, file)
     if dead is None:
         return layer
-    bits = np.frombuffer((folder / dead).read_bytes(), np.uint8)
+    bits = np.frombuffer(_content(folder / dead, key), np.uint8)
     return replace(layer, dead=np.unpackbits(bits, count=len(layer.block)).astype(np.bool_))
+
+
+def _content(path: Path, key: Key | None) -> bytes:
+    """Return the content of a small file. Raises StoreError, Damaged if it is not under that key."""
+    if key is None:
+        return path.read_bytes()
+    with path.open("rb") as file:
+        return bytes(segment.decrypted(file, path, key))
 
 
 def _remove_all_but(folder: Path, named: Collection[str | None]) -> None:

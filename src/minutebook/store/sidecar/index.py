@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, Protocol, TypeAlias
 
+from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
 from minutebook.store.sidecar import files, sizes
 from minutebook.store.sidecar.block import Block, P
@@ -48,7 +49,10 @@ Sources: TypeAlias = Callable[[], AbstractContextManager[Source[P]]]
 
 
 class Index(Generic[P]):
-    """Keeps one view for all threads; `want_saving` is called when much of it is unsaved."""
+    """Keeps one view for all threads; `want_saving` is called when much of it is unsaved.
+
+    Its files are encrypted with `key`, if there is one.
+    """
 
     def __init__(
         self,
@@ -57,7 +61,9 @@ class Index(Generic[P]):
         payload: type[P],
         sources: Sources[P],
         want_saving: Callable[[], None],
+        key: Key | None = None,
     ) -> None:
+        self._key = key
         self._folder = folder
         self._identity = identity
         self._payload = payload
@@ -147,7 +153,7 @@ class Index(Generic[P]):
 
     def _loaded(self) -> View[P] | None:
         """Open the files, if they are sound and were made from these records."""
-        view = files.load(self._folder, self._identity, self._payload)
+        view = files.load(self._folder, self._identity, self._payload, self._key)
         if view is None:
             return None
         with self._sources() as source:
@@ -167,7 +173,7 @@ class Index(Generic[P]):
                 view = replace(view, layers=tuple(replace(a, file=None) for a in view.layers))
             elif other.files != view.files:
                 return other
-            return files.save(self._folder, self._identity, view)
+            return files.save(self._folder, self._identity, view, self._key)
         finally:
             lock.close()
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import apsw
 
+from minutebook.disk.encryption import Key, Keys
 from minutebook.domain.errors import StoreBusy
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Record, TextRecord
@@ -28,6 +29,7 @@ from minutebook.store.sqlite import (
 )
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.counts import Counts
+from minutebook.store.sqlite.encryption import key_of
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.indices import Indices
 from minutebook.store.sqlite.missing_database import check_not_lost
@@ -50,7 +52,8 @@ class SqliteStore:
     when the machine (not the process) fails. A writer waits `writer_wait` seconds for others.
     Opening raises StoreError, StoreTooNew, StoreBusy or StoreDamaged, and StoreLost for a missing
     or empty file if its own traces, or files or folders of `beside`, show that there was a store. Only
-    one that `receives` can be opened while records are being moved into it.
+    one that `receives` can be opened while records are being moved into it. The key of an encrypted file
+    is taken from `keys`, or EncryptionKeyMissing is raised; a file that is made is encrypted with `new_key`.
     """
 
     def __init__(
@@ -61,7 +64,11 @@ class SqliteStore:
         writer_wait: float = 30.0,
         beside: Sequence[Path] = (),
         receives: bool = False,
+        keys: Keys | None = None,
+        new_key: Key | None = None,
     ) -> None:
+        self._keys = keys
+        self._new_key = new_key
         self._path = path
         self._durability = durability
         self._writer_wait = writer_wait
@@ -83,8 +90,10 @@ class SqliteStore:
                 return
             check_not_lost(self._path, self._beside)
             housekeeper = Housekeeper(self._keep_house)
+            is_there = self._path.is_file() and self._path.stat().st_size
             self._connections = Connections(
                 self._path,
+                key=key_of(self._path, self._keys) if is_there else self._new_key,
                 synchronous=self._durability,
                 writer_wait=self._writer_wait,
                 want_checkpoint=housekeeper.want,
@@ -123,7 +132,7 @@ class SqliteStore:
     def moment(self) -> Iterator[SqliteMoment]:
         """Open a snapshot of the whole file that can be copied; it may stay open long."""
         with self._connections.dedicated_snapshot() as connection:
-            yield SqliteMoment(connection)
+            yield SqliteMoment(connection, self._connections.key)
 
     def put(self, record: Record) -> None:
         """Keep a record in place of any with its organization, kind and id, and index its text."""
@@ -426,6 +435,11 @@ class SqliteStore:
     def place(self) -> str:
         """The path of the file."""
         return str(self._path)
+
+    @property
+    def key(self) -> Key | None:
+        """The key that the file is encrypted with, None if it is plain."""
+        return self._connections.key
 
     @property
     def recovery(self) -> str:

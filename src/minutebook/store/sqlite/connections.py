@@ -10,10 +10,12 @@ from pathlib import Path
 
 import apsw
 
+from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.store.protocol import Writes
 from minutebook.store.sqlite import missing_database, schema, text_analysis
+from minutebook.store.sqlite.encryption import connect
 from minutebook.store.sqlite.errors import translate_errors
 
 _BUSY_MILLISECONDS = 10_000
@@ -47,11 +49,13 @@ class Connections:
         self,
         path: Path,
         *,
+        key: Key | None,
         synchronous: str,
         writer_wait: float,
         want_checkpoint: Callable[[], None],
     ) -> None:
         self._path = path
+        self.key = key
         self._synchronous = synchronous
         self._wait = writer_wait
         self._want_checkpoint = want_checkpoint
@@ -203,7 +207,7 @@ class Connections:
 
     def open(self) -> apsw.Connection:
         """Open one more connection, the caller's own to close."""
-        connection = apsw.Connection(str(self._path), statementcachesize=_STATEMENTS)
+        connection = connect(self._path, self.key, statements=_STATEMENTS)
         try:
             self._set_up(connection)
         except BaseException:

@@ -7,21 +7,23 @@ from pathlib import Path
 
 import apsw
 
+from minutebook.disk.encryption import Key
 from minutebook.store.sql.tables import Table
+from minutebook.store.sqlite.encryption import connect
 from minutebook.store.sqlite.tables import ALL_TABLES
 
 MOST_LINES = 10
 """How many of SQLite's own findings are told."""
 
 
-def losses(path: Path) -> Iterator[str]:
+def losses(path: Path, key: Key | None) -> Iterator[str]:
     """Yield what is wrong with a database file and how much of it can be read, a sentence each.
 
     Changes nothing. Of a file that is missing or empty there is nothing to say.
     """
     if not path.exists() or not path.stat().st_size:
         return
-    with closing(apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY)) as connection:
+    with closing(connect(path, key, apsw.SQLITE_OPEN_READONLY)) as connection:
         try:
             readable = connection.execute("SELECT count(*) FROM sqlite_schema").get
         except apsw.Error as error:

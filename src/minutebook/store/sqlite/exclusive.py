@@ -6,14 +6,14 @@ from pathlib import Path
 
 import apsw
 
+from minutebook.disk.encryption import Key
 from minutebook.domain.errors import StoreBusy
+from minutebook.store.sqlite.encryption import IN_USE, connect
 from minutebook.store.sqlite.errors import translate_errors
-
-IN_USE = "it is in use; first end the clients and servers that have it open"
 
 
 @contextmanager
-def exclusive_access(path: Path) -> Iterator[None]:
+def exclusive_access(path: Path, key: Key | None) -> Iterator[None]:
     """Keep all others from a database, its write-ahead log carried over into the one file.
 
     If the work inside fails, the database stays as it was. Raises StoreBusy if another process or
@@ -21,7 +21,7 @@ def exclusive_access(path: Path) -> Iterator[None]:
     """
     with (
         translate_errors(path),
-        closing(apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)) as mine,
+        closing(connect(path, key, apsw.SQLITE_OPEN_READWRITE)) as mine,
     ):
         try:
             # Leaving the write-ahead log succeeds only for the last who has the file open.

@@ -186,7 +186,7 @@ class _Family(ABC, Generic[P]):
             self._want_saving()
 
         folder = self._folder / _folder_name(key)
-        index = Index(folder, identity, self.payload, sources, want_saving)
+        index = Index(folder, identity, self.payload, sources, want_saving, self._connections.key)
         if self._connections.is_writing:
             # The numbers may yet be undone and stand for others afterwards.
             return index

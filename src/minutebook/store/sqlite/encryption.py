@@ -1,0 +1,133 @@
+"""A database of which every page is encrypted, its log too, by SQLite3 Multiple Ciphers.
+
+The cipher is ChaCha20-Poly1305: each page has its own nonce and tag. The file begins with 16 bytes that are
+plain, where the cipher keeps its salt; a key of 32 random bytes needs none, so they name the key instead.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from minutebook.disk.encryption import Key, Keys, no_place
+from minutebook.domain.errors import StoreBusy, StoreError
+from minutebook.store.sqlite.errors import damaged, translate_errors
+
+_CIPHER = "chacha20"
+_MARK = b"minutebk"
+_BEGINNING = 16
+_READ_AND_MAKE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+IN_USE = "it is in use; first end the clients and servers that have it open"
+
+_NEEDS = (
+    "what is installed as the module `apsw` cannot decrypt: `pip uninstall apsw`, then "
+    "`pip install --force-reinstall apsw-sqlite3mc`"
+)
+
+
+def key_id_of(path: Path) -> str | None:
+    """Return the id of the key that a database is encrypted with; None if it is plain, or not there."""
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(_BEGINNING)
+    except OSError:
+        # Whoever opens it says why it cannot be read.
+        return None
+    is_ours = len(beginning) == _BEGINNING and beginning.startswith(_MARK)
+    return beginning[len(_MARK) :].hex() if is_ours else None
+
+
+def key_of(path: Path, keys: Keys | None) -> Key | None:
+    """Return the key of a database, None if it is plain. Raises EncryptionKeyMissing."""
+    id = key_id_of(path)
+    if id is None:
+        return None
+    if keys is None:
+        raise no_place(str(path), id)
+    return keys.find(id, str(path))
+
+
+def connect(
+    path: Path, key: Key | None, flags: int = _READ_AND_MAKE, *, statements: int = 100
+) -> apsw.Connection:
+    """Open a connection to a database, encrypted if there is a key.
+
+    Raises apsw.Error, and StoreError if this build of SQLite has no ciphers.
+    """
+    connection = apsw.Connection(str(path), flags, statementcachesize=statements)
+    if key is not None:
+        try:
+            _check_can_encrypt()
+            connection.pragma("cipher", _CIPHER)
+            connection.pragma("key", _text_of(key))
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+@contextmanager
+def copied_with_key(path: Path, key: Key | None, copy: Path, new: Key | None) -> Iterator[None]:
+    """Write a database to a new file under another key, or under none; keep all others from it meanwhile.
+
+    The copy is checked and on the disk; nothing plain is written on the way to an encrypted one. The
+    database stays as it was, its log carried over. Raises StoreBusy if another has it open, StoreError.
+    """
+    _check_can_encrypt()
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+    with translate_errors(path), closing(connect(path, key, flags)) as source:
+        source.pragma("temp_store", "memory")
+        _take_alone(source, path)
+        secret = "key=" if new is None else f"cipher={_CIPHER}&key={_text_of(new)}"
+        copy.touch(mode=0o600, exist_ok=False)
+        source.execute("VACUUM INTO ?", (f"file:{quote(str(copy))}?{secret}",))
+        _check_whole(copy, new, path, _counts(source))
+        yield
+
+
+def _take_alone(connection: apsw.Connection, path: Path) -> None:
+    """Lock a database for as long as the connection is open, its log carried over and empty."""
+    try:
+        connection.pragma("locking_mode", "exclusive")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("COMMIT")
+        if connection.pragma("journal_mode") == "wal":
+            # One that a killed process left would be taken for the log of the file that takes this one's place.
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(f"{path}: {IN_USE}") from error
+
+
+def _check_whole(copy: Path, key: Key | None, path: Path, counted: list[tuple[str, int]]) -> None:
+    with translate_errors(copy), closing(connect(copy, key)) as written:
+        if _counts(written) != counted or written.pragma("integrity_check") != "ok":
+            raise damaged(f"{path}: it could not be copied whole")
+        written.pragma("synchronous", "full")
+        written.pragma("journal_mode", "wal")
+
+
+def _check_can_encrypt() -> None:
+    if not hasattr(apsw, "mc_version"):
+        raise StoreError(_NEEDS)
+
+
+def _text_of(key: Key) -> str:
+    """Return the key, and what the file is to begin with, as SQLite takes them."""
+    return f"raw:{key.secret.hex()}{_MARK.hex()}{key.id}"
+
+
+def _counts(connection: apsw.Connection) -> list[tuple[str, int]]:
+    """Count the rows of each table; those of the text indices are tables of their own."""
+    names = [
+        str(name)
+        for (name,) in connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+            " ORDER BY name"
+        )
+    ]
+    return [
+        (name, connection.execute(f'SELECT count(*) FROM "{name}"').get)  # noqa: S608 - our tables
+        for name in names
+    ]
