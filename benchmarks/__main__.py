@@ -26,6 +26,7 @@ NAMES = (
         "retractions",
         "tidying",
         "screening",
+        "encryption",
         "hooks",
         "embedding",
         "quality",

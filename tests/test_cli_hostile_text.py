@@ -214,6 +214,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("export",): [["export", ODD], ["export", f"{ODD}/{ODD}"]],
     ("import",): [["import", ODD]],
     ("backup",): [["backup", ODD], ["backup", f"{ODD}/{ODD}"]],
+    ("encrypt",): [["encrypt", "--new-key"], ["encrypt", "--off", "--new-key"]],
     ("migrate",): [["migrate", "--to", ODD], ["migrate", "--from", f"postgresql://[{ODD}"]],
     ("notes",): [["notes", "vault"], ["notes", "vault", "--deletions", "keep"], ["notes", ODD]],
     ("sync",): [["sync", ODD], ["sync", "odd"], ["sync", "odd", "--check"]],

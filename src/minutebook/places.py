@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
+from minutebook.disk.keys import place_of
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.filters import default_organization
 from minutebook.domain.roots import Roots
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from minutebook.services.ledger.locator import LedgerFolders
     from minutebook.services.ledger.secret_place import SecretPlace
     from minutebook.services.maintenance.doctor import Finding
+    from minutebook.services.maintenance.encryption import Encryption
     from minutebook.services.maintenance.scheduled_backups import Schedule
 
 
@@ -27,13 +29,21 @@ def data_directory(settings: Settings) -> DataDirectory:
     """Return the data directory of these settings, with what in it can be made again."""
     archives = Roots(settings.archive_roots, default_organization(settings.caller())).all()
     copies = (*(archives or (settings.backups,)), settings.scheduled_backups)
-    derived = (settings.models, *dict.fromkeys(copies))
     return DataDirectory(
         settings.database,
         settings.claims,
-        (settings.server_index, *derived),
+        (settings.server_index, settings.models),
+        tuple(dict.fromkeys(copies)),
+        keys=place_of(settings.key),
         is_on_server=settings.store is not None,
     )
+
+
+def encryption_of(settings: Settings) -> "Encryption":
+    """Return what encrypts the data directory of these settings."""
+    from minutebook.services.maintenance.encryption import Encryption
+
+    return Encryption(data_directory(settings), place_of(settings.key), sync_folder(settings))
 
 
 def damage_of(settings: Settings) -> "list[Finding]":
@@ -41,11 +51,13 @@ def damage_of(settings: Settings) -> "list[Finding]":
     from minutebook.services.maintenance.backups import MOST_KNOWN, known_backups
     from minutebook.services.maintenance.doctor import of_damage
     from minutebook.store.sqlite import damage
+    from minutebook.store.sqlite.encryption import key_of
 
     if settings.store is not None:
         return []
     backups = known_backups(data_directory(settings))[:MOST_KNOWN]
-    return of_damage(damage.losses(settings.database), backups)
+    key = key_of(settings.database, place_of(settings.key))
+    return of_damage(damage.losses(settings.database, key), backups)
 
 
 def repos_of(settings: Settings) -> "LedgerFolders":

@@ -34,6 +34,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     "Take out and bring in": {
         "archives": ("export", "backup", "restore"),
         "importing": ("import",),
+        "encrypting": ("encrypt",),
         "migrating": ("migrate",),
         "syncing": ("sync",),
         "notes": ("notes",),

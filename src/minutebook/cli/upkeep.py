@@ -20,6 +20,7 @@ from minutebook.cli.terminal import (
     wait_for_model,
 )
 from minutebook.config import Settings, load
+from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
@@ -61,6 +62,7 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
             **_model_status(app, caller, settings),
             "to_analyse": app.database.to_analyse(),
             "bytes": app.database.size(),
+            "encryption": _encryption_status(app, settings),
             **_backup_status(app),
             "token_state_bytes": {
                 _SHOWN[kind]: size
@@ -92,6 +94,17 @@ def _model_status(app: "App", caller: Caller, settings: Settings) -> dict[str, o
         "to_embed": waiting,
         "seconds_to_embed": app.embeddings.remaining(waiting),
     }
+
+
+def _encryption_status(app: "App", settings: Settings) -> str | None:
+    """Return with which key the store is encrypted and where that is; None for a store on a server."""
+    if settings.store is not None:
+        return None
+    state = app.encryption.state()
+    if state.key is None:
+        return "off"
+    plain = f"; {len(state.plain):,} files are still plain" if state.plain else ""
+    return f"key {state.key} in {place_of(settings.key).name}{plain}"
 
 
 def _backup_status(app: "App") -> dict[str, object]:

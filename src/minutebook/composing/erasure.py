@@ -22,7 +22,8 @@ class ErasureServices(MaintenanceServices):
         from minutebook.services.maintenance.backups import known_backups
 
         directory = data_directory(self._settings)
-        copies = [path for path in directory.derived if path != self._settings.models]
+        folders = (*directory.derived, *directory.copies)
+        copies = [path for path in folders if path != self._settings.models]
         return Erasing(
             self.infrastructure,
             Selection(self._store),

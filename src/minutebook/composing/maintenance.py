@@ -7,8 +7,9 @@ from minutebook.composing.journal import JournalServices
 from minutebook.composing.knowledge import KnowledgeServices
 from minutebook.composing.ledger import LedgerServices
 from minutebook.composing.service import service
+from minutebook.disk.keys import place_of
 from minutebook.domain.roots import Roots
-from minutebook.places import data_directory, schedule_of
+from minutebook.places import data_directory, encryption_of, schedule_of
 
 if TYPE_CHECKING:
     from minutebook.services.maintenance.archives import Archives
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from minutebook.services.maintenance.backups import Backups
     from minutebook.services.maintenance.database import Database
     from minutebook.services.maintenance.doctor import Doctor
+    from minutebook.services.maintenance.encryption import Encryption
     from minutebook.services.maintenance.folder_exports import FolderExports
     from minutebook.services.maintenance.graph_exports import GraphExports
     from minutebook.services.maintenance.overview import Overview
@@ -38,6 +40,7 @@ class MaintenanceServices(KnowledgeServices, LedgerServices, JournalServices, Co
             self.mentions,
             self.rebuilds,
             ArchivePaths(self._settings.backups, Roots(self._settings.archive_roots, self._home)),
+            data_directory(self._settings),
         )
 
     @service
@@ -90,12 +93,17 @@ class MaintenanceServices(KnowledgeServices, LedgerServices, JournalServices, Co
 
         return ScheduledBackups(
             self.backups,
-            check_restorable,
+            lambda backup: check_restorable(backup, place_of(self._settings.key)),
             schedule_of(self._settings),
             self._settings.home,
             self._locks,
             self.clock,
         )
+
+    @service
+    def encryption(self) -> "Encryption":
+        """Tell how the files are encrypted."""
+        return encryption_of(self._settings)
 
     @service
     def database(self) -> "Database":
@@ -119,6 +127,7 @@ class MaintenanceServices(KnowledgeServices, LedgerServices, JournalServices, Co
             self.scheduled_backups,
             self.secret,
             Orders(self._settings.home),
+            self.encryption,
         )
 
     @service

@@ -208,6 +208,7 @@ def test_the_doctor_names_a_failure_and_a_schedule_that_never_ran(
         kept.backups,
         app.secret,
         Orders(kept.folder),
+        app.encryption,
     )
     assert [each.finding for each in doctor.examine()] == [
         "No backup was made by the schedule yet."

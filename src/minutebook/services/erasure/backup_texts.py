@@ -34,7 +34,7 @@ def without(backup: Path, caller: Caller, records: Sequence[Key], clock: Clock) 
     """
     try:
         with scratch_folder(backup) as draft:
-            unpack(backup, draft)
+            unpack(backup, draft, None)
             with closing(SqliteStore(draft / DATABASE)) as store:
                 trail = Trail(store, clock)
                 for key in records:

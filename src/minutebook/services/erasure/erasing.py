@@ -283,6 +283,12 @@ class Erasing:
     def _check_may(self, caller: Caller) -> None:
         with self._trail.audit_refusals(caller, None, ERASE, Kind.MEMORY, "*"):
             policy.check_may_erase(caller)
+        if self._store.key is not None:
+            raise InvalidInput(
+                "store",
+                "must be plain: no search of encrypted files shows that a text is gone. "
+                "`minutebook encrypt --off`, then erase, then `minutebook encrypt`",
+            )
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

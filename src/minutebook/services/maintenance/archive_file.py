@@ -1,6 +1,7 @@
 """Archives as files: written and read line by line."""
 
 import hashlib
+import io
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +12,7 @@ from functools import partial
 from stat import S_ISREG
 from typing import Any, BinaryIO
 
+from minutebook.disk.encryption import FileDamaged, Keys, decrypting
 from minutebook.domain.archive import (
     FORMAT,
     KINDS,
@@ -88,7 +90,7 @@ class Reader:
         self._file = file
         self.called = called
         self._owner = owner
-        self.size = os.fstat(file.fileno()).st_size
+        self.size = file.seek(0, io.SEEK_END)
         self.counts: dict[Kind, int] = {}
         """How many records of which kinds there are, once all have been read."""
         self.digest = ""
@@ -133,6 +135,8 @@ class Reader:
     def _next(self) -> bytes:
         try:
             return self._file.readline(LONGEST_LINE + 1)
+        except FileDamaged as error:
+            raise InvalidArchive(self.called, "it was changed or cut short") from error
         except OSError as error:
             raise StoreError(f"{self.called}: {error.strerror}") from error
 
@@ -163,10 +167,10 @@ class Reader:
 
 
 @contextmanager
-def reading(archive: ArchivePath, owner: Owner) -> Iterator[Reader]:
-    """Open an archive.
+def reading(archive: ArchivePath, owner: Owner, keys: Keys | None = None) -> Iterator[Reader]:
+    """Open an archive, encrypted or not.
 
-    Raises InvalidInput if there is no plain file, StoreError if it cannot be read.
+    Raises InvalidInput if there is no plain file, StoreError if it cannot be read, EncryptionKeyMissing.
     """
     called = archive.called
     try:
@@ -178,8 +182,8 @@ def reading(archive: ArchivePath, owner: Owner) -> Iterator[Reader]:
         if error.errno == ELOOP:
             raise InvalidInput("file", f"must be a plain file; {called} is a link") from error
         raise StoreError(f"{called}: {error.strerror}") from error
-    with file:
-        yield Reader(file, called, owner)
+    with file, decrypting(file, called, keys) as inside:
+        yield Reader(inside, called, owner)
 
 
 def _opened(called: str, path: str, flags: int) -> int:

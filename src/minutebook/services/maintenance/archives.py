@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from minutebook.disk.atomic_file import new_file
+from minutebook.disk.encryption import encrypting
 from minutebook.domain import policy
 from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
 from minutebook.domain.caller import Caller, anywhere
@@ -19,6 +20,7 @@ from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.rebuilding import Rebuilds
 from minutebook.services.maintenance.archive_file import JournalWriter, Writer, reading
 from minutebook.services.maintenance.archive_paths import ArchivePath, ArchivePaths
+from minutebook.services.maintenance.data_directory import DataDirectory
 from minutebook.services.maintenance.importing import HEARD_EVERY, Import, Imported, verified
 from minutebook.store.protocol import Snapshot
 
@@ -36,7 +38,10 @@ class Exported:
 
 
 class Archives:
-    """Exports records as lines of JSON, and imports them all or none."""
+    """Exports records as lines of JSON, and imports them all or none.
+
+    A file in the data directory of an encrypted store is encrypted; one elsewhere is for others to read.
+    """
 
     def __init__(
         self,
@@ -44,7 +49,9 @@ class Archives:
         mentions: Mentions,
         rebuilds: Rebuilds,
         paths: ArchivePaths,
+        directory: DataDirectory,
     ) -> None:
+        self._directory = directory
         self._infrastructure = infrastructure
         self._store = infrastructure.store
         self._trail = infrastructure.trail
@@ -104,7 +111,7 @@ class Archives:
             owner = Owner(
                 default_organization(caller), repository_of(caller), caller.user, caller.name
             )
-        with reading(archive, owner) as reader:
+        with reading(archive, owner, self._directory.keys) as reader:
             checked = verified(caller, reader)
             kinds = reader.counts
             with self._trail.audit_refusals(caller, None, IMPORT, _subject(kinds), reader.digest):
@@ -139,7 +146,11 @@ class Archives:
             counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))
             for kind, _, size in parts:
                 counts[kind] += size
-            with new_file(archive.path, archive.called) as file:
+            key = self._store.key if self._directory.holds(archive.path) else None
+            with (
+                new_file(archive.path, archive.called) as plain,
+                encrypting(plain, key) as file,
+            ):
                 writer = writer_of(file, counts)
                 for done, record in enumerate(_records(moment, parts)):
                     if done % HEARD_EVERY == 0:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from minutebook.disk.atomic_file import new_file, noted_in, replacing, scratch_folder
+from minutebook.disk.encryption import encrypting
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
@@ -56,13 +57,15 @@ class Backups:
     def make(self, caller: Caller, path: Path) -> BackedUp:
         """Write store, ledgers, settings and secret, all of one moment, to a new file.
 
+        The backup of an encrypted store is encrypted with its key, wherever it is written.
         A ledger that a person keeps in a repository of their own is left out. Raises InvalidInput
         if the name is taken, StoreError if the file cannot be written.
         """
         with new_file(path, str(path)) as file, ExitStack() as stack:
             stack.enter_context(noted_in(self._directory.path, path))
             draft = stack.enter_context(scratch_folder(path)) / DATABASE
-            tar = stack.enter_context(tarfile.open(fileobj=file, mode="w"))
+            inside = stack.enter_context(encrypting(file, self._store.key))
+            tar = stack.enter_context(tarfile.open(fileobj=inside, mode="w"))
             digests: dict[str, str] = {}
             # Who decides commits inside a transaction: so the ledgers do not move meanwhile, and the
             # moment of the store that is copied afterwards is the same.
@@ -97,7 +100,7 @@ def known_backups(directory: DataDirectory) -> list[Path]:
     except OSError:
         lines = []
     found = {Path(line.partition(" ")[2]) for line in lines}
-    for folder in (directory.path, *directory.derived):
+    for folder in (directory.path, *directory.copies):
         found.update(folder.glob(f"*{SUFFIX}"))
     there = [(path.stat().st_mtime, path) for path in found if path.is_file()]
     return [path for _, path in sorted(there, reverse=True)]

@@ -7,10 +7,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from minutebook.disk.atomic_file import clear_left, clear_noted
+from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
+from minutebook.disk.keys import KeyPlace
 from minutebook.domain.errors import StoreBusy, StoreDamaged, StoreError
 from minutebook.store.file_locks import FileLocks
-from minutebook.store.sqlite.exclusive import IN_USE, exclusive_access
+from minutebook.store.sqlite.encryption import IN_USE, key_of
+from minutebook.store.sqlite.exclusive import exclusive_access
 
 ASIDE = "replaced-"
 """How the name of a folder begins into which a restore has put what was there before."""
@@ -25,13 +28,15 @@ _DERIVED_NAMES = ("*.lock", "*.part", "*.sock", "*.pid", "*.log", "*.log.*", ".*
 class DataDirectory:
     """The folder around a database.
 
-    `locks` is the folder of the named locks; `derived` are other places in it that are derived, or
-    hold copies. If the store `is_on_server`, there is no database in it.
+    `locks` is the folder of the named locks; `derived` are other places in it that are derived, `copies`
+    those of archives and backups, `keys` where the key of an encrypted store is. If the store `is_on_server`, there is no database in it.
     """
 
     database: Path
     locks: Path
     derived: tuple[Path, ...] = ()
+    copies: tuple[Path, ...] = ()
+    keys: KeyPlace | None = None
     is_on_server: bool = False
 
     @property
@@ -54,6 +59,14 @@ class DataDirectory:
         """The shared memory of the engine's processes."""
         return self.database.with_name(f"{self.database.name}-shm")
 
+    def key(self) -> Key | None:
+        """Return the key of the database, None if it is plain or not there. Raises EncryptionKeyMissing."""
+        return key_of(self.database, self.keys)
+
+    def holds(self, path: Path) -> bool:
+        """Tell whether a path is in the directory, links followed."""
+        return path.resolve().is_relative_to(self.path.resolve())
+
     def kept(self) -> list[Path]:
         """Return the entries, apart from databases, that cannot be derived again."""
         if not self.path.is_dir():
@@ -75,11 +88,13 @@ class DataDirectory:
                     yield path.relative_to(self.path).as_posix(), path
 
     def _is_derived(self, path: Path) -> bool:
-        return any(path.is_relative_to(folder) for folder in (self.locks, *self.derived))
+        return any(
+            path.is_relative_to(folder) for folder in (self.locks, *self.derived, *self.copies)
+        )
 
     def clear(self) -> int:
         """Remove what killed processes left of files that they were writing; count it."""
-        folders = {*self.derived, *(path for path in self.kept() if path.is_dir())}
+        folders = {*self.derived, *self.copies, *(path for path in self.kept() if path.is_dir())}
         return clear_noted(self.path) + sum(map(clear_left, folders))
 
     def use(self) -> FileLock:
@@ -108,7 +123,7 @@ class DataDirectory:
             if self.database.exists() and self.database.stat().st_size:
                 # A damaged database has no lock of its own; the named lock keeps its users out.
                 with suppress(StoreDamaged):
-                    stack.enter_context(exclusive_access(self.database))
+                    stack.enter_context(exclusive_access(self.database, self.key()))
             yield
 
 

@@ -16,6 +16,7 @@ from minutebook.services.access.audit_proof import proof_of
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.maintenance.encryption import Encryption
 from minutebook.services.maintenance.erasure_order import Orders
 from minutebook.services.maintenance.scheduled_backups import BackupState, ScheduledBackups
 from minutebook.store.protocol import Tended
@@ -48,7 +49,9 @@ class Doctor:
         backups: ScheduledBackups,
         secret: Secret,
         erasures: Orders,
+        encryption: Encryption,
     ) -> None:
+        self._encryption = encryption
         self._store = store
         self._trail = trail
         self._embedding = embedding
@@ -61,7 +64,7 @@ class Doctor:
     def examine(self) -> list[Finding]:
         """Find damage in the store, the trails and the ledgers, and other faults.
 
-        Other faults: a backup that was not made, a secret that is not the pinned one, a model that fails
+        Other faults: a backup that was not made, a plain file in an encrypted directory, a secret that is not the pinned one, a model that fails
         to load. A part too damaged to be read is a finding; the rest is examined all the same.
         """
         findings = [
@@ -69,6 +72,7 @@ class Doctor:
             *self._read("The audit trail", lambda: _of_trails(self._store)),
             *self._read("The ledger", lambda: _of_ledgers(self._ledgers)),
             *_of_backups(self._backups.state()),
+            *(Finding(f"{finding}.", remedy) for finding, remedy in self._encryption.faults()),
         ]
         if self._erasures.read() is not None:
             finding = "An erasure was cut short: what it was about may still be there"

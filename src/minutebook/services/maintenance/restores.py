@@ -11,12 +11,15 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
+from minutebook.disk.encryption import FileDamaged, Keys, decrypting
 from minutebook.domain.errors import Conflict, InvalidArchive, InvalidInput, StoreError
 from minutebook.services.maintenance.backups import DATABASE, FORMAT, MANIFEST, VERSION
 from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
 from minutebook.store.sqlite import SqliteStore, missing_database
+from minutebook.store.sqlite.encryption import copied_with_key, key_of
 
 _DRAFT = "restore"
+_COPY = "encrypted.db"
 _ON_SERVER = (
     "the store is a database on a server: bring it back there, to any moment that its backups have; "
     "without the setting `store` the data directory itself is restored"
@@ -56,6 +59,7 @@ class Restores:
     def run(self, backup: Path, now: datetime) -> Restored:
         """Bring back what a backup holds; what was there is moved to a folder beside it.
 
+        Into an encrypted store it comes with the key of that; else the database stays as the backup has it.
         All is verified before anything is changed, and the store comes last: if a restore is
         killed before, the next one ends it. Raises InvalidInput if the backup cannot be opened,
         InvalidArchive if it is damaged, StoreBusy if the store is open, StoreError if files cannot be
@@ -65,13 +69,16 @@ class Restores:
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
             with scratch_folder(home / _DRAFT) as draft:
-                digest = unpack(backup, draft)
+                digest = unpack(backup, draft, self._directory.keys)
                 # Raises StoreError for a database that this version cannot open.
-                SqliteStore(draft / DATABASE).close()
+                SqliteStore(draft / DATABASE, keys=self._directory.keys).close()
+                self._encrypt_as_now(draft)
                 sync_tree(draft)
                 with self._directory.alone():
                     aside = self._put_aside(now)
-                    unpacked = replace(self._directory, database=draft / DATABASE, derived=())
+                    unpacked = replace(
+                        self._directory, database=draft / DATABASE, derived=(), copies=()
+                    )
                     for path in unpacked.kept():
                         path.rename(home / path.name)
                     # A rename takes the place of the old store at once: there is never none.
@@ -81,15 +88,24 @@ class Restores:
             raise StoreError(f"{error.filename or home}: {error.strerror}") from error
         return Restored(digest, aside)
 
+    def _encrypt_as_now(self, draft: Path) -> None:
+        """Bring the database of a draft under the key of the present one, if that is encrypted."""
+        now, then = self._directory.key(), key_of(draft / DATABASE, self._directory.keys)
+        if now is not None and now != then:
+            with copied_with_key(draft / DATABASE, then, draft / _COPY, now):
+                (draft / _COPY).replace(draft / DATABASE)
+
     def start_anew(self, now: datetime) -> Path:
         """Put aside what is left of a database and begin an empty store; return the folder with the rest.
 
+        If the database was encrypted, the new one is, with the same key.
         Ledgers, settings and secret stay. Raises StoreBusy if others use the data directory.
         """
         with self._directory.alone():
+            key = self._directory.key()
             aside = self._folder_aside(now)
             missing_database.put_aside(self._directory.database, aside)
-        SqliteStore(self._directory.database).close()
+        SqliteStore(self._directory.database, new_key=key).close()
         return aside
 
     def _folder_aside(self, now: datetime) -> Path:
@@ -127,22 +143,22 @@ def _name_again(path: Path, other: Path) -> None:
         shutil.copy2(path, other)
 
 
-def check_restorable(backup: Path) -> None:
+def check_restorable(backup: Path, keys: Keys | None = None) -> None:
     """Restore a backup into a folder beside it, read all of its database, and remove the folder again.
 
     Raises InvalidArchive if it is damaged or its database is, StoreError if files cannot be written.
     """
     try:
         with scratch_folder(backup) as draft:
-            unpack(backup, draft)
-            with closing(SqliteStore(draft / DATABASE)) as store:
+            unpack(backup, draft, keys)
+            with closing(SqliteStore(draft / DATABASE, keys=keys)) as store:
                 for finding in store.check():
                     raise _wrong(backup, f"the store in it is not whole: {finding}")
     except OSError as error:
         raise StoreError(f"{error.filename or backup}: {error.strerror}") from error
 
 
-def unpack(backup: Path, draft: Path) -> str:
+def unpack(backup: Path, draft: Path, keys: Keys | None) -> str:
     """Unpack a backup into a folder, each file checked against its digest; return the backup's digest.
 
     Raises InvalidArchive if it is no backup, or damaged, InvalidInput if it cannot be opened.
@@ -150,7 +166,11 @@ def unpack(backup: Path, draft: Path) -> str:
     found: dict[str, str] = {}
     manifest: bytes | None = None
     try:
-        with tarfile.open(backup, mode="r:") as tar:
+        with (
+            backup.open("rb") as file,
+            decrypting(file, str(backup), keys) as inside,
+            tarfile.open(fileobj=inside, mode="r:") as tar,
+        ):
             for member in tar:
                 if manifest is not None:
                     raise _wrong(backup, f"{member.name} stands after the manifest")
@@ -163,6 +183,8 @@ def unpack(backup: Path, draft: Path) -> str:
                     found[member.name] = _copied(source, draft / member.name)
     except FileNotFoundError as error:
         raise InvalidInput("file", f"must exist; there is no {backup}") from error
+    except FileDamaged as error:
+        raise _wrong(backup, "it was changed or cut short") from error
     except tarfile.TarError as error:
         raise _wrong(backup, f"it is no backup, or not whole: {error}") from error
     if manifest is None:

@@ -170,6 +170,9 @@ class MachineSync:
                     self._work / id,
                     self._name,
                 )
+                if self._store.key is not None:
+                    # Copies of what others can read; beside an encrypted store nothing plain is left of them.
+                    shutil.rmtree(self._work, ignore_errors=True)
             except OSError as error:
                 place = error.filename or remote.folder
                 raise StoreError(f"{place}: {error.strerror or error}") from error
