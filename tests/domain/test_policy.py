@@ -285,6 +285,7 @@ def test_stewards_lock_and_unlock(may: list[Role], attempt: Attempt) -> None:
     ("may", "attempt"),
     table(
         ("verify", "n n y y y y", policy.check_may_verify),
+        ("settle", "n n y y y y", lambda caller: policy.check_may_settle(caller, "apply")),
         ("verify by status", "n n y y y y", stand(Status.ACTIVE, Status.VERIFIED)),
         (
             "verify by status through catalog, open",

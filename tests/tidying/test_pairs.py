@@ -15,6 +15,7 @@ from minutebook.tidying.pairs import LONGEST, Verdict, compare
         ("Priya owns the billing service.", "Jonas owns the billing service.", Verdict.OTHERWISE),
         ("Priya likes the billing service.", "Jonas likes the billing service.", Verdict.APART),
         ("Tests may use the network.", "Tests may not use the network.", Verdict.OTHERWISE),
+        ("The search is on for all.", "The search is off for all.", Verdict.OTHERWISE),
         ("Anna prefers tea.", "Anna likes tea.", Verdict.SAME),
         ("Die Sitzung beginnt um 14 Uhr.", "Die Sitzung beginnt um 16 Uhr.", Verdict.OTHERWISE),
         ("The key for Stripe is in the vault.", "The key for Mailgun is in the vault.", Verdict.APART),

@@ -21,6 +21,7 @@ _LISTS = {
     "session": "sessions",
     "decision": "decisions",
     "proposal": "proposals",
+    "suggestion": "tidy",
 }
 """The command that lists the records of a kind."""
 

@@ -150,5 +150,7 @@ class BackgroundWork:
             except StoreClosed:
                 log.debug("the database is stopped; tidying waits until it is started")
             except MinutebookError as error:
+                if self._stop.is_set():
+                    return
                 log.warning("tidying by schedule failed: %s", error)
                 pause = RETRY

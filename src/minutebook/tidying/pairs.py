@@ -108,7 +108,7 @@ def compare(older: str, newer: str) -> Comparison:
         return Comparison(Verdict.APART, 0.5)
     only_old, only_new = _missing(old, new), _missing(new, old)
     differing = _Differing(_said(only_old), _said(only_new))
-    if _denials(old) != _denials(new) or _are_opposed(only_old, only_new):
+    if _denials(old) != _denials(new) or _are_opposed(old, new):
         return _opposed(old, new, only_old, only_new, differing)
     if not only_old or not only_new:
         return _one_fuller(old, new, only_old, only_new, differing)
@@ -249,7 +249,9 @@ def _denials(words: Sequence[_Word]) -> bool:
 
 
 def _are_opposed(old: Sequence[_Word], new: Sequence[_Word]) -> bool:
-    ours, theirs = ({each.plain for each in side} for side in (old, new))
+    """Tell whether one text holds a word, and the other, in its place, the opposite."""
+    said = [{each.plain for each in side} for side in (old, new)]
+    ours, theirs = said[0] - said[1], said[1] - said[0]
     return any((ours & a and theirs & b) or (ours & b and theirs & a) for a, b in ANTONYMS)
 
 

@@ -30,6 +30,7 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
+from minutebook.domain.tidying import State
 from minutebook.search.text import parse_query
 from minutebook.services.access.audit import Trail
 from minutebook.services.maintenance import migration
@@ -38,6 +39,7 @@ from minutebook.store.protocol import VectorSpace
 from minutebook.store.transfer import Carried, Transferable
 from tests.services.maintenance.moves import BATCH, opened
 from tests.store.engine import Engine, engine_named
+from tests.store.promises_of_suggestions import suggested
 from tests.store.samples import (
     START,
     chunk,
@@ -164,7 +166,9 @@ def test_all_kinds_of_records_move_with_vectors_and_trail(pair: Pair) -> None:
     pair.source.token_uses.note("t", START)
     entries = [logged("1", "a"), logged("2", "a", question=None)]
     pair.source.recalls.write("acme", entries)
+    refused = pair.source.tidy_rows.add("acme", [suggested("1", state=State.REFUSED)])
     done = pair.move()
+    assert list(pair.target.tidy_rows.everything("acme")) == refused
     assert pair.target.token_uses.latest() == {"t": START}
     assert list(pair.target.recalls.everything("acme")) == entries
     assert all_of(pair.target) == before == all_of(pair.source)

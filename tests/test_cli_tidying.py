@@ -1,0 +1,33 @@
+"""What a person at a terminal sees of what is to be tidied, and does about it."""
+
+import json
+
+from tests.terminal import Run
+
+
+def test_what_is_found_is_listed_with_reasons_applied_undone_and_refused(run: Run) -> None:
+    older = run("remember", "The retry limit is 3.").stdout.strip()
+    newer = run("remember", "The retry limit is 5.").stdout.strip()
+    dry = run("tidy", "--dry-run").stdout
+    assert "1 suggestions would be new (contradiction 1). Nothing was written." in dry
+    listed = run("tidy").stdout
+    assert "1  contradiction: say otherwise than a newer one" in listed
+    assert "“3” there, “5” here" in listed
+    again = json.loads(run("tidy", "--json").stdout)
+    assert (again["new"], again["waiting"]) == ({}, {"contradiction": 1})
+    (one,) = again["suggestions"]
+    assert [each["id"] for each in one["records"]] == [newer, older]
+    assert run("tidy", "apply", "1", "--reason", "It was raised").exit_code == 0
+    ended = json.loads(run("show", older, "--json").stdout)
+    assert (ended["superseded_by"], ended["reason"]) == (newer, "It was raised")
+    twice = run("tidy", "apply", "1", "7")
+    assert twice.exit_code == 1
+    assert "it is applied already" in twice.stderr
+    assert "there is no suggestion 7; `minutebook tidy`" in twice.stderr
+    assert run("tidy", "undo", "1").exit_code == 0
+    assert "superseded_by" not in run("show", older).stdout
+    assert run("tidy", "refuse", "1").exit_code == 0
+    assert "refused by" in run("tidy", "show", "1").stdout
+    assert "Nothing waits for you." in run("tidy").stdout
+    agent = run("tidy", "undo", "1", "--role", "agent")
+    assert (agent.exit_code, "a human may" in agent.stderr) == (1, True)
