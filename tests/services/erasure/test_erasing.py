@@ -10,11 +10,20 @@ from random import Random
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Forbidden, InvalidInput, Locked, NotFound, StoreBusy
+from minutebook.domain.errors import (
+    Forbidden,
+    InvalidInput,
+    LedgerError,
+    Locked,
+    NotFound,
+    StoreBusy,
+)
 from minutebook.domain.records import Decision, Entry, Kind, Memory, Role, Version
+from minutebook.domain.tidying import Finding, Suggestion
 from minutebook.domain.trail import ERASE
 from minutebook.services.erasure.erasing import Erased
 from minutebook.services.erasure.selection import Choice
+from minutebook.services.erasure.traces import Finder, pieces_of, search
 from minutebook.store.sidecar import sizes
 from tests.services.decided import draft
 from tests.services.erasure.given import PERSON, kept, text_of, words_of
@@ -45,9 +54,19 @@ def test_nothing_is_left_of_a_memory_and_its_past(world: World, tmp_path: Path) 
     id = kept(world, text_of(1), title=text_of(2), metadata={"note": [text_of(3)]})
     app.memories.update(PERSON, id, {"content": text_of(4)})
     other = kept(world, "Tea at five")
-    app.links.link(PERSON, id, other)
+    app.links.link(PERSON, id, other, text_of(5))
     app.entities.create_entity(PERSON, "Tea", "drink", None, None)
-    words = [word for number in (1, 2, 3, 4) for word in words_of(number)]
+    suggestion = Suggestion(
+        organization="default",
+        id="duplicate.1",
+        finding=Finding.DUPLICATE,
+        certainty=1.0,
+        subjects=((Kind.MEMORY, other), (Kind.MEMORY, id)),
+        found_at=world.clock(),
+        undo=text_of(6),
+    )
+    world.store.tidy_rows.add("default", [suggestion])
+    words = [word for number in (1, 2, 3, 4, 5, 6) for word in words_of(number)]
     assert leftovers(tmp_path, words)
     done = erased(world, id)
     assert leftovers(tmp_path, words) == set()
@@ -149,6 +168,11 @@ def test_a_decision_keeps_its_place_and_loses_its_words(world: World, tmp_path: 
     app.backups.make(PERSON, backup)
     with pytest.raises(InvalidInput, match="--from-ledger"):
         erased(world, first.id)
+    ledger = tmp_path / "one" / "ledgers" / "default"
+    # Packed, as Git itself does it now and then.
+    subprocess.run(["git", "-C", str(ledger), "gc", "-q"], check=True)
+    found = search(Finder(pieces_of([text_of(1)])), [ledger], [])
+    assert {each.path.suffix for each in found} == {".pack"}
     words = words_of(1) + words_of(2)
     done = erased(world, first.id, ledger=True, backups=True)
     assert (done.rewritten, done.left) == ([backup], [])
@@ -165,6 +189,16 @@ def test_a_decision_keeps_its_place_and_loses_its_words(world: World, tmp_path: 
     world.clock.turn()
     app.decisions.record(PERSON, draft("lamp", "Hang a lamp over it"))
     assert world.store.count(Decision, everything("default")) == 4
+
+
+def test_a_history_that_is_not_ours_alone_is_left(world: World, tmp_path: Path) -> None:
+    first = world.app.decisions.record(PERSON, draft("room", text_of(1)))
+    ledger = tmp_path / "one" / "ledgers" / "default"
+    subprocess.run(["git", "-C", str(ledger), "tag", "then"], check=True)
+    with pytest.raises(LedgerError, match="refs/tags/then"):
+        erased(world, first.id, ledger=True)
+    assert world.app.erasing.unfinished() is None
+    assert world.store.get(Decision, "default", first.id) == first
 
 
 def test_backups_are_named_or_written_anew_and_can_be_restored(

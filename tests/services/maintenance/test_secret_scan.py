@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -13,6 +14,7 @@ from minutebook.domain.errors import Forbidden
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import Entry, Kind, MemoryType, Role
 from tests.services.decided import draft
+from tests.services.erasure.leftovers import leftovers
 from tests.world import World, everything, worlds
 
 TEXT, (SECRET,) = filled("The deploy key is {{GitHub token}} until May.", Random(1))
@@ -49,6 +51,13 @@ def test_every_kind_is_found_and_nothing_of_a_secret_is_shown(world: World) -> N
     assert all(each.is_proven for each in found)
     assert SECRET not in repr(found)
     assert {each.field for each in found if each.kind is Kind.MEMORY} == {"content", "metadata"}
+
+
+def test_what_was_masked_stands_in_no_file(world: World) -> None:
+    home = Path(world.store.place).parent
+    assert leftovers(home, [SECRET])
+    world.app.secret_scan.mask(PERSON)
+    assert leftovers(home, [SECRET]) == set()
 
 
 def test_masking_replaces_what_is_kept_and_every_version_of_it(world: World) -> None:

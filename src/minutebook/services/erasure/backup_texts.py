@@ -17,6 +17,7 @@ from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.services.erasure.ledger_texts import follow
+from minutebook.services.erasure.suggestions import forget_suggestions
 from minutebook.services.maintenance.backups import DATABASE, pack
 from minutebook.services.maintenance.restores import unpack
 from minutebook.store.protocol import Store
@@ -41,6 +42,7 @@ def without(backup: Path, caller: Caller, records: Sequence[Key], clock: Clock) 
                     with store.transaction(key[0]):
                         if _remove(store, key):
                             trail.log(caller, key[0], ERASE, key[1], [key[2]])
+                        forget_suggestions(store, [key])
                 _rewrite_ledgers(store, draft, records)
                 store.scrub()
             made = backup.stat()

@@ -19,6 +19,7 @@ from minutebook.services.access.visibility import narrowed, owned_by
 from minutebook.services.erasure.backup_texts import Key, without
 from minutebook.services.erasure.ledger_texts import LedgerTexts
 from minutebook.services.erasure.selection import Choice, Selection
+from minutebook.services.erasure.suggestions import forget_suggestions
 from minutebook.services.erasure.traces import Finder, Trace, pieces_of, search
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
@@ -179,6 +180,7 @@ class Erasing:
             for key in order.records:
                 if key[1] is not Kind.DECISION:
                     self._remove_one(caller, key)
+            forget_suggestions(self._store, order.records)
 
     def _remove_one(self, caller: Caller, key: Key) -> None:
         organization, kind, id = key

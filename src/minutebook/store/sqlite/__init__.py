@@ -406,6 +406,9 @@ class SqliteStore:
         """
         with self._connections.writing() as connection:
             texts.purge(connection)
+            # Other machines have yet to hear of them, or know them by these ids.
+            if not self.sync_rows.remotes():
+                change_feed.forget_links(connection)
         self._connections.rewrite()
         self._indices.rebuild()
         return []

@@ -50,6 +50,11 @@ def forget_deletion(connection: apsw.Connection, number: int, kind: Kind, id: st
     )
 
 
+def forget_links(connection: apsw.Connection) -> None:
+    """Take away the marks of removed links, whose ids hold what somebody wrote as their type."""
+    connection.execute("DELETE FROM deletions WHERE kind = ?", (Kind.LINK,))
+
+
 def sequence(connection: apsw.Connection, organization: str) -> int:
     """Return the sequence of the latest change, 0 when there is none."""
     latest: int | None = connection.execute(
