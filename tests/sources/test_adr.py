@@ -159,6 +159,7 @@ def test_what_does_not_hold_is_no_proposal(tmp_path: Path, state: str) -> None:
 def test_other_texts_are_passed_over_and_broken_ones_told(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Decisions\n\nHow we decide.\n")
     (tmp_path / "index.md").write_text("text without a heading")
+    (tmp_path / "guide.md").write_text("# Guide\n\n## Decision records\n\nHow to write one.\n")
     (tmp_path / "0003-bad.md").write_text("---\nstatus: [\n---\n# Bad\n\n## Decision\n\nx\n")
     (left,) = found(tmp_path)
     assert isinstance(left, LeftOut)

@@ -41,8 +41,13 @@ _WAYS = (
 )
 """How a status line leads to another record."""
 
-_SPOKEN = frozenset({"context", "decision", "consequences"})
-"""The first words of headings, one of which a record has."""
+_HEADINGS = frozenset(
+    {
+        *("context", "context and problem statement", "decision", "decision drivers"),
+        *("decision outcome", "considered options", "consequences", "positive consequences"),
+    }
+)
+"""Headings one of which a record has; a page about decisions has others."""
 
 _ENDED = frozenset({"superseded", "deprecated"})
 _OPEN = frozenset({"proposed", "accepted", ""})
@@ -170,10 +175,7 @@ def _record(source: Source, file: SourceFile) -> _Record | LeftOut | None:
             continue
         if kept:
             sections.append((headings[-1] if len(headings) > 1 else "", kept))
-    is_record = title and any(
-        heading.lower().split()[0] in _SPOKEN for heading, _ in sections if heading
-    )
-    if not is_record:
+    if not title or not any(heading.lower() in _HEADINGS for heading, _ in sections):
         return None
     name = _TITLE.sub("", title).strip() or title
     record = _Record(file, name, _state(status), said, sections, first)
