@@ -152,6 +152,7 @@ BESIDE = {
     "note_sync.run",
     "note_sync.watch",
     "rounds.run",
+    "rounds.run_if_due",
     "rebuilds.rebuild",
     "rebuilds.rebuild_from",
     "secret.check",
