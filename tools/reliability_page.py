@@ -44,6 +44,44 @@ TABLES: Mapping[str, Table] = {
             "wrong": "wrong",
         },
     ),
+    "isolation": Table(
+        "Isolation",
+        "Callers of two organizations, with tokens of every reach and role and at the machine's command line, do at "
+        "random what tools, resources, completions, REST operations and commands offer. A model of the policy says what "
+        "each may see and change; every answer, every text in it and every change in the store is compared with it. "
+        "What is about a record out of sight is asked a second time about nothing: both answers must be the same.",
+        "policy",
+        {
+            "steps": "steps",
+            "callers": "callers",
+            "acts": "kinds of act",
+            "unseen": "about what is out of sight",
+            "refused": "to be refused",
+            "changed": "that changed something",
+            "disagreements": "disagreements",
+        },
+    ),
+    "isolation timings": Table(
+        "What the time of an answer tells",
+        "Medians, in milliseconds, of the answers about what is not there and about what is not the caller's.",
+        "act",
+        {"asked": "asked", "not_there": "not there", "not_yours": "not yours"},
+    ),
+    "fuzz": Table(
+        "Malformed and hostile input",
+        "Calls of every tool with arguments drawn from its schema and beyond it, and messages that break the "
+        "protocol. A refused call must leave the digest of the whole store as it was; no answer may hold a stack trace "
+        "or a path of the machine. Memory is the resident set of the server's process in MiB.",
+        "door",
+        {
+            "calls": "sent",
+            "refused": "refused",
+            "changed": "refused, and the store changed",
+            "faults": "failed unexpectedly",
+            "warm": "MiB after a tenth",
+            "end": "MiB at the end",
+        },
+    ),
 }
 """The tables, by the name that tests give to `tests.faults.campaign.report`."""
 

@@ -1,0 +1,98 @@
+"""Isolation as a model: who walks at random over every door meets and changes what the policy gives them, no more."""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+import pytest
+
+from minutebook.domain.filters import Filter
+from minutebook.services.access import visibility
+from tests.faults.campaign import chance, report, rounds
+from tests.faults.isolation.acts import REST
+from tests.faults.isolation.house import OPENED, visitors
+from tests.faults.isolation.walk import Figures, Step, play, shrunk, steps_of, walked
+
+EPISODE = 2_000
+"""Steps in one store: what a walk keeps there makes each further step slower."""
+
+
+@pytest.mark.parametrize("policy", ["governed", "open"])
+def test_nobody_meets_or_changes_what_the_policy_keeps_from_them(policy: str) -> None:
+    steps, figures, source = rounds(110, 50_000), Figures(), chance(f"walk {policy}")
+    for start in range(0, steps, EPISODE):
+        walked(policy, source.getrandbits(32), min(EPISODE, steps - start), figures)
+    assert not unwalked(figures)
+    report(
+        "isolation",
+        policy,
+        steps=figures.steps,
+        callers=len(visitors()),
+        acts=len(figures.acts),
+        unseen=figures.unknown,
+        refused=figures.refused,
+        changed=figures.changed,
+        disagreements=0,
+    )
+    for kind, seconds in _by_door(figures):
+        if min(map(len, seconds.values())) >= 50:
+            medians = {name: median(each) * 1000 for name, each in seconds.items()}
+            report("isolation timings", f"{policy}: {kind}", **_columns(medians, seconds))
+
+
+def unwalked(figures: Figures) -> set[tuple[str, str]]:
+    """The tools that no act calls, but for those that need an archive, end the engine or work on after their answer."""
+    called = figures.tools
+    by_path = {("journal", name) for name, (_, path) in REST.items() if ("journal", path) in called}
+    return (
+        {
+            (contract.name, name)
+            for contract in OPENED.values()
+            for name in contract.tools
+            if name not in ("stop_database", "index_project", "import_database")
+        }
+        - called
+        - by_path
+    )
+
+
+def _by_door(figures: Figures) -> list[tuple[str, dict[str, list[float]]]]:
+    kinds: dict[str, dict[str, list[float]]] = {}
+    for (kind, name), seconds in figures.seconds.items():
+        kinds.setdefault(kind, {})[name] = seconds
+    return sorted(kinds.items())
+
+
+def _columns(medians: dict[str, float], seconds: dict[str, list[float]]) -> dict[str, Any]:
+    return {
+        "asked": len(seconds["not yours"]),
+        "not_there": medians["not there"],
+        "not_yours": medians["not yours"],
+    }
+
+
+def test_a_walk_in_a_store_that_shows_all_to_everybody_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        visibility, "visible_filter", lambda caller, organization: Filter(organization=organization)
+    )
+    steps = steps_of(1, 60)
+    done, wrong = play("governed", steps, Figures())
+    assert wrong
+    assert len(done) < len(steps)
+
+
+def test_a_failing_walk_keeps_only_the_steps_that_the_failure_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(policy: str, steps: Sequence[Step], figures: Figures) -> tuple[list[str], list[str]]:
+        """Fail at the step 70, if the step 33 came before."""
+        numbers = [each.number for each in steps]
+        if 33 in numbers and 70 in numbers[numbers.index(33) :]:
+            return ["done"] * (numbers.index(70) + 1), ["wrong"]
+        return ["done"] * len(steps), []
+
+    monkeypatch.setattr("tests.faults.isolation.walk.play", fails)
+    few = shrunk("open", steps_of(1, 71), attempts=100)
+    assert [each.number for each in few] == [33, 70]
