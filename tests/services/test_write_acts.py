@@ -161,6 +161,7 @@ BESIDE = {
     "secret_scan.mask",
     "tokens.create",
     "tokens.revoke",
+    "tokens.revoke_signed",
     "tokens.rotate",
     "trail.audit_errors",
     "trail.audited",

@@ -7,7 +7,7 @@ import pytest
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Memory, Turn
-from minutebook.search.text import ANALYSIS, parse_query
+from minutebook.search.text import ANALYSIS, analysis_by, parse_query
 from minutebook.store.sqlite import SqliteStore, text_analysis, texts
 from tests.store.samples import entity, memory, turn
 from tests.world import wait_until
@@ -53,7 +53,7 @@ def test_the_present_version_is_kept_in_a_new_store(path: Path) -> None:
     assert store.to_analyse() == 0
     store.close()
     with apsw.Connection(str(path)) as connection:
-        assert connection.execute("SELECT version FROM text_analysis").get == ANALYSIS
+        assert connection.execute("SELECT version FROM text_analysis").get == text_analysis.stamp()
 
 
 def test_texts_of_another_version_are_analysed_anew_when_the_store_is_opened(path: Path) -> None:
@@ -138,3 +138,34 @@ def test_two_that_open_the_store_share_the_work(path: Path) -> None:
     assert stores[0].check() == []
     for store in stores:
         store.close()
+
+
+def test_an_index_that_another_tokenizer_reads_is_made_anew(path: Path) -> None:
+    store = SqliteStore(path)
+    store.put(memory("m", "das C++ Haus"))
+    store.close()
+    with apsw.Connection(str(path)) as connection:
+        connection.execute("DROP TABLE text_memory_1")
+        connection.execute("CREATE VIRTUAL TABLE text_memory_1 USING fts5(terms, content='')")
+        connection.execute("UPDATE text_analysis SET version = 1")
+    store = SqliteStore(path)
+    wait_until(lambda: store.to_analyse() == 0)
+    assert found(store, ACME, "C++") == ["m"]
+    assert store.check() == []
+    store.close()
+
+
+def test_what_is_still_to_be_analysed_is_told_while_that_goes_on(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written_by_the_first_version(path)
+    monkeypatch.setattr(text_analysis, "advance", lambda connection: None)
+    store = SqliteStore(path)
+    assert store.to_analyse() == 8
+    store.close()
+
+
+def test_stemmers_or_rules_of_another_version_are_another_analysis() -> None:
+    versions = {analysis_by(rules, stemmers) for rules in (1, 2) for stemmers in ("3.0", "3.1")}
+    assert len(versions) == 4
+    assert all(0 < each < 2**31 for each in (ANALYSIS, *versions))

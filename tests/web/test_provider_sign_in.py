@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse
 
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Role
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
 from minutebook.web.host import ProviderError, ProviderFault
 from minutebook.web.round_trips import LASTS, RoundTrips
 from minutebook.web.sign_ins import LONGEST, SignIns
@@ -419,3 +419,17 @@ def test_a_cookie_that_was_changed_is_none(cookie: str) -> None:
     assert fault_of(trips, forged, trip.state) is ProviderFault.STATE
     # Another process has another key.
     assert fault_of(RoundTrips(), trip.cookie, trip.state) is ProviderFault.STATE
+
+
+def test_revoking_the_tokens_of_a_name_ends_its_sign_ins(
+    site: Site, provider: OpenIdProvider
+) -> None:
+    browser = site.browser()
+    come_back(browser, provider.answered(set_out(browser)))
+    assert is_signed_in(browser)
+    noted = site.app.tokens.revoke_signed(OWNER, "ana")
+    try:
+        assert not is_signed_in(browser)
+    finally:
+        # The other tests of this site sign in as the same person.
+        site.app.infrastructure.store.delete(Token, SYSTEM_ORGANIZATION, noted.id)

@@ -25,7 +25,10 @@ from minutebook.domain.records import Kind, Memory
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from minutebook.app import App
+    from minutebook.domain.records import Token
 
 
 @click.command(short_help="Write every record to a file, one a line, as JSON.")
@@ -229,10 +232,23 @@ def _restore_backup(options: dict[str, str], path: Path) -> None:
     ):
         done = Restores(data_directory(settings)).run(path, now())
     with opened(options) as (app, caller):
-        app.trail.log(caller, default_organization(caller), "restore", Kind.HEAD, [done.digest])
+        home = default_organization(caller)
+        app.trail.log(caller, home, "restore", Kind.HEAD, [done.digest])
+        app.trail.log(caller, home, "restore", Kind.TOKEN, [each.id for each in done.kept])
     echo(f"Restored {settings.home} from {path}.")
     if done.aside is not None:
         echo(f"What was there before is in {done.aside}.")
+    if done.kept:
+        echo(f"As before, not as in the backup: the tokens {_named(done.kept)}.")
+    if done.unsure:
+        echo(
+            f"These tokens let in again as when the backup was made: {_named(done.unsure)}.",
+            "Revoke those that were revoked or replaced since; the store before could not be asked.",
+        )
+
+
+def _named(tokens: "Sequence[Token]") -> str:
+    return ", ".join(f"{each.id} ({each.name})" for each in tokens)
 
 
 COMMANDS = (export, backup, restore)

@@ -17,7 +17,7 @@ from minutebook.cli.terminal import (
 )
 from minutebook.cli.times import instant_given, span_given
 from minutebook.config import load
-from minutebook.domain.grants import Grant, is_live
+from minutebook.domain.grants import SIGNED_WITH_ID, Grant, is_live, is_of_signed
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Token
 
 if TYPE_CHECKING:
@@ -102,13 +102,27 @@ def list_tokens(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 
 
 @token.command(short_help="Take a token back for good.")
-@click.argument("id", shell_complete=completing(Token))
+@click.argument("id", shell_complete=completing(Token), required=False)
+@click.option(
+    "--subject", help="Instead of ID: the tokens that an issuer signed for this name until now."
+)
+@click.option("--jti", help="Instead of ID: the one signed token with this id.")
 @home_option
-def revoke(options: dict[str, str], id: str) -> None:
-    """Take the token ID back for good; it lets nobody in from now on, through no process."""
+def revoke(options: dict[str, str], id: str | None, subject: str | None, jti: str | None) -> None:
+    """Take the token ID back for good; it lets nobody in from now on, through no process.
+
+    Sign-ins to the pages by a signed token that is revoked end, too.
+    """
+    if sum(each is not None for each in (id, subject, jti)) != 1:
+        raise click.UsageError("one of ID, --subject and --jti is needed")
     with opened(options) as (app, caller):
-        revoked = app.tokens.revoke(caller, token_id(app, caller, id))
-    echo(f"Revoked {revoked.id} of {revoked.name}.")
+        if id is not None:
+            revoked = app.tokens.revoke(caller, token_id(app, caller, id))
+        else:
+            name = subject if subject is not None else jti or ""
+            revoked = app.tokens.revoke_signed(caller, name, is_id=subject is None)
+    what = _of_signed(revoked) if is_of_signed(revoked) else f"{revoked.id} of {revoked.name}"
+    echo(f"Revoked {what}.")
 
 
 @token.command(short_help="Replace the secret of a token.")
@@ -140,7 +154,15 @@ def _show_issued(issued: "Issued", *, as_json: bool) -> None:
     )
 
 
+def _of_signed(token: Token) -> str:
+    if token.digest == SIGNED_WITH_ID:
+        return f"the signed token with the id {token.name}"
+    return f"the signed tokens of {token.name} until {token.revoked_at:%F %H:%M}"
+
+
 def _line(token: Token, now: datetime) -> str:
+    if is_of_signed(token):
+        return f"{_of_signed(token)}: revoked"
     bound = token.bound_repositories
     parts = [
         f"{token.name} as {token.role}",

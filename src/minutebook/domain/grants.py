@@ -49,6 +49,15 @@ def caller_with(grant: Grant, token: str) -> Caller:
     )
 
 
+SIGNED_BEFORE, SIGNED_WITH_ID = "sub", "jti"
+"""What stands in place of a digest where signed tokens were revoked: all of a name, or the one of an id."""
+
+
+def is_of_signed(token: Token) -> bool:
+    """Tell whether this notes that tokens which an issuer signed are revoked, and is no token of ours."""
+    return token.digest in (SIGNED_BEFORE, SIGNED_WITH_ID)
+
+
 def is_live(token: Token, now: datetime) -> bool:
     """Tell whether a token lets its bearer in: neither taken back nor over."""
     return token.revoked_at is None and (token.expires_at is None or now < token.expires_at)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import cycle, groupby, pairwise
+from zlib import crc32
 
 import Stemmer
 
@@ -29,8 +30,20 @@ from minutebook.search.languages import (
     stems,
 )
 
-ANALYSIS = 2
-"""Counts up when texts give other words or terms: what was kept of them before is then made anew."""
+_RULES = 2
+"""Counts up when our own rules give other words or terms."""
+
+
+def analysis_by(rules: int, stemmers: str) -> int:
+    """Return the version of the analysis by our rules and stemmers of these versions, in 31 bits."""
+    return crc32(f"{rules} snowball {stemmers}".encode()) >> 1
+
+
+ANALYSIS = analysis_by(_RULES, Stemmer.version())
+"""Changes when texts give other words or terms: what was kept of them before is then made anew.
+
+Unicode's version is not in it: what a character is once, it stays, and of those that are new few texts have any.
+"""
 
 MAX_TERM = 64
 """Characters of a term; a longer one is cut, in texts and queries alike."""

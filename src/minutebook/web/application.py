@@ -311,6 +311,8 @@ class BrowserAuthentication:
                 raise Unidentified("this browser is signed out")
             if isinstance(sign_in.who, str):
                 await self._host.identify(sign_in.who)
+            elif sign_in.id_token:
+                await self._host.check_person(sign_in.id_token)
 
         headers = {**pages.HEADERS, "X-Accel-Buffering": "no"}
         response = StreamingResponse(events, media_type="text/event-stream", headers=headers)
@@ -336,9 +338,11 @@ class BrowserAuthentication:
         sign_in = self._sign_ins.find(request.cookies.get(self._cookie(request), ""))
         if sign_in is None:
             return None
-        if isinstance(sign_in.who, Caller):
-            return _Known(sign_in.who, sign_in)
         try:
+            if isinstance(sign_in.who, Caller):
+                if sign_in.id_token:
+                    await self._host.check_person(sign_in.id_token)
+                return _Known(sign_in.who, sign_in)
             return _Known(await self._host.identify(sign_in.who), sign_in)
         except Unidentified:
             # Revoked or expired since: the form tells so when the token is given again.

@@ -71,6 +71,9 @@ class Host(Protocol):
         Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
         """
 
+    async def check_person(self, id_token: str) -> None:
+        """Raise Unidentified if the ID token of a sign-in was revoked since, StoreError."""
+
     async def check_issuer(self, issuer: str | None) -> None:
         """Raise ProviderError if an answer is of another issuer than the provider."""
 

@@ -1,6 +1,7 @@
 """Who asks over HTTP, by the header they show."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import httpx2
@@ -10,7 +11,7 @@ from starlette.applications import Starlette
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.domain.grants import Grant
+from minutebook.domain.grants import Grant, is_live
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role
 from minutebook.server.http.authentication import Authenticator, user_of
 from minutebook.services.access.tokens import NOBODY
@@ -159,3 +160,27 @@ def test_a_session_belongs_to_who_stays_the_same_while_secrets_are_renewed(
     assert len({each.principal for each in everyone}) == len(everyone)
     assert user_of(first).access_token.client_id == first.principal
     assert one.secret not in repr(user_of(first).access_token)
+
+
+def test_signed_tokens_can_be_revoked_before_they_end(
+    trusting: tuple[World, Authenticator],
+) -> None:
+    world, knows = trusting
+    world.app.tokens.revoke_signed(OWNER, "7", is_id=True)
+    assert "revoked" in refusal(knows, f"Bearer {signed(jti='7')}").reason
+    assert knows.caller_of(f"Bearer {signed(jti='8')}").name == "ana"
+    now = world.clock.now.timestamp()
+    earlier, later = signed(iat=now - 3600), signed(iat=min(now + 60, time.time()))
+    noted = world.app.tokens.revoke_signed(OWNER, "ana")
+    assert "revoked" in refusal(knows, f"Bearer {earlier}").reason
+    assert "revoked" in refusal(knows, f"Bearer {signed(iat=None)}").reason
+    assert knows.caller_of(f"Bearer {later}").name == "ana"
+    assert knows.caller_of(f"Bearer {signed(sub='bo', iat=now - 3600)}").name == "bo"
+    assert "Revoked" in {each.outcome for each in world.entries(noted.id, SYSTEM_ORGANIZATION)}
+    assert not is_live(noted, world.clock.now)
+
+
+def test_without_an_issuer_no_signed_tokens_are_revoked(world: World) -> None:
+    with pytest.raises(InvalidInput, match="jwt_issuer"):
+        world.app.tokens.revoke_signed(OWNER, "ana")
+    assert not world.app.tokens.is_shared()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -13,17 +14,22 @@ import pytest
 
 from minutebook.config import Settings
 from minutebook.disk.atomic_file import noted_in, scratch_folder
-from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew
+from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
+from minutebook.domain.grants import Grant
+from minutebook.domain.records import Memory, Role
 from minutebook.places import data_directory
+from minutebook.services.access.audit_proof import proof_of
 from minutebook.services.maintenance.backups import BackedUp, Backups
 from minutebook.services.maintenance.restores import Restores
 from tests.services.decided import PERSON, decisions_in, draft
 from tests.services.test_archives_processes import small
 from tests.services.test_decisions_together import check_agreed, decider, start
 from tests.store.samples import memory
-from tests.world import NOON, Opener, World, failed
+from tests.world import NOON, Opener, World, everything, failed
 
 __all__ = ["small"]
+
+OWNER = replace(PERSON, writes_system=True)
 
 
 def backed_up(world: World, home: Path, path: Path) -> BackedUp:
@@ -86,6 +92,38 @@ def test_backups_are_whole_while_others_decide_and_write(opener: Opener, tmp_pat
             assert len(other.ids("list_memories")) == len(sizes)
     assert sizes == sorted(sizes)
     assert len(set(sizes)) > 1
+
+
+@pytest.mark.thorough
+def test_a_backup_during_heavy_writing_holds_all_that_was_acknowledged_before(
+    opener: Opener, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    world = opener(failed(), name="home")
+    command = [sys.executable, "-m", "tests.services.writer", str(home)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    writers = [subprocess.Popen([*command, name], **pipes) for name in ("one", "two")]  # type: ignore[call-overload]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    acknowledged: list[str] = []
+    held = []
+    for number in range(3):
+        acknowledged.append(world.remember(f"note {number}"))
+        backed_up(world, home, tmp_path / f"{number}.tar")
+        held.append(list(acknowledged))
+    for writer in writers:
+        assert writer.communicate(timeout=60)[0] == "done\n"
+    for number, ids in enumerate(held):
+        restored(tmp_path / f"home{number}", tmp_path / f"{number}.tar")
+        other = opener(failed(), name=f"home{number}")
+        kept = {each.id for each in other.store.find(Memory, everything("default"))}
+        assert kept.issuperset(ids)
+        created = {each.subject for each in other.trail() if each.act == "created" and each.after}
+        assert kept == created
+        assert proof_of(other.store, "default").is_sound
+        assert other.app.infrastructure.store.check() == []
 
 
 @pytest.mark.thorough
@@ -246,3 +284,41 @@ def run_in(*command: str) -> "subprocess.Popen[bytes]":
 
 def begun(home: Path, path: Path) -> "subprocess.Popen[bytes]":
     return run_in("restore", str(path), "--replace", "--home", str(home))
+
+
+def test_tokens_that_were_revoked_or_replaced_since_a_backup_stay_so(
+    opener: Opener, tmp_path: Path
+) -> None:
+    home, path = tmp_path / "home", tmp_path / "all.tar"
+    world = opener(name="home")
+    owner, tokens = OWNER, world.app.tokens
+    first, second, third = (
+        tokens.create(owner, Grant(name=name, role=Role.AGENT)) for name in ("a", "b", "c")
+    )
+    backed_up(world, home, path)
+    tokens.revoke(owner, first.token.id)
+    replaced = tokens.rotate(owner, second.token.id, None)
+    world.app.close()
+    done = Restores(data_directory(Settings(home=home))).run(path, NOON)
+    assert {each.id for each in done.kept} == {first.token.id, second.token.id}
+    assert done.unsure == ()
+    tokens = opener(name="home").app.tokens
+    for secret in (first.secret, second.secret):
+        with pytest.raises(Unidentified):
+            tokens.caller_of(secret)
+    assert [tokens.caller_of(each.secret).name for each in (replaced, third)] == ["b", "c"]
+
+
+def test_a_restore_names_the_tokens_that_let_in_where_it_cannot_ask(
+    opener: Opener, tmp_path: Path
+) -> None:
+    path = tmp_path / "all.tar"
+    world = opener(name="home")
+    live, revoked = (
+        world.app.tokens.create(OWNER, Grant(name=name, role=Role.AGENT)) for name in ("a", "b")
+    )
+    world.app.tokens.revoke(OWNER, revoked.token.id)
+    backed_up(world, tmp_path / "home", path)
+    done = Restores(data_directory(Settings(home=tmp_path / "other"))).run(path, NOON)
+    assert [each.id for each in done.unsure] == [live.token.id]
+    assert done.kept == ()

@@ -106,6 +106,15 @@ class AccessControl:
 
         return await self.ask_provider(redeem)
 
+    async def check_person(self, id_token: str) -> None:
+        """Raise Unidentified if the ID token of a sign-in was revoked since, StoreError."""
+
+        def check() -> None:
+            self._open_app().database.acquire(SESSION)
+            self.authenticator.check_person(id_token)
+
+        await anyio.to_thread.run_sync(check, limiter=self._threads)
+
     def release(self, database: Database) -> None:
         """Forget the sessions of all requests: the server ends, and others may have the store open too."""
         for session in (SESSION, *self._sessions.values()):

@@ -14,7 +14,13 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Unidentified
 from minutebook.server.dispatch import OpenApp
 from minutebook.server.http.openid import open_provider
-from minutebook.server.http.signed_tokens import open_issuer
+from minutebook.server.http.signed_tokens import (
+    Issued,
+    caller_by,
+    issued_by,
+    issued_of_known,
+    open_issuer,
+)
 from minutebook.services.access.tokens import PREFIX
 from minutebook.web.host import Person
 
@@ -58,7 +64,10 @@ class Authenticator:
         if shown.startswith(PREFIX) or self._issuer is None:
             return tokens.caller_of(shown)
         with self._audited_refusals():
-            return self._issuer.caller_of(shown)
+            claims = self._issuer.own_claims_of(shown)
+            caller = caller_by(claims)
+        self._check_issued(issued_by(claims))
+        return caller
 
     def person_of(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
         """Return who signed in at the provider, by the code in its answer.
@@ -69,7 +78,16 @@ class Authenticator:
         assert self.provider is not None
         self.provider.check_issuer(issuer)
         with self._audited_refusals():
-            return self.provider.redeem(code, verifier, nonce)
+            person = self.provider.redeem(code, verifier, nonce)
+        self.check_person(person.id_token)
+        return person
+
+    def check_person(self, id_token: str) -> None:
+        """Raise Unidentified, audited, if the ID token by which somebody signed in was revoked since."""
+        self._check_issued(issued_of_known(id_token))
+
+    def _check_issued(self, issued: Issued) -> None:
+        self._open_app().tokens.check_signed(issued.subject, issued.id, issued.at)
 
     @contextmanager
     def _audited_refusals(self) -> Iterator[None]:

@@ -94,6 +94,10 @@ class PageHost:
         """
         return await self._access.person(code, verifier, nonce, issuer)
 
+    async def check_person(self, id_token: str) -> None:
+        """Raise Unidentified if the ID token of a sign-in was revoked since, StoreError."""
+        await self._access.check_person(id_token)
+
     async def check_issuer(self, issuer: str | None) -> None:
         """Raise ProviderError if an answer is of another issuer than the provider."""
         await self._access.ask_provider(lambda provider: provider.check_issuer(issuer))

@@ -3,6 +3,8 @@
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -74,7 +76,11 @@ class Issuer:
 
         Raises Unidentified if the token does not hold, KeysUnavailable if the keys cannot be read.
         """
-        return caller_by(self.claims_of(token, self._audience))
+        return caller_by(self.own_claims_of(token))
+
+    def own_claims_of(self, token: str) -> Mapping[str, Any]:
+        """Return the claims of a token made for us. Raises as `caller_of` does."""
+        return self.claims_of(token, self._audience)
 
     def claims_of(self, token: str, audience: tuple[str, ...], *required: str) -> Mapping[str, Any]:
         """Return the claims of a token made for one of an audience, with these claims too.
@@ -109,6 +115,30 @@ def caller_by(claims: Mapping[str, Any]) -> Caller:
     except InvalidInput as error:
         raise Unidentified(f"the token's {error}") from error
     return caller_with(grant, f"{SIGNED}{claims.get('jti', '')}"[:100])
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """By what a signed token can be revoked: its name, its id if it has one, and when it was issued."""
+
+    subject: str
+    id: str | None
+    at: datetime | None
+
+
+def issued_by(claims: Mapping[str, Any]) -> Issued:
+    """Return by what the token with these verified claims can be revoked."""
+    id, at = claims.get("jti"), claims.get("iat")
+    return Issued(
+        str(claims["sub"]),
+        None if id is None else str(id),
+        datetime.fromtimestamp(at, UTC) if isinstance(at, int | float) else None,
+    )
+
+
+def issued_of_known(token: str) -> Issued:
+    """Return the same of a token that was verified before, without verifying it again."""
+    return issued_by(jwt.decode(token, options={"verify_signature": False}))
 
 
 def open_issuer(settings: Settings) -> Issuer | None:

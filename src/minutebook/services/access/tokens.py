@@ -13,9 +13,17 @@ from datetime import datetime, timedelta
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, NotFound, StoreError, Unidentified
+from minutebook.domain.errors import Conflict, InvalidInput, NotFound, StoreError, Unidentified
 from minutebook.domain.filters import Filter
-from minutebook.domain.grants import Grant, caller_with, check_end, check_grant, grant_of
+from minutebook.domain.grants import (
+    SIGNED_BEFORE,
+    SIGNED_WITH_ID,
+    Grant,
+    caller_with,
+    check_end,
+    check_grant,
+    grant_of,
+)
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.policy import Scope
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
@@ -38,6 +46,7 @@ NOBODY = "unknown"
 """The subject of the refusal of an unknown token."""
 
 _SECRET_BITS = 256
+_CLOCKS_DIFFER = timedelta(seconds=30)
 _SECRET = re.compile(PREFIX + r"([0-9a-z]{20})([A-Za-z0-9_-]{43})")
 _STRANGER = Caller(name=NOBODY, role=Role.VIEWER)
 _ALL = Filter(organization=SYSTEM_ORGANIZATION)
@@ -74,6 +83,7 @@ class Tokens:
         self._clock = clock
         self._randbits = randbits
         self._lock = threading.Lock()
+        self._trusts_issuer = trusts_issuer
         self._is_shared = trusts_issuer
         self._entered: dict[tuple[str, str], datetime] = {}
         self._noted: dict[str, datetime] = {}
@@ -145,6 +155,44 @@ class Tokens:
             token = replace(self._read_live(id), revoked_at=self._clock())
             self._store.put(token)
         return token
+
+    def revoke_signed(self, caller: Caller, name: str, *, is_id: bool = False) -> Token:
+        """Revoke the signed tokens of a name (`sub`) that were issued until now, or the one of an id (`jti`).
+
+        Raises Forbidden if the caller is not the owner of the data directory, InvalidInput if no issuer's
+        tokens are accepted, or the name is unfit.
+        """
+        if not self._trusts_issuer:
+            raise InvalidInput("jwt_issuer", "must be set: no signed tokens are accepted here")
+        check_grant(Grant(name=name, role=Role.VIEWER))
+        now, what = self._clock(), SIGNED_WITH_ID if is_id else SIGNED_BEFORE
+        noted = Token(
+            organization=SYSTEM_ORGANIZATION,
+            id=_id_of_signed(what, name),
+            name=name,
+            role=Role.VIEWER,
+            digest=what,
+            author=caller.name,
+            created_at=now,
+            revoked_at=now,
+        )
+        with self._audited(caller, "revoke_token", noted) as audit:
+            policy.check_may_issue(caller)
+            audit.check(_TOKENS)
+            self._store.put(noted)
+        return noted
+
+    def check_signed(self, subject: str, id: str | None, issued_at: datetime | None) -> None:
+        """Raise Unidentified, audited, if a signed token was revoked.
+
+        By its name those are that were issued before; one that does not say when is, too.
+        """
+        by_name = self._get(_id_of_signed(SIGNED_BEFORE, subject))
+        by_id = None if id is None else self._get(_id_of_signed(SIGNED_WITH_ID, id))
+        if by_name is not None and by_name.revoked_at is not None and issued_at is not None:
+            by_name = by_name if issued_at <= by_name.revoked_at + _CLOCKS_DIFFER else None
+        if (noted := by_id or by_name) is not None:
+            raise self.refused("Revoked", "this token was revoked", noted)
 
     def rotate(self, caller: Caller, id: str, expires_at: datetime | None) -> Issued:
         """Replace the secret and the expiry of a token; the old secret is invalid from now on.
@@ -247,8 +295,13 @@ class Tokens:
         return token
 
 
+def _id_of_signed(what: str, name: str) -> str:
+    """Return the id under which it is noted that signed tokens are revoked; no secret of ours names it."""
+    return f"{what}-{_digest(name)[:32]}"
+
+
 def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _home(token: Token) -> str:

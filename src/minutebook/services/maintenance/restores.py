@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import tarfile
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,7 +13,16 @@ from typing import IO
 
 from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
 from minutebook.disk.encryption import FileDamaged, Keys, decrypting
-from minutebook.domain.errors import Conflict, InvalidArchive, InvalidInput, StoreError
+from minutebook.domain.errors import (
+    Conflict,
+    InvalidArchive,
+    InvalidInput,
+    StoreBusy,
+    StoreError,
+)
+from minutebook.domain.filters import Filter
+from minutebook.domain.grants import is_live
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Token
 from minutebook.services.maintenance.backups import DATABASE, FORMAT, MANIFEST, VERSION
 from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
 from minutebook.store.sqlite import SqliteStore, missing_database
@@ -25,15 +35,22 @@ _ON_SERVER = (
     "without the setting `store` the data directory itself is restored"
 )
 _BLOCK = 1 << 20
+_ALL_TOKENS = Filter(organization=SYSTEM_ORGANIZATION)
 _MOST_MANIFEST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was brought back: the backup's digest; the folder with what was there before, if any."""
+    """What was brought back: the backup's digest; the folder with what was there before, if any.
+
+    `kept` are the tokens that are as they were before the restore: revoked since the backup, or with
+    another secret. `unsure` are those that let in again where that could not be read.
+    """
 
     digest: str
     aside: Path | None
+    kept: tuple[Token, ...] = ()
+    unsure: tuple[Token, ...] = ()
 
 
 class Restores:
@@ -61,17 +78,20 @@ class Restores:
 
         Into an encrypted store it comes with the key of that; else the database stays as the backup has it.
         All is verified before anything is changed, and the store comes last: if a restore is
-        killed before, the next one ends it. Raises InvalidInput if the backup cannot be opened,
-        InvalidArchive if it is damaged, StoreBusy if the store is open, StoreError if files cannot be
-        written.
+        killed before, the next one ends it. A token that was revoked since the backup stays so.
+        Raises InvalidInput if the backup cannot be opened, InvalidArchive if it is damaged, StoreBusy
+        if the store is open, StoreError if files cannot be written.
         """
         home, database = self._directory.path, self._directory.database
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
             with scratch_folder(home / _DRAFT) as draft:
                 digest = unpack(backup, draft, self._directory.keys)
+                before = self._tokens()
                 # Raises StoreError for a database that this version cannot open.
-                SqliteStore(draft / DATABASE, keys=self._directory.keys).close()
+                with closing(SqliteStore(draft / DATABASE, keys=self._directory.keys)) as store:
+                    kept = _keep_revoked(store, before or ())
+                    unsure = _live(store, now) if before is None else ()
                 self._encrypt_as_now(draft)
                 sync_tree(draft)
                 with self._directory.alone():
@@ -86,7 +106,21 @@ class Restores:
             sync_folder(home)
         except OSError as error:
             raise StoreError(f"{error.filename or home}: {error.strerror}") from error
-        return Restored(digest, aside)
+        return Restored(digest, aside, kept, unsure)
+
+    def _tokens(self) -> list[Token] | None:
+        """Return the tokens of the store that is here; None if there is none that can be read."""
+        if not self._directory.database.exists():
+            return None
+        try:
+            with closing(
+                SqliteStore(self._directory.database, keys=self._directory.keys)
+            ) as store:
+                return store.find(Token, _ALL_TOKENS)
+        except StoreBusy:
+            raise
+        except StoreError:
+            return None
 
     def _encrypt_as_now(self, draft: Path) -> None:
         """Bring the database of a draft under the key of the present one, if that is encrypted."""
@@ -133,6 +167,26 @@ class Restores:
         # A damaged database may have left a log that would spoil the next one.
         files = (database, self._directory.log)
         return [*self._directory.kept(), *(path for path in files if path.exists())]
+
+
+def _keep_revoked(store: SqliteStore, before: Sequence[Token]) -> tuple[Token, ...]:
+    """Bring tokens to what they were before a restore, where that lets in fewer; return those."""
+    kept = []
+    with store.transaction(SYSTEM_ORGANIZATION):
+        for token in before:
+            known = store.get(Token, SYSTEM_ORGANIZATION, token.id)
+            is_known = known is not None and known.digest == token.digest
+            if token.revoked_at is None and (known is None or is_known):
+                continue
+            if known is not None and known.revoked_at is not None:
+                continue
+            store.put(token)
+            kept.append(token)
+    return tuple(kept)
+
+
+def _live(store: SqliteStore, now: datetime) -> tuple[Token, ...]:
+    return tuple(each for each in store.find(Token, _ALL_TOKENS) if is_live(each, now))
 
 
 def _name_again(path: Path, other: Path) -> None:

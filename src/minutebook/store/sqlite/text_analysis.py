@@ -6,6 +6,7 @@ NULL when all were. Until then such an index holds terms of both versions.
 """
 
 from collections.abc import Iterator
+from zlib import crc32
 
 import apsw
 
@@ -21,7 +22,12 @@ BATCH = 200
 def is_current(connection: apsw.Connection) -> bool:
     """Tell whether the present version made the text indices, or is making them."""
     version: int | None = connection.execute("SELECT version FROM text_analysis").get
-    return version == ANALYSIS
+    return version == stamp()
+
+
+def stamp() -> int:
+    """Return the version of all that makes a text index: of the analysis, and of SQLite's tokenizer."""
+    return crc32(f"{ANALYSIS} {texts.TOKENIZER}".encode()) >> 1
 
 
 def adopt(connection: apsw.Connection) -> None:
@@ -40,9 +46,10 @@ def adopt(connection: apsw.Connection) -> None:
         ).fetchall()
         for values in entities:
             entity_names.keep(connection, number, table.record_of(Entity, "", values))
+    texts.renew_tokenizers(connection)
     connection.execute("UPDATE text_indices SET reached = 0")
     connection.execute("DELETE FROM text_analysis")
-    connection.execute("INSERT INTO text_analysis VALUES (?)", (ANALYSIS,))
+    connection.execute("INSERT INTO text_analysis VALUES (?)", (stamp(),))
 
 
 def advance(connection: apsw.Connection) -> None:

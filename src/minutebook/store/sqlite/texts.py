@@ -21,7 +21,7 @@ from minutebook.store.sqlite.tables import selection, table_of
 # Every sign belongs to its term: FTS5 splits at spaces, and at control characters, which no term
 # holds. Nor does it find capitals to fold.
 _SIGNS = "".join(sign for sign in map(chr, range(0x21, 0x7F)) if not sign.isalnum())
-_TOKENIZER = "ascii tokenchars '{}'".format(_SIGNS.replace("'", "''")).replace('"', '""')
+TOKENIZER = "ascii tokenchars '{}'".format(_SIGNS.replace("'", "''")).replace('"', '""')
 
 _SPARE = 28
 
@@ -39,12 +39,19 @@ def add(
         (number, of.kind),
     ).get
     if created:
-        connection.execute(
-            f"CREATE VIRTUAL TABLE {name} USING fts5"
-            f"(terms, content='', contentless_delete=1, tokenize=\"{_TOKENIZER}\")"
-        )
+        _create(connection, name)
     terms = " ".join(analysis.terms(text))
     connection.execute(f"INSERT INTO {name}(rowid, terms) VALUES (?, ?)", (row, terms))  # noqa: S608
+
+
+def renew_tokenizers(connection: apsw.Connection) -> None:
+    """Make those indices anew, empty, that another tokenizer reads; call where all texts are read again."""
+    for number, of in _indices(connection):
+        name = _name_of(number, of)
+        stated = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (name,)).get
+        if TOKENIZER not in (stated or ""):
+            connection.execute(f"DROP TABLE IF EXISTS {name}")
+            _create(connection, name)
 
 
 def remove(connection: apsw.Connection, number: int, of: type[TextRecord], row: int) -> None:
@@ -145,6 +152,13 @@ def gaps(connection: apsw.Connection) -> Iterator[str]:
         held = connection.execute(f"SELECT count(*) FROM {name}_docsize").get  # noqa: S608
         if missing or held != records:
             yield f"the text index {name} holds {held} of {records} records"
+
+
+def _create(connection: apsw.Connection, name: str) -> None:
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {name} USING fts5"
+        f"(terms, content='', contentless_delete=1, tokenize=\"{TOKENIZER}\")"
+    )
 
 
 def _is_narrow(where: Filter) -> bool:
