@@ -113,9 +113,7 @@ class Restores:
         if not self._directory.database.exists():
             return None
         try:
-            with closing(
-                SqliteStore(self._directory.database, keys=self._directory.keys)
-            ) as store:
+            with closing(SqliteStore(self._directory.database, keys=self._directory.keys)) as store:
                 return store.find(Token, _ALL_TOKENS)
         except StoreBusy:
             raise
