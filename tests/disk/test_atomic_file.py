@@ -90,15 +90,17 @@ def test_the_next_start_clears_what_killed_processes_left_and_nothing_under_way(
 ) -> None:
     opener(name="home").app.close()
     home = tmp_path / "home"
+    index = home / "minutebook.db-index" / "1"
     (home / "backups").mkdir()
-    for folder in (home, home / "backups"):
+    index.mkdir(parents=True)
+    for folder in (home, home / "backups", index):
         (folder / f".config.toml.dead{PART}").touch()
         (folder / f".a.dead{PART}.d").mkdir()
     with scratch_folder(home / "at work"), new_file(home / "backups" / "new", "new"):
         opener(name="home")
         assert len(parts(home)) == 2
         assert len(parts(home / "backups")) == 1
-    assert parts(home) == parts(home / "backups") == []
+    assert parts(home) == parts(home / "backups") == parts(index) == []
 
 
 def written_beside(path: Path) -> None:

@@ -33,6 +33,7 @@ from minutebook.store.sqlite.missing_database import lock_of
 from minutebook.store.sqlite.tables import ALL_TABLES
 from tests.examples import parametrize_in_part
 from tests.store.given import anything
+from tests.store.old_formats import of_format
 from tests.store.samples import SPACES, START, decision, edge, entity, memory, turn, unit
 from tests.store.small_index import small_index
 from tests.store.worker import direction
@@ -69,11 +70,7 @@ def test_a_newer_file_is_refused_with_both_versions_and_left_as_it_is(path: Path
 def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     path: Path, version: int
 ) -> None:
-    connection = apsw.Connection(str(path))
-    connection.create_scalar_function("target_key_of", schema._target_key_of, 1)
-    for script in schema.SCRIPTS[:version]:
-        for _ in connection.execute(script):
-            pass
+    connection = of_format(path, version)
     connection.execute("INSERT INTO organizations VALUES (1, 'acme', 1)")
     connection.execute(
         "INSERT INTO entities (organization, id, sequence, name, type, author, created_at, aliases)"
@@ -112,8 +109,6 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     connection.execute(
         "INSERT INTO memories_vectors VALUES (1, ?)", (np.array([1, 0, 0, 0], "f2").tobytes(),)
     )
-    connection.pragma("application_id", schema.APPLICATION_ID)
-    connection.pragma("user_version", version)
     connection.close()
     store = SqliteStore(path)
     assert store.without_vectors([Memory], SPACES[0], 9) == []
@@ -132,6 +127,18 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     assert store.token_uses.latest() == ({"t": START} if 3 <= version < 9 else {})
     store.rebuild()
     assert store.check() == []
+    store.close()
+
+
+def test_a_database_that_a_killed_restore_left_without_its_log_has_it_again(path: Path) -> None:
+    SqliteStore(path).close()
+    connection = apsw.Connection(str(path))
+    connection.pragma("journal_mode", "delete")
+    connection.close()
+    store = SqliteStore(path)
+    # Nobody who reads keeps a writer waiting.
+    with store.moment():
+        store.put(memory("m"))
     store.close()
 
 

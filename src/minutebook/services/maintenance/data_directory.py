@@ -94,7 +94,8 @@ class DataDirectory:
 
     def clear(self) -> int:
         """Remove what killed processes left of files that they were writing; count it."""
-        folders = {*self.derived, *self.copies, *(path for path in self.kept() if path.is_dir())}
+        kept = (path for path in self.kept() if path.is_dir())
+        folders = {*self.derived, *self.copies, *kept, *self.index.glob("*")}
         return clear_noted(self.path) + sum(map(clear_left, folders))
 
     def use(self) -> FileLock:

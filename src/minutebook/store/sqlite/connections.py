@@ -245,7 +245,12 @@ class Connections:
         return connection
 
     def _is_prepared(self, connection: apsw.Connection) -> bool:
-        return schema.is_current(connection, self._path) and text_analysis.is_current(connection)
+        return (
+            schema.is_current(connection, self._path)
+            and text_analysis.is_current(connection)
+            # A restore that was killed leaves a database without the log, where readers and writers wait for one another.
+            and connection.pragma("journal_mode") == "wal"
+        )
 
     def _prepare(self, connection: apsw.Connection) -> None:
         if self._is_prepared(connection):
