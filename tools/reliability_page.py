@@ -82,6 +82,44 @@ TABLES: Mapping[str, Table] = {
             "end": "MiB at the end",
         },
     ),
+    "processes": Table(
+        "Many processes",
+        "Clients over stdio start together on nothing, and each writes 200 records while it reads. Those of Minutebook are "
+        "served by the daemon and in processes of their own by turns; they write memories, entities, relations, turns, "
+        "decisions and proposals by the five contracts, beside a server of an earlier version, which refuses each call "
+        "in plain words. The others write entities, all that they know. Nobody tries again. Lost, twice: of what was acknowledged; unreadable: "
+        "lines of the file. Minutebook's store then holds all that the table below lists.",
+        "server",
+        {
+            "ended": "servers that ended",
+            "acknowledged": "acknowledged",
+            "refused": "refused",
+            "lost": "lost",
+            "twice": "twice",
+            "unreadable": "unreadable",
+            "start": "last first answer, s",
+            "write": "worst write, s",
+            "read": "worst read, s",
+            "seconds": "in all, s",
+        },
+    ),
+    "kills": Table(
+        "kill -9",
+        "A program is killed before a random one of its steps (a write, flush or cut of the database's files, a flush or "
+        "rename of another file, a transaction, a step of Git), and each third time at a random instant. After each "
+        "kill the store is opened as a start does: what was acknowledged is there once, the trail holds, the ledger's "
+        "tables and Git agree (`git fsck --strict`), `doctor` finds nothing, nothing is left over or locked, and it can be "
+        "written; what the program was at is ended by its next run. A restore that is killed between its renames leaves the "
+        "old store without its ledger, which `doctor` says, until the next restore.",
+        "what is killed",
+        {
+            "rounds": "rounds",
+            "killed": "killed",
+            "acknowledged": "acknowledged",
+            "lost": "lost",
+            "broken": "invariants broken",
+        },
+    ),
 }
 """The tables, by the name that tests give to `tests.faults.campaign.report`."""
 

@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 CHROMA_LOCK = HERE / "requirements.lock"
 NODE_LOCK = HERE / "package-lock.json"
 MEMORY_SERVER = "@modelcontextprotocol/server-memory"
+LIBSQL_SERVER = "mcp-memory-libsql"
 
 
 def chroma(*, install: bool) -> Path:
@@ -32,9 +33,18 @@ def chroma(*, install: bool) -> Path:
 
 def memory_server(*, install: bool) -> list[str | Path]:
     """Return the command that serves `@modelcontextprotocol/server-memory` over stdio. Raises NotThere if there is none."""
+    return _on_node(MEMORY_SERVER, install=install)
+
+
+def libsql_server(*, install: bool) -> list[str | Path]:
+    """Return the command that serves `mcp-memory-libsql` over stdio. Raises NotThere if there is none."""
+    return _on_node(LIBSQL_SERVER, install=install)
+
+
+def _on_node(package: str, *, install: bool) -> list[str | Path]:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
-        raise NotThere(f"{MEMORY_SERVER}: node and npm are not on the path")
+        raise NotThere(f"{package}: node and npm are not on the path")
 
     def make(folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -42,8 +52,8 @@ def memory_server(*, install: bool) -> list[str | Path]:
             shutil.copy(HERE / name, folder)
         _run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder)
 
-    folder = _installed(MEMORY_SERVER, NODE_LOCK, make, install=install)
-    return [node, folder / "node_modules" / MEMORY_SERVER / "dist" / "index.js"]
+    folder = _installed(package, NODE_LOCK, make, install=install)
+    return [node, folder / "node_modules" / package / "dist" / "index.js"]
 
 
 def npm_package(name: str, version: str, sha512: str, *, install: bool) -> Path:

@@ -68,6 +68,10 @@ class Acknowledged:
         self.texts.get(of, set()).difference_update(texts)
         self.gone.setdefault(of, set()).update(texts)
 
+    def note_unknown(self, of: type[Record], *texts: str) -> None:
+        """Note that an act is under way that takes records away: until it is acknowledged, they may be there or not."""
+        self.texts.get(of, set()).difference_update(texts)
+
     def include(self, other: "Acknowledged") -> None:
         """Note all that another noted."""
         for of, texts in other.texts.items():
@@ -182,10 +186,15 @@ def _leftovers(settings: Settings) -> Iterator[str]:
     home = settings.home
     for path in sorted(home.rglob("*")):
         is_part = PART in path.name or path.suffix == ".queue"
-        is_log = path.name in (f"{settings.database.name}-wal", f"{settings.database.name}-journal")
+        is_log = path.name == f"{settings.database.name}-wal" or _is_hot(path)
         is_gits = path.suffix == ".lock" and settings.ledgers in path.parents
         if is_part or is_gits or (is_log and path.stat().st_size):
             yield f"left over: {path.relative_to(home)}"
+
+
+def _is_hot(path: Path) -> bool:
+    """Tell whether a file is a journal that would be rolled back; SQLite lets one lie that was never flushed."""
+    return path.name.endswith(".db-journal") and path.read_bytes()[:8].strip(b"\0") != b""
 
 
 def _held_locks(settings: Settings) -> Iterator[str]:
@@ -195,7 +204,7 @@ def _held_locks(settings: Settings) -> Iterator[str]:
         if not lock.try_acquire():
             yield f"locked: {path.relative_to(settings.home)}"
         lock.close()
-    with data_directory(settings).alone():
+    with data_directory(settings).reserved():
         pass
 
 

@@ -1,12 +1,13 @@
 """A program that is killed before one of its steps: `python -m tests.faults.killed POINTS NUMBER MODULE [ARGUMENT…]`.
 
-POINTS are names of `tests.faults.stepping.POINTS`, with commas; with `=`, a part of a step's name: only such are
-counted (`database=truncate`). MODULE is run as `python -m MODULE` runs it. With NUMBER 0 it is not killed; if it
+POINTS are names of `tests.faults.stepping.POINTS`, with commas; after a `=`, a pattern: only the steps in whose names
+it is found are counted (`database=db$`). MODULE is run as `python -m MODULE` runs it. With NUMBER 0 it is not killed; if it
 ends by itself, it says how many steps there were, in the last line of its standard error.
 """
 
 import atexit
 import os
+import re
 import runpy
 import signal
 import sys
@@ -17,11 +18,11 @@ from tests.faults.stepping import stepped
 
 def main(points: str, number: str, module: str, *arguments: str) -> None:
     """Run the module."""
-    names, _, part = points.partition("=")
+    names, _, pattern = points.partition("=")
     steps = count(1)
 
     def before(step: str) -> None:
-        if part in step and next(steps) == int(number):
+        if re.search(pattern, step) and next(steps) == int(number):
             os.kill(os.getpid(), signal.SIGKILL)
 
     stepped(names.split(","), before)

@@ -35,7 +35,27 @@ def _wrap(owner: Any, name: str, before: Before) -> None:
 
 def _files(before: Before) -> None:
     for name in ("fsync", "replace", "rename", "link", "unlink", "mkdir", "rmdir"):
-        _wrap(os, name, before)
+        _wrap_named(name, before)
+
+
+def _wrap_named(name: str, before: Before) -> None:
+    """Wrap a function of `os` whose first argument is a path or an open file."""
+    function = getattr(os, name)
+
+    @wraps(function)
+    def step(file: Any, *arguments: Any, **named: Any) -> Any:
+        path = _path_of(file) if isinstance(file, int) else os.fspath(file)
+        before(f"{name} {os.path.basename(path)}")  # noqa: PTH119
+        return function(file, *arguments, **named)
+
+    setattr(os, name, step)
+
+
+def _path_of(handle: int) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115 - no path where it is none
+    except OSError:
+        return ""
 
 
 def _transactions(before: Before) -> None:
