@@ -79,7 +79,8 @@ class LastTexts:
         elif kind is Kind.MEMORY and entry.act == "reset":
             self._reset = entry.number
         elif entry.act == ERASE:
-            self._last[key] = (_GONE, entry.number)
+            # Of a decision, the place is left: the digest of a text that says nothing.
+            self._last[key] = (bytes.fromhex(entry.after), entry.number)
             self._erased[key] = entry.at
         elif kind in _KINDS and (entry.before or entry.after):
             self._check_follows(entry)

@@ -182,6 +182,7 @@ def test_a_decision_keeps_its_place_and_loses_its_words(world: World, tmp_path: 
     assert (left.title, left.superseded_by) == ("[erased]", (second.id,))
     assert app.ledgers.check() == []
     assert app.ledgers.damage() == []
+    assert app.doctor.examine() == []
     assert [each.reason for each in app.ledgers.states(PERSON)] == [None]
     after = world.store.get(Decision, "default", other.id)
     assert after is not None

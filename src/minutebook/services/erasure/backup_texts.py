@@ -40,8 +40,7 @@ def without(backup: Path, caller: Caller, records: Sequence[Key], clock: Clock) 
                 trail = Trail(store, clock)
                 for key in records:
                     with store.transaction(key[0]):
-                        if _remove(store, key):
-                            trail.log(caller, key[0], ERASE, key[1], [key[2]])
+                        _remove(store, trail, caller, key)
                         forget_suggestions(store, [key])
                 _rewrite_ledgers(store, draft, records)
                 store.scrub()
@@ -52,18 +51,21 @@ def without(backup: Path, caller: Caller, records: Sequence[Key], clock: Clock) 
         raise StoreError(f"{error.filename or backup}: {error.strerror}") from error
 
 
-def _remove(store: SqliteStore, key: Key) -> bool:
+def _remove(store: SqliteStore, trail: Trail, caller: Caller, key: Key) -> None:
     organization, kind, id = key
     store.recalls.erase(organization, kind, id)
     if kind is not Kind.DECISION:
-        return store.delete(CLASSES[kind], organization, id)
+        if store.delete(CLASSES[kind], organization, id):
+            trail.log(caller, organization, ERASE, kind, [id])
+        return
     from minutebook.ledger.erasing import erased
 
     decision = store.get(Decision, organization, id)
-    if decision is None:
-        return False
-    store.put(erased(decision))
-    return True
+    if decision is not None:
+        with trail.audited(caller, organization, ERASE, kind, id) as audit:
+            audit.check(decision)
+            audit.changes(None, erased(decision).text)
+            store.put(erased(decision))
 
 
 def _rewrite_ledgers(store: Store, draft: Path, records: Sequence[Key]) -> None:

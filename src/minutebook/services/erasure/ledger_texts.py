@@ -54,6 +54,7 @@ class LedgerTexts:
                         policy.check_may_remove_work_of(caller, decision.author)
                         self._store.recalls.erase(organization, Kind.DECISION, id)
                         self._store.put(erased(decision))
+                        audit.changes(None, erased(decision).text)
                 # Last of what may fail: the branch is not moved back.
                 erase(repository, ids)
                 head = follow(self._store, organization, repository)
