@@ -198,8 +198,9 @@ def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str
     with opened(options) as (app, caller):
         by = None if superseded_by is None else memory_id(app, caller, superseded_by)
         ended = app.memories.invalidate(caller, memory_id(app, caller, id), reason, by)
+        following = app.browsing.successor(caller, ended)
     until = f"{ended.valid_until:%Y-%m-%d %H:%M:%S}"
-    successor = "" if ended.superseded_by is None else f"; {ended.superseded_by} holds in its place"
+    successor = "" if following is None else f"; {following} holds in its place"
     echo(f"Ended {both_ids(ended)}: it held until {until} UTC{successor}.")
 
 

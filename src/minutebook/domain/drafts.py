@@ -184,7 +184,8 @@ def with_status(caller: Caller, memory: Memory, status: Status, now: datetime) -
     if status is Status.LOCKED:
         return locked(memory, caller, now)
     if memory.superseded_by is not None and status is not memory.status:
-        raise Conflict(memory.id, f"the memory {memory.superseded_by} took its place")
+        # Which one is not told: it may be out of the caller's sight.
+        raise Conflict(memory.id, "another memory took its place")
     if status is Status.DEPRECATED:
         return replace(ended(memory, now, None, None), status=status)
     if memory.status is Status.DEPRECATED:

@@ -70,7 +70,7 @@ _CONFLICTS = (
     *(later("it is {status} by {id}"), later("it is {status}, not declined")),
     *(later("it was {status} already"), later("it was {status} already as {id}")),
     later("it is not deleted; name the version whose text is to return"),
-    later("the memory {id} took its place"),
+    later("another memory took its place"),
     later("a memory cannot be linked to itself"),
     later("a memory cannot be superseded by itself or its past"),
     later("it belongs to another organization than {id}"),

@@ -234,6 +234,17 @@ def test_a_deprecated_memory_holds_no_longer_until_it_is_verified_again(world: W
     assert world.ids("recall", query="tea") == [memory.id]
 
 
+def test_who_may_not_see_what_took_a_memorys_place_is_not_told_its_id(world: World) -> None:
+    memory = kept(world)
+    private = kept(world.by(user="ben"))
+    world.app.memories.invalidate(world.caller, memory.id, None, private.id)
+    ana = world.by(user="ana", role=Role.HUMAN).caller
+    for act in (world.app.status.verify, lambda who, id: world.app.status.deprecate(who, id, "x")):
+        with pytest.raises(Conflict) as refusal:
+            act(ana, memory.id)
+        assert private.id not in str(refusal.value)
+
+
 def test_a_superseded_memory_stays_superseded(world: World) -> None:
     old, new = kept(world), kept(world)
     world.app.memories.invalidate(world.caller, old.id, None, new.id)
