@@ -1,3 +1,8 @@
+from pathlib import Path
+
+import pytest
+
+from minutebook.disk import network_files
 from minutebook.domain.records import Entry
 from tests.world import Opener, World, failed
 
@@ -38,3 +43,16 @@ def test_what_is_derived_is_made_again_and_finds_as_before(world: World) -> None
     assert findings(world) == []
     last = world.app.trail.entries(world.caller, limit=1)
     assert [(each.act, each.actor) for each in last] == [("rebuild", world.caller.name)]
+
+
+def test_a_data_directory_on_a_network_file_system_is_a_finding(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = world.file_store.place
+    assert findings(world) == []
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"31 27 0:40 / {tmp_path.resolve()} rw - nfs4 server:/home rw\n")
+    monkeypatch.setattr(network_files, "_MOUNTS", mounts)
+    (found,) = world.app.doctor.examine()
+    assert f"{path} is on a network file system (nfs4)" in found.finding
+    assert "--home" in found.remedy

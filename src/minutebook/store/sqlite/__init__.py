@@ -1,5 +1,6 @@
 """The embedded engine: one SQLite file that any number of processes share."""
 
+import logging
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -9,6 +10,7 @@ from typing import Any, Literal
 import apsw
 
 from minutebook.disk.encryption import Key, Keys
+from minutebook.disk.network_files import network_type
 from minutebook.domain.errors import StoreBusy
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Record, TextRecord
@@ -43,6 +45,8 @@ from minutebook.store.transfer import Carried, Embedding, Gone, being_filled, ch
 
 _PATIENCE = 0.1
 """Seconds for which work in the background waits for its turn to write."""
+
+log = logging.getLogger(__name__)
 
 
 class SqliteStore:
@@ -108,6 +112,8 @@ class SqliteStore:
                 raise
             self._housekeeper = housekeeper
             self._is_open = True
+            for sentence, remedy in self.placement_faults():
+                log.warning("%s Remedy: %s", sentence, remedy)
             if is_behind:
                 housekeeper.want()
 
@@ -426,8 +432,18 @@ class SqliteStore:
         """Return None: the records are in a file."""
 
     def placement_faults(self) -> list[tuple[str, str]]:
-        """Return nothing: a file is whole or damaged."""
-        return []
+        """Return that the file is where several machines can have it at once, if it is, with the remedy."""
+        kind = network_type(self._path)
+        if kind is None:
+            return []
+        return [
+            (
+                f"{self._path} is on a network file system ({kind}), where the locks of two machines "
+                "do not see each other: used by both at once, the database would be damaged.",
+                "keep the data directory on a disk of this machine (`--home`); several machines use a "
+                "PostgreSQL server (the setting `store`), or `minutebook sync`",
+            )
+        ]
 
     @property
     def writes(self) -> Writes:
