@@ -208,12 +208,19 @@ def _part_of(
 
 
 def _clear_parts(folder: Path) -> int:
-    return sum(_clear(left) for left in folder.glob(f".*{PART}"))
+    return sum(_clear(left) for left in _left_in(folder, f".*{PART}"))
+
+
+def _left_in(folder: Path, pattern: str) -> list[Path]:
+    """Return what has a name of this pattern; nothing in a folder that this user may not read."""
+    with suppress(PermissionError):
+        return list(folder.glob(pattern))
+    return []
 
 
 def _dead_folders(folder: Path) -> Iterator[Path]:
     """Yield the folders for work in progress whose lock is free."""
-    for work in folder.glob(f".*{PART}{_FOLDER}"):
+    for work in _left_in(folder, f".*{PART}{_FOLDER}"):
         if not work.with_name(work.name.removesuffix(_FOLDER)).exists():
             yield work
 
