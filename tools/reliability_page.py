@@ -120,6 +120,14 @@ TABLES: Mapping[str, Table] = {
             "broken": "invariants broken",
         },
     ),
+    "damage": Table(
+        "Files that are damaged",
+        "A file of a data directory that a process left without closing it: a bit or byte flipped, a page of zeros or "
+        "noise, torn, longer, empty. A process then opens, reads, searches, writes and runs `minutebook doctor`, in 60 s. "
+        "Told: an error or a finding. Harmless: the same records and the same answers.",
+        "part",
+        {"damaged": "damaged", "told": "told", "harmless": "harmless"},
+    ),
 }
 """The tables, by the name that tests give to `tests.faults.campaign.report`."""
 
