@@ -39,8 +39,10 @@ class Findings:
 
     def open(self) -> None:
         """Begin to look at the store, once there is one."""
-        self._kept = Kept(Path(self._home) / "minutebook.db")
-        self._kept.records()
+        path = Path(self._home) / "minutebook.db"
+        if self._kept is None and path.exists():
+            self._kept = Kept(path)
+            self._kept.records()
 
     def look(self, sent: bytes, answer: str, *, is_refused: bool) -> None:
         """Look at an answer, and at the store if it is a refusal."""
@@ -50,7 +52,9 @@ class Findings:
         if "Internal error" in answer:
             self.counts["faults"] += 1
             self.wrong.append(f"failed unexpectedly: {shown} -> {answer[:300]}")
-        if "Traceback" in answer or self._home in answer or "site-packages" in answer:
+        # Who comes without a token owns the machine, and is told where archives are.
+        told = answer.replace(f"{self._home}/backups", "")
+        if "Traceback" in answer or self._home in told or "site-packages" in answer:
             self.wrong.append(f"tells of the machine: {shown} -> {answer[:300]}")
         if self._kept is not None:
             before = self._kept.last
@@ -136,8 +140,7 @@ def test_hostile_calls_over_stdio(tmp_path: Path, contracts: tuple[str, ...]) ->
             )
             client.send(sent)
             answer, text = answered(client, number)
-            if number == 1:
-                findings.open()
+            findings.open()
             findings.look(sent, text, is_refused=is_refusal(answer))
             if tool == "stop_database":
                 client.send(hostile_calls.wire(_start(-1)))
@@ -256,7 +259,7 @@ def _exchanged(server: Server, sent: bytes) -> str:
             connection.shutdown(socket.SHUT_WR)
             while part := connection.recv(65536):
                 heard += part
-        except (BrokenPipeError, ConnectionResetError):
+        except OSError:
             # Refused before all of it was read.
             pass
     return heard.decode("utf-8", "replace")
