@@ -24,7 +24,7 @@ $(READY): requirements.lock pyproject.toml
 	@# uv, which pip brings, installs in a quarter of pip's time. It reads no pip.conf: where it reaches nothing, pip installs.
 	sed -n '/^uv==/,/# via/p' requirements.lock > .venv/uv.lock
 	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement .venv/uv.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements.lock || \
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock || \
 	  $(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m compileall -q src
