@@ -57,7 +57,8 @@ test-server: $(READY) $(TEXTS)  ## Run the tests of the contracts on a PostgreSQ
 
 $(LIBRARIES_READY): tools/adapters.lock $(READY)
 	rm -rf $(LIBRARIES)
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes --target $(LIBRARIES) --requirement tools/adapters.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target $(LIBRARIES) --requirement tools/adapters.lock || \
+	  $(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes --target $(LIBRARIES) --requirement tools/adapters.lock
 	touch $(LIBRARIES_READY)
 
 test-adapters: $(LIBRARIES_READY)  ## Run the tests of the adapters against the libraries that they are for.

@@ -65,8 +65,8 @@ def minimal(command: click.Command) -> list[str]:
         word for each in wanted if isinstance(each, click.Option) for word in (each.opts[0], "x")
     ]
     arguments = ["x" for each in wanted if isinstance(each, click.Argument)]
-    # Its path may be left out, in favour of an option.
-    return [*options, *arguments, *["x"] * (command.name == "backup")]
+    # Theirs may be left out, in favour of an option.
+    return [*options, *arguments, *["x"] * (command.name in ("backup", "revoke"))]
 
 
 def test_the_lists_name_commands_that_there_are() -> None:

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -27,7 +28,7 @@ from minutebook.store.sqlite import SqliteStore, schema
 from tests.scoped import BEARER, Given, Population
 from tests.services.decided import SECRET, draft
 from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED, imported
-from tests.world import NOON, Clock, ready, worlds
+from tests.world import Clock, ready, worlds
 
 OWNER = Caller(name="ada", role=Role.ADMIN, organization="acme", writes_system=True)
 
@@ -182,7 +183,7 @@ def _brought_up(ground: Ground) -> None:
 
 
 def _restored(ground: Ground) -> None:
-    Restores(data_directory(ground.settings)).run(ground.folder / "backup.tar", NOON)
+    Restores(data_directory(ground.settings)).run(ground.folder / "backup.tar", datetime.now(UTC))
 
 
 def _moved(ground: Ground) -> None:

@@ -15,8 +15,9 @@ from minutebook.domain.records import (
     Relation,
     Turn,
 )
+from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.search.text import parse_query
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Store, Tended
 from minutebook.store.recall_rows import RecallQuery
 from tests.store import samples
 
@@ -63,6 +64,28 @@ def write_everything(store: Store) -> None:
             store.put(replace(record, organization="zoo"))
         for record in one_of_each():
             store.delete(type(record), "zoo", record.id)
+
+
+def write_suggestions(store: Tended) -> None:
+    tidying = store.tidy_rows
+    found = Suggestion(
+        organization="acme",
+        id="a",
+        finding=Finding.DUPLICATE,
+        certainty=1.0,
+        subjects=((Kind.MEMORY, "a"), (Kind.MEMORY, "b")),
+        found_at=samples.START,
+    )
+    for suggestion in tidying.add("acme", [found]):
+        tidying.put(suggestion)
+    tidying.put_marks("acme", {"at": 1})
+    tidying.known("acme", ["a"])
+    tidying.numbered("acme", 1)
+    tidying.find("acme", State.OPEN, 3)
+    tidying.due("acme", samples.START, 3)
+    tidying.marks("acme")
+    list(tidying.everything("acme"))
+    tidying.remove("acme", "a")
 
 
 def ask_everything(store: Store) -> None:

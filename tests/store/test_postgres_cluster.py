@@ -20,7 +20,7 @@ from minutebook.store.postgres import PostgresStore, schema
 from minutebook.store.postgres.distribution import BY_KEY, BY_ORGANIZATION, ON_EVERY_NODE
 from minutebook.store.transfer import Carried, Transferable
 from tests.postgres_server import server
-from tests.store.everything import ask_everything, one_of_each, write_everything
+from tests.store.everything import ask_everything, one_of_each, write_everything, write_suggestions
 from tests.store.postgres_engine import PostgresEngine, RowsOf
 from tests.store.samples import memory
 from tests.store.small_index import small_index
@@ -135,6 +135,7 @@ def test_each_statement_says_whose_rows_it_means(
         statements.clear()
         fill(other)
         write_everything(store)
+        write_suggestions(store)
         ask_everything(store)
         look_after(store)
         server().execute("UPDATE identity SET texts = 0", (tmp_path / "store/database").read_text())

@@ -68,13 +68,13 @@ def erase(
     from minutebook.services.erasure.selection import Choice
 
     chosen = [bool(ids or query or of_user or session), deleted, resume, texts is not None]
-    if sum(chosen) != 1:
-        raise InvalidInput(
-            "ID",
-            "or --query, --of-user or --session must say what to erase; --deleted, --resume and --check "
-            "stand alone",
-        )
     with opened(options) as (app, caller):
+        if sum(chosen) != 1:
+            raise InvalidInput(
+                "ID",
+                "or --query, --of-user or --session must say what to erase; --deleted, --resume and --check "
+                "stand alone",
+            )
         caller = in_call(caller, reason=reason or "")
         if texts is not None:
             checked = app.erasing.check(caller, texts.read().splitlines())

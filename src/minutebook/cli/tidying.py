@@ -101,7 +101,7 @@ def tidy(
 @identity
 @as_json
 def show(options: dict[str, str], numbers: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001
-    """Show suggestions whole: the texts, the reason, what applying changes."""
+    """Show suggestions whole, with the texts and the reason."""
     with opened(options) as (app, caller):
         found = [app.inbox.read(caller, number) for number in numbers]
     lines = [line for each in found for line in ("", *_lines(each, whole=True))][1:]
@@ -136,7 +136,7 @@ def refuse(
     numbers: tuple[str, ...],
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Refuse suggestions for good: nothing changes, and they are never made again."""
+    """Refuse suggestions; they are never made again."""
     _settle(context, options, numbers, None, as_json, "refused", lambda inbox: inbox.refuse)
 
 
@@ -153,7 +153,10 @@ def undo(
     reason: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Take back what was applied or refused: records are as they were, and it waits again."""
+    """Take back what was applied or refused.
+
+    Records are as they were before, and the suggestion waits again.
+    """
     _settle(context, options, numbers, reason, as_json, "undone", lambda inbox: inbox.undo)
 
 

@@ -24,6 +24,8 @@ _REFUSALS = (
     later("system scope is not written through this door; `minutebook system write` does"),
     later("the role viewer may only read"),
     later("the role agent may not verify; a human may"),
+    later("the role agent may not erase; a person may"),
+    later("the role agent may not {act} suggestions; a human may"),
     later("the role {role} may not write system scope here; a manager may"),
     later("the role {role} may not {act}; a manager may"),
     later("the role {role} may not {act}; an admin may"),
