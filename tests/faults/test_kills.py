@@ -109,7 +109,7 @@ def test_what_was_acknowledged_survives_a_kill_and_the_next_start_mends_the_rest
     )
 
 
-@pytest.mark.skipif(not LONG, reason="the writers alone are proof enough")
+@pytest.mark.slow
 def test_writers_beside_ones_that_are_killed_lose_nothing_and_wait_for_no_lock_of_theirs(
     tmp_path: Path,
 ) -> None:

@@ -332,7 +332,7 @@ PEERS = (
 
 
 @started
-@pytest.mark.skipif(not LONG, reason="it only compares")
+@pytest.mark.slow
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: str(peer.name))
 def test_what_others_keep_of_the_same_is_told(peer: Peer, tmp_path: Path) -> None:
     path, told = tmp_path / "memory", [Told() for _ in range(CLIENTS)]
