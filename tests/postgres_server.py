@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -180,6 +180,32 @@ def server(version: int = 16) -> Server:
 
     atexit.register(stop)
     return started
+
+
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Callable[[int], None]]:
+    """Make a folder a disk of so many megabytes, for a server's tables; yield what gives it another size.
+
+    Skips the test where nobody may mount one.
+    """
+    folder.mkdir()
+
+    def mount(*options: str) -> int:
+        command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", str(folder)]
+        return subprocess.run(command, check=False, capture_output=True).returncode
+
+    if sys.platform != "linux" or os.geteuid() or mount(f"size={megabytes}m"):
+        pytest.skip("only root may make a disk that is small")
+    try:
+        if (user := _ordinary_user()) is not None:
+            shutil.chown(folder, user)
+        yield lambda size: _succeeded(mount("remount", f"size={size}m"))
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def _succeeded(status: int) -> None:
+    assert status == 0
 
 
 def _variable(version: int) -> str:

@@ -3,7 +3,9 @@
 import logging
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import psycopg
 import pytest
@@ -15,9 +17,10 @@ from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
 from minutebook.store.postgres import PostgresStore, schema
 from minutebook.store.postgres.errors import fault_of
-from tests.postgres_server import StartedServer, server
+from tests.postgres_server import StartedServer, server, small_disk
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.samples import memory
+from tests.world import wait_until
 
 ACME = Filter(organization="acme")
 PASSWORD = "a very secret passphrase"
@@ -289,6 +292,77 @@ def _write_until_killed(
     for thread in threads:
         thread.join()
     return refused
+
+
+@pytest.mark.thorough
+def test_of_two_writers_that_wait_for_each_other_one_is_undone_and_told(
+    folder: Path, database: str, url: str
+) -> None:
+    store = opened(url, folder, wait=60.0)
+    store.put(memory("b"))
+    with psycopg.connect(url) as other:
+        # The store's side is the one that finds the circle.
+        other.execute("SET deadlock_timeout = '1h'")
+        other.execute("SELECT FROM memories WHERE id = 'b' FOR UPDATE")
+        feed = "SELECT FROM feeds FOR UPDATE"
+        waiting = threading.Thread(target=other.execute, args=(feed,))
+        with pytest.raises(StoreBusy, match="undone; try again"):
+            _close_a_circle(store, waiting, database)
+        waiting.join()
+        other.rollback()
+    assert store.ids(Memory, ACME, ()) == ["b"]
+    with store.transaction("acme"):
+        store.put(memory("a"))
+        store.put(replace(memory("b"), content="another"))
+    assert store.check() == []
+    store.close()
+
+
+def _close_a_circle(store: PostgresStore, waiting: threading.Thread, database: str) -> None:
+    """Wait for who waits for this transaction."""
+    with store.transaction("acme"):
+        store.put(memory("a"))
+        waiting.start()
+        wait_until(lambda: _waits(database))
+        store.put(replace(memory("b"), content="another"))
+
+
+def _waits(database: str) -> bool:
+    """Tell whether somebody in a database waits for a lock."""
+    with psycopg.connect(server().url(database)) as connection:
+        query = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        row = connection.execute(query).fetchone()
+    return row is not None and row[0] > 0
+
+
+@pytest.mark.thorough
+def test_a_full_disk_of_the_server_is_told_and_what_was_acknowledged_stays(tmp_path: Path) -> None:
+    disk = server().folder / "disk"
+    with small_disk(disk, 24) as resize:
+        server().execute(f"CREATE TABLESPACE small LOCATION '{disk}'")
+        try:
+            server().execute("CREATE DATABASE on_small TABLESPACE small")
+            store = opened(server().url("on_small"), tmp_path)
+            acknowledged: list[str] = []
+            with pytest.raises(StoreError, match="the server's disk is full"):
+                _write_until_refused(store, acknowledged)
+            assert acknowledged
+            assert sorted(store.ids(Memory, ACME, ())) == acknowledged
+            resize(64)
+            store.put(memory("after"))
+            assert store.check() == []
+            assert sorted(store.ids(Memory, ACME, ())) == [*acknowledged, "after"]
+            store.close()
+        finally:
+            server().drop("on_small")
+            server().execute("DROP TABLESPACE IF EXISTS small")
+
+
+def _write_until_refused(store: PostgresStore, acknowledged: list[str]) -> None:
+    for number in range(10_000):
+        id, noise = f"{number:04}", Random(number).randbytes(50_000).hex()
+        store.put(replace(memory(id), metadata={"noise": noise}))
+        acknowledged.append(id)
 
 
 def _end_connections(database: str) -> None:
