@@ -351,7 +351,9 @@ def houses(home: Path, policy: str) -> Iterator[House]:
             portal.wrap_async_context_manager(served.router.lifespan_context(served))
         )
         callers = {name: world.app.tokens.caller_of(secret) for name, secret in made.items()}
-        logging.getLogger("minutebook").setLevel(logging.ERROR)
+        logger = logging.getLogger("minutebook")
+        stack.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.ERROR)
         kept = Kept(settings.database)
         stack.callback(kept.close)
         yield House(world, home, policy, portal, served, made, callers, kept)

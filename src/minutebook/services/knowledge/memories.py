@@ -389,9 +389,11 @@ class Memories:
         Nobody is to learn that an id names what they may not see: such a draft gets one that is made
         of it and the caller's scopes.
         """
-        if draft.id is None or self._known(caller, draft.id) is not None:
+        # Whether it is there is asked first: asked second, one that another writer makes in between
+        # would be taken for one out of sight.
+        if draft.id is None or self._store.get(Memory, self._home(caller, draft), draft.id) is None:
             return draft
-        if self._store.get(Memory, self._home(caller, draft), draft.id) is None:
+        if self._known(caller, draft.id) is not None:
             return draft
         repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
         apart = id_apart(draft.id, caller.user or "", *repositories)
