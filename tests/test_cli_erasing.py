@@ -61,6 +61,8 @@ def test_what_was_deleted_is_erased_afterwards(run: Run, ids: list[str], tmp_pat
         [],
         ["ID", "--deleted"],
         ["--deleted", "--resume"],
+        ["--deleted", "--dry-run"],
+        ["--resume", "--dry-run"],
         ["ID", "--yes", "--organization", "another"],
         ["nobody", "--yes"],
     ],

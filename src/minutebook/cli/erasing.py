@@ -75,6 +75,11 @@ def erase(
                 "or --query, --of-user or --session must say what to erase; --deleted, --resume and --check "
                 "stand alone",
             )
+        if dry_run and not chosen[0]:
+            raise InvalidInput(
+                "--dry-run",
+                "counts what ID, --query, --of-user or --session say; leave it out here",
+            )
         caller = in_call(caller, reason=reason or "")
         if texts is not None:
             checked = app.erasing.check(caller, texts.read().splitlines())

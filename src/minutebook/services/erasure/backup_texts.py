@@ -27,6 +27,15 @@ Key = tuple[str, Kind, str]
 """Organization, kind and id of a record."""
 
 
+def decisions_among(records: Sequence[Key]) -> dict[str, list[str]]:
+    """Return the ids of the decisions among records, by organization."""
+    decided: dict[str, list[str]] = {}
+    for organization, kind, id in records:
+        if kind is Kind.DECISION:
+            decided.setdefault(organization, []).append(id)
+    return decided
+
+
 def without(backup: Path, caller: Caller, records: Sequence[Key], clock: Clock) -> None:
     """Write a backup anew without some records, with an entry for each on the trail in it.
 
@@ -69,10 +78,7 @@ def _remove(store: SqliteStore, trail: Trail, caller: Caller, key: Key) -> None:
 
 
 def _rewrite_ledgers(store: Store, draft: Path, records: Sequence[Key]) -> None:
-    decided: dict[str, list[str]] = {}
-    for organization, kind, id in records:
-        if kind is Kind.DECISION:
-            decided.setdefault(organization, []).append(id)
+    decided = decisions_among(records)
     if not decided:
         return
     from minutebook.ledger.erasing import erase

@@ -16,7 +16,7 @@ from minutebook.domain.records import CLASSES, Entity, Kind, Link, Memory, Recor
 from minutebook.domain.replication import TRAVELLING
 from minutebook.domain.trail import ERASE
 from minutebook.services.access.visibility import narrowed, owned_by
-from minutebook.services.erasure.backup_texts import Key, without
+from minutebook.services.erasure.backup_texts import Key, decisions_among, without
 from minutebook.services.erasure.ledger_texts import LedgerTexts
 from minutebook.services.erasure.selection import Choice, Selection
 from minutebook.services.erasure.suggestions import forget_suggestions
@@ -165,7 +165,7 @@ class Erasing:
             # Nothing was removed.
             self._orders.clear()
             raise
-        for organization, ids in _decisions(order):
+        for organization, ids in sorted(decisions_among(order.records).items()):
             self._ledger_texts.erase(caller, organization, ids)
         self._remove_copies(done)
         done.left += self._store.scrub()
@@ -305,11 +305,3 @@ def _shown(record: Record) -> Key:
     if isinstance(record, Version):
         return record.organization, Kind.MEMORY, record.memory
     return record.organization, record.kind, record.id
-
-
-def _decisions(order: Order) -> list[tuple[str, list[str]]]:
-    found: dict[str, list[str]] = {}
-    for organization, kind, id in order.records:
-        if kind is Kind.DECISION:
-            found.setdefault(organization, []).append(id)
-    return sorted(found.items())
