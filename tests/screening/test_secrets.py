@@ -160,3 +160,20 @@ def test_text_made_to_be_slow_is_read_to_its_end(piece: str) -> None:
     text = piece * (20_000 // len(piece)) + " glpat-" + drawn("<A:20>", Random(1))
     assert any(each.kind == "GitLab personal access token" for each in find(text))
     assert private_key(Random(1)) not in text
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "\x1b[31m{}\x1b[0m is red",
+        "DB_PASSWORD\u200b={}",
+        "PASS\u00adWORD={}",
+        "password\ufeff: {}",
+    ],
+)
+def test_characters_that_nobody_sees_hide_no_secret(template: str) -> None:
+    github = next(each for each in FORMATS if each.kind == "GitHub token")
+    made = token(github, github.starts[0], Random(1))
+    for secret in (made, "\u200b".join((made[:9], made[9:]))):
+        text = template.format(secret)
+        assert secret not in mask(text, find(text)), ascii(text)

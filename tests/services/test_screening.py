@@ -152,6 +152,15 @@ def test_the_name_of_a_field_of_metadata_tells_of_its_value(open_one: Opener) ->
     assert world.app.memories.read(caller, kept.id).metadata == hidden
 
 
+def test_a_secret_in_the_name_of_a_field_is_masked_and_no_field_is_lost(
+    open_one: Opener,
+) -> None:
+    other, _ = filled("{{GitHub token}}", Random(2))
+    world = open_one(name="names", redact=Redact.MASK)
+    told = world.app.memories.store(ADMIN, fact("Tea", metadata={SECRET: "first", other: "second"}))
+    assert told.metadata == {HIDDEN: "first", f"{HIDDEN}'": "second"}
+
+
 def test_an_archive_is_imported_as_it_is_and_its_secrets_are_named(
     open_one: Opener, tmp_path: Path
 ) -> None:

@@ -3,31 +3,33 @@
 import re
 from dataclasses import dataclass
 
+from minutebook.screening.disguises import as_read
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A way in which a text reads as instructions; tried only if one of `words` (small letters) is there."""
+    """A way in which a text reads as instructions; tried where one of `words` (small letters) is."""
 
     name: str
     words: tuple[str, ...]
     pattern: str
 
-    def is_in(self, text: str, plain: str) -> bool:
-        """Tell whether a text has it; `plain` is the text in small letters."""
-        if self.words and not any(word in plain for word in self.words):
+    def is_in(self, text: str, line: str, plain: str) -> bool:
+        """Tell whether a text has it; `line` is the text on one line, `plain` that in small letters."""
+        if not any(word in plain for word in self.words):
             return False
-        return re.compile(self.pattern).search(text) is not None
+        pattern = re.compile(self.pattern)
+        return pattern.search(line) is not None or pattern.search(text) is not None
 
 
 _EARLIER = r"(?:previous|prior|above|earlier|preceding|existing|foregoing|initial|system|safety)"
-_ORDERS = (
-    r"(?:instructions?|prompts?|rules|messages?|directives?|guidelines|commands|context|guardrails)"
-)
+_ORDERS = r"(?:instructions?|prompts?|rules|messages?|directives?|guidelines|commands|context|guardrails|guidance)"
 
 MARKS = (
     Mark(
         "asks to ignore earlier instructions",
-        ("ignor", "disregard", "forget", "override", "bypass", "vergiss", "olvida", "oublie"),
+        ("ignor", "disregard", "forget", "override", "bypass", "vergiss", "olvida", "oublie", "dimentica", "esqueça",
+         "игнорируй", "забудь", "忽略", "无视", "無視", "تجاهل", "무시"),
         rf"(?i)\b(?:ignore|disregard|forget|override|bypass)\s(?:\w{{1,10}}\s){{0,3}}?{_EARLIER}\s"
         rf"(?:\w{{1,12}}\s){{0,2}}?{_ORDERS}\b"
         r"|\b(?:ignore|disregard|forget|override|bypass)\s(?:all\s)?your\s(?:rules|guidelines|training|instructions|system prompt)"
@@ -36,33 +38,45 @@ MARKS = (
         r"|\b(?:ignorier\w{0,3}|vergiss|missachte)\s(?:\w{1,10}\s){0,3}?(?:vorherigen?|bisherigen?|obigen?|früheren?)\s"
         r"(?:\w{1,12}\s)?(?:Anweisung|Regel|Befehl|Vorgabe)"
         r"|\b(?:ignora|olvida)\w{0,3}\s(?:\w{1,10}\s){0,3}?(?:instrucciones|reglas|órdenes)"
-        r"|\b(?:ignore[zr]?|oublie[zr]?)\s(?:\w{1,10}\s){0,3}?(?:instructions|consignes|règles)\s(?:précédentes|antérieures)",
+        r"|\b(?:ignore[zr]?|oublie[zr]?)\s(?:\w{1,10}\s){0,3}?(?:instructions|consignes|règles)\s(?:précédentes|antérieures)"
+        r"|\b(?:ignora\w{0,3}|dimentica\w{0,2})\s(?:\w{1,10}\s){0,3}?(?:istruzioni|regole)\b"
+        r"|\b(?:ignore|esqueça)m?\s(?:\w{1,10}\s){0,3}?(?:instruções|regras)\b"
+        r"|\b(?:игнорируй|забудь)\w{0,2}\s(?:\w{1,14}\s){0,3}?(?:инструкци|указани|правил)"
+        r"|(?:忽略|无视|無視)[^，。\n]{0,8}?(?:之前|以前|以上|先前|前面)[^，。\n]{0,8}?(?:指令|指示|规则|規則|提示)"
+        r"|(?:これまで|以前|上記|前)の[^。\n]{0,6}?(?:指示|命令|ルール)[^。\n]{0,8}?無視"
+        r"|تجاهل\s(?:\w{1,10}\s){0,3}?(?:التعليمات|الأوامر|القواعد)|(?:이전|위)[^.\n]{0,8}?(?:지시|명령|규칙)[^.\n]{0,8}?무시",
     ),
     Mark(
         "has role tags",
-        ("system", "assistant", "inst]", "<|", "user"),
+        ("system", "assistant", "inst]", "<|", "<<sys", "user", "human", "hook_context", "_turn>", "untrusted"),
         r"(?i)</?(?:system|assistant|user|developer|human)(?:[_-](?:prompt|message|reminder|instructions?))?\s{0,2}>"
         r"|\[/?INST\]|<<SYS>>|<\|(?:im_start|im_end|system|assistant|user|endoftext|eot_id|start_header_id)\|>"
-        r"|(?m:^#{1,4}\s?(?:system|assistant)(?: prompt| message|)\s?:?\s?$)|(?m:^(?:system|assistant)\s?:\s\S)",
+        r"|</?(?:hook_context|untrusted_(?:data|text|content)|(?:start|end)_of_turn)>|(?m:^human: \S[^\n]{0,2000}\n{1,2}assistant:)"
+        r"|(?m:^#{1,4}\s?(?:system|assistant)(?: prompt| message|)\s?:?\s?$)|(?m:^assistant\s?:\s\S)"
+        r"|(?m:^system\s?:\s(?:you|your|the (?:user|assistant|agent|model)|obey|ignore|do not|don't|always|never|please|new|from now|reply|answer|respond|run|call)\b)",
     ),
     Mark(
         "has tool-call markup",
-        ("tool_call", "function_call", "invoke", "tool_use", "tool_code", "tool_result"),
+        ("tool_call", "function_call", "function_result", "invoke", "tool_use", "tool_code", "tool_result"),
         r"(?i)</?(?:\w{1,10}:)?(?:tool_calls?|function_calls?|function_results?|tool_use|tool_results?|invoke)\b[^>\n]{0,100}>"
-        r"|\"(?:tool_calls|function_call|tool_use)\"\s?:|```tool_(?:code|call)",
+        r"|\"(?:tool_calls|function_call|tool_use)\"\s?:|\"type\"\s?:\s?\"(?:tool_use|tool_result|function_call)\"|```tool_(?:code|call)",
     ),
     Mark(
         "asks to keep something from the user",
-        ("tell", "inform", "mention", "reveal", " let", "notify", " nicht", "digas", "ne dis", "ne le dis"),
+        ("tell", "inform", "mention", "reveal", " let", "notify", " nicht", "digas", "ne dis", "ne le dis", "confirm", " ask"),
         r"(?i)\b(?:do not|don't|never|without)\s(?:ever\s)?(?:tell|telling|inform|informing|mention(?:ing)?|reveal(?:ing)?|notify|notifying|let|letting)"
-        r"\s(?:(?:this|it|that|anything)\s)?(?:to\s|about\s)?(?:the\s|your\s)?(?:user|human|owner|operator|person)\b"
-        r"|\bsag\w{0,2}\s(?:es\s|das\s)?dem (?:Nutzer|Benutzer)\snicht|\bno (?:le )?digas\w{0,2}\s(?:nada\s)?al usuario|\bne (?:le )?dis\s(?:rien\s)?(?:pas\s)?à l'utilisateur",
+        r"\s(?:(?:this|it|that|the|any)(?:\s(?!user\b|human\b)\w{1,12})?\s|anything\s)?(?:to\s|about\s)?(?:the\s|your\s)?(?:user|human|owner|operator|person)\b"
+        r"|\bsag\w{0,2}\s(?:es\s|das\s)?dem (?:Nutzer|Benutzer)\snichts?|\bno (?:le )?digas\w{0,2}\s(?:nada\s)?al usuario|\bne (?:le )?dis\s(?:rien\s)?(?:pas\s)?à l'utilisateur"
+        r"|\b(?:do not|don't|never|without|no need to)\s(?:ask|asking|wait|waiting|prompt|prompting)\s(?:the (?:user|human|owner) )?(?:for|about) (?:\w{1,10} )?(?:confirmation|permission|approval|consent)\b",
     ),
     Mark(
         "gives the reader a new role",
-        ("you are now", "act as", "pretend", "new instructions", "developer mode", "jailbr", "du bist jetzt", "ahora eres", "from now on"),
+        ("you are now", "act as", "pretend", "new instructions", "developer mode", "jailbr", "du bist jetzt", "ahora eres", "from now on", " ai ", "language model", "assistant", "agent", "llm", "recall this", "read this"),
         r"(?i)\byou are now\s(?:a|an|in|the|no longer|free|dan)\b|\b(?:new|updated|real|actual) (?:system )?instructions?\s?:|\bdeveloper mode\b|\bjailbr(?:eak|oken)"
-        r"|\b(?:pretend|act as if)\s(?:that\s)?you (?:are|have|were)\b|\bfrom now on,? you (?:will|must|are|should)\b|\bdu bist jetzt (?:ein|eine|kein)|\bahora eres (?:un|una)\b",
+        r"|\b(?:pretend|act as if)\s(?:that\s)?you (?:are|have|were)\b|\bfrom now on,? you (?:will|must|are|should)\b|\bdu bist jetzt (?:ein|eine|kein)|\bahora eres (?:un|una)\b"
+        r"|\b(?:note|message|attention|instructions?)(?: to| for|:|,)? (?:all |any |the )?(?:ai|llm|language model|coding) (?:agent|assistant|model|reader)s?\b|\b(?:attention|dear) (?:agent|assistant|model)s?\s?[:,]"
+        r"|\bif you are (?:a|an|the) (?:ai|llm|(?:large )?language model|(?:ai |coding )?(?:assistant|agent))\b|<!--\s?(?:ai|assistant|agent|model|llm|system)\s?:"
+        r"|\bwhen(?:ever)? you (?:recall this|read this(?: note| memory| message)?,? (?:always|first|immediately|you must|run|call|delete|send))\b",
     ),
     Mark(
         "asks for the reader's own instructions or secrets",
@@ -80,6 +94,8 @@ HIDDEN = "has hidden characters"
 _HIDDEN = (
     "[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069\u2060-\u2064\u00ad]{2}"
     "|[\U000e0001-\U000e007e]|[\u202d\u202e]|(?<=.)[\u200b\ufeff]|(?<=[A-Za-z])[\u200c\u200d](?=[A-Za-z])"
+    # Selectors of a variant beyond the one that a sign may have, and fillers of Hangul where no Hangul is.
+    "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}|[A-Za-z][\ufe00-\ufe0f\U000e0100-\U000e01ef]|[\u115f\u1160\u3164\uffa0]{2}|(?<=[A-Za-z])[\u3164\uffa0]"
 )
 
 KINDS: tuple[str, ...] = (*(each.name for each in MARKS), HIDDEN)
@@ -90,8 +106,10 @@ def marks_of(text: str) -> list[str]:
 
     It says nothing of what the text means to do: a text about such orders that quotes one has the mark too.
     """
-    plain = text.lower()
-    found = [each.name for each in MARKS if each.is_in(text, plain)]
+    read = as_read(text)
+    line = " ".join(read.split())
+    plain = line.lower()
+    found = [each.name for each in MARKS if each.is_in(read, line, plain)]
     if not text.isascii() and re.search(_HIDDEN, text) and not _is_flag(text):
         found.append(HIDDEN)
     return found

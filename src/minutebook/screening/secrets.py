@@ -1,10 +1,11 @@
 """Find the secrets in a text, and put a visible placeholder in place of each."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from minutebook.screening.contexts import CONTEXTS
+from minutebook.screening.disguises import without_unseen
 from minutebook.screening.formats import shortest
 from minutebook.screening.vendors import FORMATS
 
@@ -39,8 +40,16 @@ class Secret:
 
 
 def find(text: str) -> list[Secret]:
-    """Return the secrets in a text, in order; none overlap. The time is linear in its length."""
+    """Return the secrets in a text, in order; none overlap. The time is linear in its length.
+
+    Characters that nobody sees hide none.
+    """
     candidates = [*_of_formats(text), *_of_contexts(text)]
+    if (seen := without_unseen(text)) is not None:
+        plain, places = seen
+        for each in (*_of_formats(plain), *_of_contexts(plain)):
+            start, end = places[each.start], places[each.end - 1] + 1
+            candidates.append(replace(each, start=start, end=end))
     if not candidates:
         return candidates
     found: list[Secret] = []

@@ -166,10 +166,14 @@ def _masked(field: str, value: Any, found: list[Found], name: str = "") -> Any:
             found += (Found(field, value, each) for each in own)
             return mask(value, own) if own else value
         case Mapping():
-            return {
-                key: _masked(field, each, found, key if isinstance(key, str) else "")
-                for key, each in value.items()
-            }
+            shown = dict[Any, Any]()
+            for key, each in value.items():
+                name = _masked(field, key, found)
+                # Two keys that are secrets of one kind stay two.
+                while name in shown:
+                    name += "'"
+                shown[name] = _masked(field, each, found, key if isinstance(key, str) else "")
+            return shown
         case list() | tuple():
             return type(value)(_masked(field, each, found, name) for each in value)
         case _:

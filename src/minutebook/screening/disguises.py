@@ -1,0 +1,41 @@
+"""Take off what hides a word from a search and not from a reader: characters without width, colours, other scripts' letters."""
+
+import re
+import unicodedata
+
+# What Unicode calls default ignorable, and the control sequences of terminals that set a style.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]|\x1b\\[[0-9;]{0,20}m"
+)
+_LETTERS_ALIKE = str.maketrans(
+    "АВЕЅІЈКМНОРСТХУаеоіјѕсрхуԁԛԝһΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABESIJKMHOPCTXYaeoijscpxydqwhABEZHIKMNOPTYXo"
+)  # fmt: skip
+_MIXED = re.compile(r"[^\W\d_]*[A-Za-z][^\W\d_]*")
+
+
+def without_unseen(text: str) -> tuple[str, list[int]] | None:
+    """Return a text without what nobody sees of it, and where each of its characters stood; None if all is seen.
+
+    The last place is the text's end.
+    """
+    if (text.isascii() and "\x1b[" not in text) or _UNSEEN.search(text) is None:
+        return None
+    pieces, places, end = list[str](), list[int](), 0
+    for each in _UNSEEN.finditer(text):
+        pieces.append(text[end : each.start()])
+        places += range(end, each.start())
+        end = each.end()
+    pieces.append(text[end:])
+    places += range(end, len(text) + 1)
+    return "".join(pieces), places
+
+
+def as_read(text: str) -> str:
+    """Return a text as its reader takes it: without what nobody sees, wide letters and others' letters as Latin ones."""
+    seen = without_unseen(text)
+    plain = text if seen is None else seen[0]
+    if plain.isascii():
+        return plain
+    plain = unicodedata.normalize("NFKC", plain)
+    return _MIXED.sub(lambda found: found[0].translate(_LETTERS_ALIKE), plain)
