@@ -186,6 +186,34 @@ def test_a_damaged_file_lets_nobody_in(world: World, tmp_path: Path) -> None:
         check(world, SECRET)
 
 
+def test_a_secret_counts_once_the_trail_says_so(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is killed, or fails, between the file and the entry leaves the secret that there was."""
+    world.app.secret.set(ADMIN, SECRET)
+
+    def fail(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="full"):
+        patch.setattr(world.app.trail, "_append", fail)
+        world.app.secret.set(ADMIN, OTHER, SECRET)
+    unsettled = json.loads(file_of(tmp_path).read_text(encoding="utf-8"))
+    assert unsettled["before"] is not None
+    check(world, SECRET)
+    assert len(world.entries("secret")) == 1
+    world.app.secret.set(ADMIN, OTHER, SECRET)
+    check(world, OTHER)
+    # As one leaves it who is killed after the commit.
+    kept = json.loads(file_of(tmp_path).read_text(encoding="utf-8"))
+    file_of(tmp_path).write_text(
+        json.dumps({"kept": kept, "organization": "default", "before": unsettled["before"]})
+    )
+    check(world, OTHER)
+    with pytest.raises(WrongSecret):
+        check(world, SECRET)
+
+
 def test_a_secret_of_any_signs_can_be_told(world: World, tmp_path: Path) -> None:
     strange = "päßwörd \ud800 日本"
     world.app.secret.set(ADMIN, strange)

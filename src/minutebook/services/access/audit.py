@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 from minutebook.domain import policy, trail
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Fault, MinutebookError, Refused
-from minutebook.domain.filters import default_organization, open_organizations
+from minutebook.domain.filters import Filter, default_organization, open_organizations
 from minutebook.domain.policy import Owned
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Memory
 from minutebook.domain.trail_texts import EACH, TAKE_IN
@@ -258,6 +258,17 @@ class Trail:
             found += islice((e for e in entries if since is None or e.at >= since), limit)
         found.sort(key=lambda e: (e.at, e.organization, e.number), reverse=True)
         return found[:limit]
+
+    def has(self, organization: str, act: str, kind: Kind, subject: str, text: str) -> bool:
+        """Tell whether an organization's trail says that an act was done that left a subject with a text."""
+        equal = {
+            "act": act,
+            "subject_kind": kind,
+            "subject": subject,
+            "outcome": trail.DONE,
+            "after": trail.text_digest(text),
+        }
+        return self._store.count(Entry, Filter(organization=organization, equal=equal)) > 0
 
     def ends(self, caller: Caller) -> dict[str, int]:
         """Return the number of the last entry of each of the caller's organizations.

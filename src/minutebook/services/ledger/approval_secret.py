@@ -3,17 +3,20 @@
 import hashlib
 import hmac
 import json
+import logging
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any, Self
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
     Forbidden,
     GuessedTooOften,
     InvalidInput,
+    MinutebookError,
     StoreBusy,
     StoreError,
     WrongSecret,
@@ -25,12 +28,15 @@ from minutebook.services.access.visibility import Clock
 from minutebook.services.ledger.secret_place import SecretPlace
 from minutebook.store.named_locks import NamedLocks
 
+logger = logging.getLogger(__name__)
+
 LEAST_LENGTH = 8
 """Characters that a secret has at least."""
 
 LONGEST_WAIT = timedelta(minutes=15)
 """How long a wrong guess puts off the next one at most; the first puts it off by a second."""
 
+_ACT = "set_secret"
 _SUBJECT = "secret"
 _LOCK = "secret"
 _PATIENCE = 30.0
@@ -48,11 +54,26 @@ class _Kept:
     failed_at: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A secret that is being set: it counts once the trail of the organization has its entry, until then `before` does."""
+
+    kept: _Kept
+    organization: str
+    before: _Kept | None
+
+    @classmethod
+    def of(cls, kept: dict[str, Any], organization: str, before: dict[str, Any] | None) -> Self:
+        """Return what was written as JSON. Raises TypeError if it has other parts."""
+        return cls(_Kept(**kept), organization, None if before is None else _Kept(**before))
+
+
 class Secret:
     """Pins a secret for a store, and compares guesses with it.
 
     `given` is what this process was started with, None without one. Its place holds a scrypt hash
     (RFC 7914; N = 2¹⁵, r = 8, p = 1), with the count of wrong guesses, which all processes share.
+    While a secret is set, it holds the one before, too: the commit of the entry decides which counts.
     """
 
     def __init__(
@@ -83,12 +104,10 @@ class Secret:
         if `current` is wrong, GuessedTooOften if it comes too soon after a wrong one.
         """
         organization = default_organization(caller)
-        with self._trail.audit_refusals(
-            caller, organization, "set_secret", Kind.PROPOSAL, _SUBJECT
-        ):
+        with self._trail.audit_refusals(caller, organization, _ACT, Kind.PROPOSAL, _SUBJECT):
             if caller.role is not Role.ADMIN:
                 reason = f"the role {caller.role} may not set the secret; an admin may"
-                raise Forbidden("set_secret", reason, needs=Role.ADMIN)
+                raise Forbidden(_ACT, reason, needs=Role.ADMIN)
             if len(text) < LEAST_LENGTH:
                 raise InvalidInput("secret", f"must have at least {LEAST_LENGTH} characters")
             with _alone(self._locks):
@@ -96,10 +115,11 @@ class Secret:
                 if state is not None:
                     if unless_set:
                         return
-                    self._compare(state, "set_secret", current)
+                    self._compare(state, _ACT, current)
                 salt = secrets.token_bytes(16)
-                self._write(_Kept(salt.hex(), _digest(text, salt)))
-        self._trail.log(caller, organization, "set_secret", Kind.PROPOSAL, [_SUBJECT])
+                self._pin(
+                    caller, _Attempt(_Kept(salt.hex(), _digest(text, salt)), organization, state)
+                )
 
     def is_another(self) -> bool:
         """Tell whether this process was started with another secret than the one that is pinned."""
@@ -143,18 +163,39 @@ class Secret:
         self._write(failed)
         raise WrongSecret(act, "the secret is another one")
 
+    def _pin(self, caller: Caller, attempt: _Attempt) -> None:
+        with self._trail.audited(
+            caller, attempt.organization, _ACT, Kind.PROPOSAL, _SUBJECT
+        ) as audit:
+            audit.check()
+            audit.changes(None, attempt.kept.digest)
+            self._write(attempt)
+        try:
+            self._write(attempt.kept)
+        except MinutebookError as error:
+            # It counts, and what the place holds says so; the next guess writes it plainly.
+            logger.warning("The secret is set, but the hash of the one before stays: %s", error)
+
     def _read(self) -> _Kept | None:
+        """Return the secret that counts. Raises StoreError if the place does not tell it."""
         text = self._place.read()
         if text is None:
             return None
         try:
-            return _Kept(**json.loads(text))
+            kept = json.loads(text)
+            state = _Attempt.of(**kept) if "kept" in kept else _Kept(**kept)
         except (ValueError, RecursionError, TypeError) as error:
             raise StoreError(
                 f"{self._place}: it cannot be read ({error}); remove it to set the secret anew"
             ) from error
+        if isinstance(state, _Kept):
+            return state
+        is_entered = self._trail.has(
+            state.organization, _ACT, Kind.PROPOSAL, _SUBJECT, state.kept.digest
+        )
+        return state.kept if is_entered else state.before
 
-    def _write(self, state: _Kept) -> None:
+    def _write(self, state: _Kept | _Attempt) -> None:
         self._place.write(json.dumps(asdict(state)))
 
 
