@@ -14,13 +14,21 @@ from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Decision, Kind, LedgerMark, Record
 from tests.faults.calls import Calls, Fault, Plan
 from tests.faults.invariants import Acknowledged, of_app, of_folder
-from tests.faults.use_cases import IN_PARTS, OUTSIDE, OWNER, WRITES, Ground
+from tests.faults.use_cases import DOCTOR, IN_PARTS, OUTSIDE, OWNER, READS, WRITES, Ground
 from tests.world import DatabaseReader
 
 Records = Mapping[tuple[str, Kind, str], Record]
 
 _ANY_NAME = re.compile("[0-9a-f]{6,}|(?<=objects/)[0-9a-f]{2}")
 """What of a path is another one each time, or stands for many: Git's objects, parts of files."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a use case answers and leaves where nothing fails."""
+
+    answer: str
+    records: Records
 
 
 @dataclass
@@ -47,8 +55,7 @@ class Stepper:
         self._calls = calls
         self._scratch = scratch
         self._number = 0
-        self._after: dict[str, Records] = {}
-        self._findings: list[str] | None = None
+        self._outcomes: dict[str, Outcome] = {}
 
     def numbers(self, name: str, fault: Fault) -> list[int]:
         """Return the numbers of the calls of a use case that are to fail, of those that a fault concerns.
@@ -74,33 +81,39 @@ class Stepper:
         with self._copy() as ground:
             before = _records(ground)
             error: Exception | None = None
+            answer: object = None
             faults: list[str] = []
             with self._running(name, ground) as run:
                 with self._calls.failing(ground.folder, fault, number) as plan:
                     try:
-                        run()
+                        answer = run()
                     except Exception as raised:
                         error = raised
                 if error is not None:
                     faults += _wrong_with(error)
                 after = _records(ground)
-                faults += _half_done(name, error, before, after, expected)
+                faults += _half_done(name, error, before, after, expected.records)
                 if error is not None:
-                    faults += self._again(error, run)
+                    faults += self._again(name, error, run)
+                elif name != DOCTOR or not answer:
+                    # What it finds is how the doctor tells that it could not read.
+                    faults += _another_answer(name, answer, expected)
             if not plan.failed:
                 return Step(plan, error, faults)
             faults += self._left(ground)
         return Step(plan, error, faults)
 
-    def _again(self, first: Exception, run: Callable[[], object]) -> Iterator[str]:
+    def _again(self, name: str, first: Exception, run: Callable[[], object]) -> Iterator[str]:
         try:
-            run()
+            answer = run()
         except MinutebookError as error:
             # What it was to do may be done: then the first error said so.
             if " in Git" not in str(first):
                 yield f"again: {error!r}, after {first!r}"
         except Exception as error:
             yield f"again: {type(error).__name__}: {error}"
+        else:
+            yield from _another_answer(name, answer, self._expected(name))
 
     def _left(self, ground: Ground) -> Iterator[str]:
         with closing(ground.open()) as app:
@@ -109,12 +122,11 @@ class Stepper:
             yield from (each for each in found if not each.startswith("The secret that is set"))
         yield from of_folder(ground.settings)
 
-    def _expected(self, name: str) -> Records:
-        if name not in self._after:
+    def _expected(self, name: str) -> Outcome:
+        if name not in self._outcomes:
             with self._copy() as ground, self._running(name, ground) as run:
-                run()
-                self._after[name] = _records(ground)
-        return self._after[name]
+                self._outcomes[name] = Outcome(repr(run()), _records(ground))
+        return self._outcomes[name]
 
     @contextmanager
     def _running(self, name: str, ground: Ground) -> Iterator[Callable[[], object]]:
@@ -124,7 +136,7 @@ class Stepper:
         with closing(ground.open()) as app:
             # What is composed or opened at the first call is no part of the act.
             app.memories.read(OWNER, ground.given.memories[0])
-            yield lambda: WRITES[name](app, ground)
+            yield lambda: (WRITES | READS)[name](app, ground)
 
     @contextmanager
     def _copy(self) -> Iterator[Ground]:
@@ -163,6 +175,11 @@ def _half_done(
         yield f"acknowledged, but another outcome: {_difference(after, expected)}"
     if error is not None and name not in IN_PARTS and after not in (before, expected):
         yield f"half there: {_difference(after, before)}"
+
+
+def _another_answer(name: str, answer: object, expected: Outcome) -> Iterator[str]:
+    if name in READS and repr(answer) != expected.answer:
+        yield f"another answer: {answer!r:.300}"
 
 
 def _difference(some: Records, others: Records) -> str:

@@ -32,7 +32,7 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.trail import DONE, text_digest
+from minutebook.domain.trail import DONE, ERASE, text_digest
 from minutebook.ledger.history import read_all
 from minutebook.places import data_directory
 from tests.world import everything
@@ -140,19 +140,21 @@ def _against_trail(app: App, organization: str) -> Iterator[str]:
     """Yield each memory whose text is none that its last entry knows, and each entry whose memory is none."""
     store = app.infrastructure.store
     entries = store.find(Entry, everything(organization), order=["number"])
+    done = [each for each in entries if each.outcome == DONE]
+    reset = max((each.number for each in done if each.act == "reset"), default=0)
     last = {
         each.subject: each
-        for each in entries
+        for each in done
         if each.subject_kind is Kind.MEMORY
-        and each.outcome == DONE
-        and (each.before or each.after)
+        and (each.before or each.after or each.act == ERASE)
         # An import from another program has one entry a batch, with the digest of all its texts.
         and each.act != "import"
     }
     memories = {each.id: each for each in store.find(Memory, everything(organization))}
     for id, entry in last.items():
         memory = memories.get(id)
-        if memory is None and entry.after:
+        # A reset has one entry for all that it removed.
+        if memory is None and entry.after and entry.number > reset:
             yield f"half: entry {entry.number} of {organization} says that memory {id} has a text, and it is not there"
         elif memory is not None and entry.after and text_digest(memory.content) != entry.after:
             yield f"half: memory {id} of {organization} has another text than entry {entry.number} says"

@@ -11,7 +11,7 @@ import pytest
 from tests.faults.call_steps import Stepper
 from tests.faults.calls import FAULTS, IS_POSSIBLE, Calls, Fault
 from tests.faults.campaign import LONG, chance, report
-from tests.faults.use_cases import OUTSIDE, WRITES, prepared
+from tests.faults.use_cases import OUTSIDE, READS, WRITES, prepared
 
 pytestmark = pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
 
@@ -56,7 +56,7 @@ def test_a_call_that_is_to_fail_fails_for_python_and_sqlite_and_git(tmp_path: Pa
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_each_call_of_each_use_case_fails_once(stepper: Stepper, fault: Fault) -> None:
-    random, names = chance(f"calls {fault}"), [*WRITES, *OUTSIDE]
+    random, names = chance(f"calls {fault}"), [*WRITES, *OUTSIDE, *READS]
     wrong: list[str] = []
     steps = errors = 0
     for name in names if LONG else random.sample(names, SHORT):

@@ -15,13 +15,19 @@ from minutebook.config import Settings
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import NotFound
+from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.grants import Grant
-from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.records import Kind, MemoryType, Role
 from minutebook.embedding import Embedding
 from minutebook.models import models_of
 from minutebook.places import data_directory
+from minutebook.services.erasure.selection import Choice
+from minutebook.services.knowledge.entities import Direction
 from minutebook.services.maintenance.migration import Migration
 from minutebook.services.maintenance.restores import Restores
+from minutebook.services.search.decisions import Mode as SearchMode
+from minutebook.services.search.recall import WHAT_HOLDS
 from minutebook.services.sync.notes import Deletion
 from minutebook.services.sync.remotes import FolderRemote
 from minutebook.store.sqlite import SqliteStore, schema
@@ -104,6 +110,7 @@ def prepared(folder: Path) -> Iterator[Ground]:
         app.note_sync.run(OWNER, template / "notes", lambda name, label: Deletion.ASK)
         (template / "remote").mkdir()
         app.machine_sync.run(PERSON, FolderRemote(template / "remote"))
+        app.rounds.run(OWNER)
         app.sessions.add(OWNER, "a later session", "Mend it", "", "Done.")
         app.memories.store(OWNER, Draft(content="A later one", type=MemoryType.FACT))
     for note in (template / "notes").rglob("*.md"):
@@ -153,8 +160,79 @@ WRITES: dict[str, UseCase] = {
     "machine_sync.run": lambda a, g: a.machine_sync.run(PERSON, FolderRemote(g.folder / "remote")),
     "rebuilds.rebuild": lambda a, g: a.rebuilds.rebuild(OWNER),
     "doctor.mend": lambda a, g: a.doctor.mend(OWNER),
+    "rounds.run": lambda a, g: a.rounds.run(OWNER),
+    "inbox.apply": lambda a, g: a.inbox.apply(OWNER, _first_name(a)),
+    "inbox.refuse": lambda a, g: a.inbox.refuse(OWNER, _first_name(a)),
+    "erasing.erase": lambda a, g: _erase(a, g.given.memories[0]),
+    "erasing.erase of a decision": lambda a, g: _erase(a, g.given.decision),
+    "erasing.scrub": lambda a, g: a.erasing.scrub(OWNER),
 }
 """What writes through an app that is open."""
+
+
+def _first_name(app: App) -> str:
+    """Return the name of what waits first of what was suggested."""
+    return app.inbox.listing(OWNER, 1).waiting[0].name
+
+
+def _erase(app: App, id: str) -> object:
+    """Erase a record, or end its erasure."""
+    if app.erasing.unfinished() is not None:
+        return app.erasing.resume(OWNER)
+    try:
+        records = app.erasing.find(OWNER, Choice((id,)))
+    except NotFound:
+        return None
+    return app.erasing.erase(OWNER, records, backups=True, from_ledger=True)
+
+
+def _searched(app: App) -> object:
+    """Search for all that there is."""
+    return (
+        app.explained.memories(OWNER, QUERY, 10, WHAT_HOLDS),
+        app.decision_search.search(OWNER, QUERY, SearchMode.AUDIT, 10),
+        app.journal_search.turns(OWNER, QUERY, 10),
+        app.journal_search.summaries(OWNER, QUERY, 10),
+        app.code_search.search(OWNER, "brew", 10),
+        list(app.filtered_search.rank_all(OWNER, QUERY, MemoryQuery())),
+    )
+
+
+QUERY = "tea at five near a thing"
+DOCTOR = "doctor.examine"
+
+READS: dict[str, UseCase] = {
+    "searches": lambda a, g: _searched(a),
+    "governed.search": lambda a, g: a.governed.search(OWNER, QUERY, None, 10),
+    "viewpoints.ask": lambda a, g: a.viewpoints.ask(OWNER, BEARER, QUERY, 5),
+    "entities.related": lambda a, g: a.entities.related(
+        OWNER, g.given.entities[0], 3, Direction.BOTH
+    ),
+    "memories.page": lambda a, g: a.memories.page(OWNER, 10, 0),
+    "memories.history": lambda a, g: a.memories.history(
+        OWNER, a.memories.read(OWNER, g.given.memories[0])
+    ),
+    "decisions.everything": lambda a, g: a.decisions.everything(OWNER),
+    "proposals.pending": lambda a, g: a.proposals.pending(OWNER),
+    "sessions.all": lambda a, g: (
+        a.sessions.all(OWNER),
+        a.sessions.page(OWNER, g.given.session, 10, 0),
+    ),
+    "projects.all": lambda a, g: a.projects.all(OWNER),
+    "tokens.list": lambda a, g: a.tokens.list(OWNER),
+    "trail.entries": lambda a, g: a.trail.entries(OWNER),
+    "trail.prove": lambda a, g: a.trail.prove(OWNER),
+    "overview": lambda a, g: (
+        a.overview.counts(OWNER, Kind),
+        a.overview.to_embed(OWNER),
+        a.overview.token_states(OWNER),
+    ),
+    DOCTOR: lambda a, g: a.doctor.examine(),
+    "secret_scan.scan": lambda a, g: list(a.secret_scan.scan(OWNER)),
+    "inbox.listing": lambda a, g: a.inbox.listing(OWNER, 10),
+    "erasing.find": lambda a, g: a.erasing.find(OWNER, Choice(query="tea")),
+}
+"""What only reads: it gives the right answer, or an error, after which the next one is right."""
 
 IN_PARTS = {
     "projects.index",

@@ -234,6 +234,8 @@ def _new_part(path: Path) -> tuple[Path, int]:
         if _IS_WINDOWS or (try_lock(handle) and os.fstat(handle).st_nlink):
             return part, handle
         os.close(handle)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _clear(part: Path) -> bool:

@@ -87,10 +87,14 @@ def encrypting(file: BinaryIO, key: Key | None) -> Iterator[BinaryIO]:
 def decrypting(file: BinaryIO, called: str, keys: Keys | None) -> Iterator[BinaryIO]:
     """Yield a seekable file with the content of another, which may be encrypted or plain.
 
-    Raises EncryptionKeyMissing if its key cannot be had, FileDamaged at the first chunk that is not whole.
+    Raises StoreError if its head cannot be read, EncryptionKeyMissing if its key cannot be had, FileDamaged
+    at the first chunk that is not whole.
     """
-    file.seek(0)
-    head = file.read(_HEAD_BYTES)
+    try:
+        file.seek(0)
+        head = file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise StoreError(f"{called}: {error.strerror}") from error
     id = _id_in(head)
     if id is None:
         file.seek(0)

@@ -195,9 +195,10 @@ def test_a_secret_counts_once_the_trail_says_so(
     def fail(*_: object) -> None:
         raise StoreError("the disk is full")
 
-    with monkeypatch.context() as patch, pytest.raises(StoreError, match="full"):
+    with monkeypatch.context() as patch:
         patch.setattr(world.app.trail, "_append", fail)
-        world.app.secret.set(ADMIN, OTHER, SECRET)
+        with pytest.raises(StoreError, match="full"):
+            world.app.secret.set(ADMIN, OTHER, SECRET)
     unsettled = json.loads(file_of(tmp_path).read_text(encoding="utf-8"))
     assert unsettled["before"] is not None
     check(world, SECRET)

@@ -94,8 +94,11 @@ def save(folder: Path, identity: Identity, view: View[P], key: Key | None = None
 
 
 def remove_all(folder: Path) -> None:
-    """Remove the files; under the lock."""
-    (folder / _MANIFEST).unlink(missing_ok=True)
+    """Remove the files; under the lock. Raises StoreError if what names them cannot be removed."""
+    try:
+        (folder / _MANIFEST).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder / _MANIFEST}: {error.strerror}") from error
     _remove_all_but(folder, ())
 
 
