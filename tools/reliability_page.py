@@ -32,10 +32,22 @@ class Table:
 TABLES: Mapping[str, Table] = {
     "calls": Table(
         "Each call on a file fails",
-        "In each use case that writes, each call of SQLite, Git and Python on a file of the data directory fails: "
+        "In each use case, each call of SQLite, Git and Python on a file of the data directory fails: "
         "once, or from then on (a full disk, no permission, no file descriptor). Of like calls on one file four fail. After "
-        "each step: an error in our words or what was asked for; all of it or nothing of it there; the same call again "
-        "succeeds; store, trail, ledger and folder hold what `tests/faults/invariants.py` says.",
+        "each step: an error in our words, or what was asked for; all of it or nothing of it there; the same call again "
+        "succeeds, and a read is right; store, trail, ledger and folder hold what `tests/faults/invariants.py` says.",
+        "fault",
+        {
+            "use_cases": "use cases",
+            "steps": "steps",
+            "errors": "told as an error",
+            "wrong": "wrong",
+        },
+    ),
+    "statements": Table(
+        "Each statement to a server fails",
+        "The same on PostgreSQL: the server itself ends the connection before a statement, or after a commit and before its "
+        "answer, or raises an error in its place. Of like statements of a use case four fail.",
         "fault",
         {
             "use_cases": "use cases",

@@ -2,25 +2,40 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import apsw
+from typing import Any, Protocol
 
 from minutebook.domain.errors import Fault as OurMistake
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Decision, Kind, LedgerMark, Record
-from tests.faults.calls import Calls, Fault, Plan
+from minutebook.domain.records import Decision, LedgerMark
 from tests.faults.invariants import Acknowledged, of_app, of_folder
-from tests.faults.use_cases import DOCTOR, IN_PARTS, OUTSIDE, OWNER, READS, WRITES, Ground
-from tests.world import DatabaseReader
-
-Records = Mapping[tuple[str, Kind, str], Record]
+from tests.faults.use_cases import DOCTOR, IN_PARTS, OUTSIDE, OWNER, READS, WRITES, Ground, Records
 
 _ANY_NAME = re.compile("[0-9a-f]{6,}|(?<=objects/)[0-9a-f]{2}")
 """What of a path is another one each time, or stands for many: Git's objects, parts of files."""
+
+
+class Plan(Protocol):
+    """What fails: a fault, at the call of a number; `reached` are the calls that were made, `failed` counts those that failed."""
+
+    fault: Any
+    number: int
+    reached: list[str]
+    failed: int
+
+
+class Seam(Protocol):
+    """Where calls are made to fail."""
+
+    def failing(self, root: Path, fault: Any, number: int) -> AbstractContextManager[Plan]:
+        """Make the call of a number fail, of those that this thread makes and a fault concerns."""
+
+
+MAY_BE_DONE = (" in Git", "look whether the write took place")
+"""How an error says that what was asked for may be done."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +65,14 @@ class Step:
 class Stepper:
     """Runs use cases on copies of a data directory."""
 
-    def __init__(self, ground: Ground, calls: Calls, scratch: Path) -> None:
+    def __init__(self, ground: Ground, seam: Seam, scratch: Path) -> None:
         self._ground = ground
-        self._calls = calls
+        self._seam = seam
         self._scratch = scratch
         self._number = 0
         self._outcomes: dict[str, Outcome] = {}
 
-    def numbers(self, name: str, fault: Fault) -> list[int]:
+    def numbers(self, name: str, fault: object) -> list[int]:
         """Return the numbers of the calls of a use case that are to fail, of those that a fault concerns.
 
         Of like calls on one file these are the first two, the one in the middle and the last.
@@ -65,7 +80,7 @@ class Stepper:
         with (
             self._copy() as ground,
             self._running(name, ground) as run,
-            self._calls.failing(ground.folder, fault, 1 << 30) as plan,
+            self._seam.failing(ground.folder, fault, 1 << 30) as plan,
         ):
             run()
         alike: dict[str, list[int]] = {}
@@ -75,7 +90,7 @@ class Stepper:
             {each[at] for each in alike.values() for at in (0, len(each) > 1, len(each) // 2, -1)}
         )
 
-    def step(self, name: str, fault: Fault, number: int) -> Step:
+    def step(self, name: str, fault: object, number: int) -> Step:
         """Run a use case whose call of a number fails, then hold what is there to the promises."""
         expected = self._expected(name)
         with self._copy() as ground:
@@ -84,7 +99,7 @@ class Stepper:
             answer: object = None
             faults: list[str] = []
             with self._running(name, ground) as run:
-                with self._calls.failing(ground.folder, fault, number) as plan:
+                with self._seam.failing(ground.folder, fault, number) as plan:
                     try:
                         answer = run()
                     except Exception as raised:
@@ -108,7 +123,7 @@ class Stepper:
             answer = run()
         except MinutebookError as error:
             # What it was to do may be done: then the first error said so.
-            if " in Git" not in str(first):
+            if not any(each in str(first) for each in MAY_BE_DONE):
                 yield f"again: {error!r}, after {first!r}"
         except Exception as error:
             yield f"again: {type(error).__name__}: {error}"
@@ -146,19 +161,10 @@ class Stepper:
 
 
 def _records(ground: Ground) -> Records:
-    database = ground.home / "minutebook.db"
-    with closing(apsw.Connection(str(database))) as connection:
-        # A log that was not carried over is read by who may write alone.
-        connection.pragma("user_version")
-    reader = DatabaseReader(database)
-    try:
-        kept = reader.records()
-    finally:
-        reader.close()
     # A commit that is tried twice has another id.
     return {
         key: replace(each, commit_id=None) if isinstance(each, Decision) else each
-        for key, each in kept.items()
+        for key, each in ground.records().items()
         if not isinstance(each, LedgerMark)
     }
 

@@ -1,12 +1,13 @@
 """Every use case that writes, each on a data directory of its own, copied from one that holds records of every kind."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from typing import Self
 
 import apsw
 
@@ -18,7 +19,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.grants import Grant
-from minutebook.domain.records import Kind, MemoryType, Role
+from minutebook.domain.records import Kind, MemoryType, Record, Role
 from minutebook.embedding import Embedding
 from minutebook.models import models_of
 from minutebook.places import data_directory
@@ -34,7 +35,9 @@ from minutebook.store.sqlite import SqliteStore, schema
 from tests.scoped import BEARER, Given, Population
 from tests.services.decided import SECRET, draft
 from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED, imported
-from tests.world import Clock, ready, worlds
+from tests.world import Clock, DatabaseReader, ready, worlds
+
+Records = Mapping[tuple[str, Kind, str], Record]
 
 OWNER = Caller(name="ada", role=Role.ADMIN, organization="acme", writes_system=True)
 
@@ -49,6 +52,8 @@ class Ground:
     folder: Path
     given: Given
     embedding: Embedding
+    store: str | None = None
+    """The URL of the database where the records are on a server."""
 
     @property
     def home(self) -> Path:
@@ -60,35 +65,48 @@ class Ground:
         """The settings for it; every commit is flushed, as by default."""
         return Settings(
             home=self.home,
+            store=self.store,
             index_roots={"acme": (self.given.folder.parent,)},
             review_window=0.0,
             agent_memory_secret=SECRET,
             embedding_wait=0.0,
         )
 
-    def open(self) -> App:
-        """Open an app whose clock stands still, and whose ids are always the same."""
+    def open(self, seed: str = "step") -> App:
+        """Open an app whose clock stands still, and whose ids are always the same for a seed."""
         clock = Clock()
         clock.turn(3600)
         models = replace(models_of(self.settings), embedding=self.embedding)
         return open_app(
-            self.settings, models=models, clock=clock, randbits=Random("step").getrandbits
+            self.settings, models=models, clock=clock, randbits=Random(seed).getrandbits
         )
 
-    def copied(self, folder: Path) -> "Ground":
+    def copied(self, folder: Path) -> Self:
         """Copy it into a folder."""
         shutil.copytree(self.folder, folder)
         return replace(self, folder=folder)
 
+    def records(self) -> Records:
+        """Return every record but the trail's and tokens, read past what has the store open."""
+        database = self.home / "minutebook.db"
+        with closing(apsw.Connection(str(database))) as connection:
+            # A log that was not carried over is read by who may write alone.
+            connection.pragma("user_version")
+        with closing(DatabaseReader(database)) as reader:
+            return reader.records()
+
 
 @contextmanager
-def prepared(folder: Path) -> Iterator[Ground]:
+def prepared(folder: Path, store: str | None = None) -> Iterator[Ground]:
     """Fill a data directory with records of every kind; make an archive, a backup and notes of them."""
     embedding = ready()
     embedding.wait(60)
+    if store is not None:
+        (folder / "one").mkdir()
     with worlds(folder) as open_one:
         world = open_one(
             embedding,
+            store=store,
             index_roots={"acme": (folder,)},
             review_window=0.0,
             agent_memory_secret=SECRET,
@@ -103,13 +121,14 @@ def prepared(folder: Path) -> Iterator[Ground]:
     template = folder / "template"
     template.mkdir()
     (folder / "one").rename(template / "one")
-    ground = Ground(template, given, embedding)
-    with closing(ground.open()) as app:
+    ground = Ground(template, given, embedding, store)
+    with closing(ground.open("prepared")) as app:
         app.archives.export_to(OWNER, JOURNAL, template / "archive.jsonl")
-        app.backups.make(OWNER, template / "backup.tar")
         app.note_sync.run(OWNER, template / "notes", lambda name, label: Deletion.ASK)
-        (template / "remote").mkdir()
-        app.machine_sync.run(PERSON, FolderRemote(template / "remote"))
+        if store is None:
+            app.backups.make(OWNER, template / "backup.tar")
+            (template / "remote").mkdir()
+            app.machine_sync.run(PERSON, FolderRemote(template / "remote"))
         app.rounds.run(OWNER)
         app.sessions.add(OWNER, "a later session", "Mend it", "", "Done.")
         app.memories.store(OWNER, Draft(content="A later one", type=MemoryType.FACT))
@@ -280,6 +299,9 @@ OUTSIDE: dict[str, Outside] = {
     "migrate": _moved,
 }
 """What opens stores itself."""
+
+IN_A_FILE = {"backups.make", "machine_sync.run"}
+"""What is for stores in a file alone."""
 
 
 def _make_old(path: Path) -> None:

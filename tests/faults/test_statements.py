@@ -1,0 +1,45 @@
+"""Each statement to a server fails once, in each use case: nothing is lost or half there, and the caller is told in our words."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.call_steps import Stepper
+from tests.faults.campaign import LONG, chance, report
+from tests.faults.statements import FAULTS, StatementFault, Statements, prepared_on_server
+from tests.faults.use_cases import IN_A_FILE, READS, WRITES
+
+
+@pytest.fixture(scope="module")
+def stepper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stepper]:
+    statements = Statements()
+    with (
+        prepared_on_server(tmp_path_factory.mktemp("steps").resolve()) as ground,
+        statements.hooked(),
+    ):
+        yield Stepper(ground, statements, ground.folder.parent)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_each_statement_of_each_use_case_fails_once(
+    stepper: Stepper, fault: StatementFault
+) -> None:
+    random = chance(f"statements {fault}")
+    names = [name for name in (*WRITES, *READS) if name not in IN_A_FILE]
+    wrong: list[str] = []
+    steps = errors = failed = 0
+    for name in names if LONG else random.sample(names, 1):
+        numbers = stepper.numbers(name, fault)
+        for number in numbers if LONG else random.sample(numbers, min(1, len(numbers))):
+            step = stepper.step(name, fault, number)
+            wrong += step.told(name)
+            steps, errors, failed = (
+                steps + 1,
+                errors + (step.error is not None),
+                failed + step.plan.failed,
+            )
+    assert failed == steps
+    report(
+        "statements", fault.name, use_cases=len(names), steps=steps, errors=errors, wrong=len(wrong)
+    )
+    assert not wrong, "\n".join(wrong)
