@@ -25,10 +25,10 @@ _WORK, _TEMPLATE = "steps_work", "steps_template"
 
 @dataclass(frozen=True)
 class StatementFault:
-    """How a statement fails: by an error of a code, or, without one, by the end of the connection before or after it."""
+    """How a statement fails: by an error of a code, in turn, or, without any, by the end of the connection before or after it."""
 
     name: str
-    code: str | None = None
+    codes: tuple[str, ...] = ()
     is_after: bool = False
 
     def __str__(self) -> str:
@@ -38,10 +38,10 @@ class StatementFault:
 FAULTS = (
     StatementFault("connection cut"),
     StatementFault("connection cut after a commit", is_after=True),
-    StatementFault("serialization failure", "40001"),
-    StatementFault("server's disk full", "53100"),
-    StatementFault("statement cancelled", "57014"),
-    StatementFault("server's I/O error", "58030"),
+    StatementFault(
+        "an error: serialization failure, disk full, statement cancelled, I/O error, by turns",
+        ("40001", "53100", "57014", "58030"),
+    ),
 )
 
 
@@ -104,8 +104,8 @@ class Statements:
                 return real(cursor, query, *arguments, **named)
             self._plan = None
             try:
-                if plan.fault.code is not None:
-                    return _raise(cursor.connection, plan.fault.code)
+                if codes := plan.fault.codes:
+                    return _raise(cursor.connection, codes[plan.number % len(codes)])
                 if plan.fault.is_after:
                     real(cursor, query, *arguments, **named)
                 _cut(cursor.connection.info.backend_pid)

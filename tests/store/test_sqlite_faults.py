@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -29,6 +30,7 @@ from minutebook.search.text import parse_query, terms
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sql.tables import microseconds
 from minutebook.store.sqlite import SqliteStore, schema
+from minutebook.store.sqlite.errors import fault_of
 from minutebook.store.sqlite.missing_database import lock_of
 from minutebook.store.sqlite.tables import ALL_TABLES
 from tests.examples import parametrize_in_part
@@ -50,6 +52,21 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def _folder(path: Path) -> None:
     path.parent.mkdir()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_where_no_more_files_may_be_open_the_message_says_so(path: Path) -> None:
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    other = fault_of(apsw.CantOpenError("unable to open database file"), path)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        fault = fault_of(apsw.CantOpenError("unable to open database file"), path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert "ulimit -n" in str(fault)
+    assert "permission" in str(other)
 
 
 def test_a_newer_file_is_refused_with_both_versions_and_left_as_it_is(path: Path) -> None:

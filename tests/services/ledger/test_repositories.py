@@ -20,6 +20,7 @@ from minutebook.domain.errors import (
     LedgerBroken,
     LedgerDamaged,
     LedgerError,
+    StoreError,
     StoreLost,
 )
 from minutebook.domain.lineage import Rule, superseding
@@ -426,6 +427,20 @@ def test_a_store_that_fails_after_the_commit_says_so_and_takes_it_in_later(
         world.app.close()
     finally:
         subprocess.run(["umount", "--lazy", small], check=True)
+
+
+def test_a_store_that_fails_to_note_the_commit_says_that_it_is_in_git(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreError("the connection was cut")
+
+    world.app.decisions.record(PERSON, draft("wire"))
+    with monkeypatch.context() as patch:
+        patch.setattr(world.app.ledgers.tables, "put_mark", fail)
+        with pytest.raises(LedgerError, match=r"is in Git .* connection was cut"):
+            world.app.decisions.record(PERSON, draft())
+    assert {each.target for each in world.app.decisions.truths(AGENT)} == {"wire", "store"}
 
 
 # Git that is damaged, or busy

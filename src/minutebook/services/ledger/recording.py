@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.errors import LedgerError, StoreError
+from minutebook.domain.errors import StoreError
 from minutebook.domain.records import Decision, Proposal
 from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.ledger.repositories import Ledgers, after_commit
 from minutebook.services.record_writer import RecordWriter
 
 Plan = Callable[[], Sequence[Decision]]
@@ -31,11 +31,7 @@ def _in_git() -> Iterator[list[Decision]]:
     except StoreError as error:
         if not committed:
             raise
-        made = committed[0]
-        raise LedgerError(
-            f"{made.id} is in Git (commit {made.commit_id}), but the store failed: {error.reason}",
-            "mend the store; the commit is taken in at the next start or question",
-        ) from error
+        raise after_commit(committed[0], error) from error
 
 
 class DecisionWriter:

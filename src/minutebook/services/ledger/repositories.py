@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.domain.caller import ANYBODY, Caller
-from minutebook.domain.errors import LedgerBroken, LedgerBusy, LedgerError
+from minutebook.domain.errors import LedgerBroken, LedgerBusy, LedgerError, StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import new_id
 from minutebook.domain.lineage import Violation, authorship_of, violations, violations_near
@@ -330,10 +330,21 @@ class Deciding:
     ) -> tuple[Decision, ...]:
         """Commit decisions wherever the tables are, and move the mark; return them with their commit.
 
-        Raises LedgerError if Git fails or the ledger is not on this server, StoreBusy if another
+        Raises LedgerError if Git fails, the store does after the commit, or the ledger is not on this server, StoreBusy if another
         server may commit by now, Conflict if the file of a decision holds another.
         """
         self.note_place()
         committed = self._writer.commit(self._ledgers.act(what, caller, decisions))
-        self._ledgers.tables.put_mark(self._organization, committed.id)
+        try:
+            self._ledgers.tables.put_mark(self._organization, committed.id)
+        except StoreError as error:
+            raise after_commit(committed.decisions[0], error) from error
         return committed.decisions
+
+
+def after_commit(made: Decision, error: StoreError) -> LedgerError:
+    """Return the error of a store that failed when a decision was committed."""
+    return LedgerError(
+        f"{made.id} is in Git (commit {made.commit_id}), but the store failed: {error.reason}",
+        "mend the store; the commit is taken in at the next start or question",
+    )

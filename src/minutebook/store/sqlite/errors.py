@@ -1,5 +1,7 @@
 """Say in plain words why SQLite could not do its work."""
 
+import errno
+import os
 from pathlib import Path
 from types import TracebackType
 
@@ -22,6 +24,10 @@ _REASONS: dict[type[apsw.Error], str] = {
     apsw.IOError: "the disk failed to read or write",
     apsw.NoMemError: "out of memory",
     apsw.ProtocolError: "its lock files cannot be used; is it on a network file system?",
+}
+_TOO_MANY = {
+    errno.EMFILE: "this process has as many files open as it may; raise that limit (`ulimit -n`) and start it again",
+    errno.ENFILE: "this machine has as many files open as it may; end what keeps them open",
 }
 _FULL = frozenset({apsw.SQLITE_IOERR_WRITE})
 
@@ -62,6 +68,17 @@ def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
     reason = _REASONS.get(type(error))
     if reason is None:
         return None
+    if isinstance(error, apsw.CantOpenError) and (number := _why_none_opens()) in _TOO_MANY:
+        return StoreError(f"{path}: the file cannot be opened: {_TOO_MANY[number]}")
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
         return damaged(f"{path}: {reason} ({error})")
     return StoreError(f"{path}: {reason} ({error})")
+
+
+def _why_none_opens() -> int:
+    """Return the number of the error with which no file at all can be opened, or 0: the engine keeps its own."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno or 0
+    return 0
