@@ -78,6 +78,15 @@ def test_what_is_no_message_is_refused_with_its_code_and_its_id(
     assert told["error"]["code"] == code
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/nowhere"])
+def test_a_body_that_cannot_be_read_is_answered_once(server: Server, path: str) -> None:
+    """The fixture sees that nothing failed: the second path is answered without its body."""
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer = server.raw(head.encode() + b"no length\r\n")
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
 @pytest.mark.parametrize("version", ["2026-07-28", "2031-01-01", "\xff", "a" * 1000])
 def test_a_revision_of_the_header_that_is_odd_is_refused_not_fallen_over(
     server: Server, version: str

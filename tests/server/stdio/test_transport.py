@@ -137,6 +137,14 @@ def test_a_notification_that_speaks_of_an_id_is_one(client: Client) -> None:
     assert client.read()["id"] == "after"
 
 
+@pytest.mark.parametrize("id", [[], {}, None, 1.5, True, "unknown", 77])
+def test_a_cancellation_of_what_is_no_call_changes_nothing(client: Client, id: object) -> None:
+    params = {"requestId": id, "reason": "late"}
+    client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+    client.send(PING)
+    assert client.read()["id"] == "after"
+
+
 def test_what_was_asked_is_answered_after_the_client_stopped_writing(client: Client) -> None:
     call = {"name": "list_memories", "arguments": {}}
     client.write(json.dumps({**PING, "method": "tools/call", "params": call}).encode())

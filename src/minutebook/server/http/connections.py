@@ -61,6 +61,21 @@ class Connection(H11Protocol):
         self.since = self.loop.time()
         super().on_response_complete()
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer what cannot be read; if it was a body, its request is given up, as when the client is gone.
+
+        uvicorn lets the application answer a second time, which fails.
+        """
+        has_begun = False
+        if self._is_answering:
+            has_begun = self.cycle.response_started
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if has_begun:
+            self.cut()
+        else:
+            super().send_400_response(msg)
+
     def pause_writing(self) -> None:
         """Begin to wait for the client to read."""
         super().pause_writing()

@@ -5,7 +5,6 @@ The SDK cancels them when stdin ends, so `printf … | minutebook serve` would l
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import anyio
 import mcp_types as types
@@ -25,7 +24,7 @@ class _Calls:
     """The requests that were read and not yet answered."""
 
     def __init__(self) -> None:
-        self._open: set[Any] = set()
+        self._open: set[types.RequestId] = set()
         self._changed = anyio.Event()
 
     def note_read(self, item: Incoming) -> None:
@@ -36,17 +35,21 @@ class _Calls:
             isinstance(message, types.JSONRPCNotification)
             and message.method == "notifications/cancelled"
         ):
-            self._end((message.params or {}).get("requestId"))
+            id = (message.params or {}).get("requestId")
+            # What is no id can be anything that JSON can say.
+            if isinstance(id, str | int):
+                self._end(id)
 
     def note_written(self, item: SessionMessage) -> None:
-        if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-            self._end(item.message.id)
+        answer = item.message
+        if isinstance(answer, types.JSONRPCResponse | types.JSONRPCError) and answer.id is not None:
+            self._end(answer.id)
 
     async def all_answered(self) -> None:
         while self._open:
             await self._changed.wait()
 
-    def _end(self, id: Any) -> None:
+    def _end(self, id: types.RequestId) -> None:
         self._open.discard(id)
         self._changed.set()
         self._changed = anyio.Event()

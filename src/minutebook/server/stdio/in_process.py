@@ -25,6 +25,9 @@ from minutebook.server.stdio.proxy import Link, Proxy, own_pipes, working_direct
 from minutebook.server.stdio.transport import serve_on
 from minutebook.server.stdio.whereabouts import Whereabouts
 
+_LAST_WORDS = 5.0
+"""Seconds that a server which failed may take to write its stack."""
+
 
 class InProcess:
     """Serves contracts in threads of this process.
@@ -36,6 +39,7 @@ class InProcess:
         self._settings = settings
         self._contracts = contracts
         self._loader = AppLoader(settings)
+        self._server: threading.Thread | None = None
 
     def link(self, session: str = "") -> Link:
         """Start a server and give the link to it; `session` names one that is gone on with."""
@@ -45,11 +49,15 @@ class InProcess:
             self._settings, self._contracts, self._loader, caller, working_directory()
         )
         work = (server_end, server, self._loader.start)
-        threading.Thread(target=serve_on, args=work, name="server", daemon=True).start()
+        self._server = threading.Thread(target=serve_on, args=work, name="server", daemon=True)
+        self._server.start()
         return Link(client_end, reading_tools(self._contracts), caller.call.session)
 
     def lost(self) -> NoReturn:
         """End the process, whose server has ended although its client has not."""
+        if self._server is not None:
+            # Its connection closes before it has written what it failed of.
+            self._server.join(_LAST_WORDS)
         sys.stderr.write("minutebook: the server ended unexpectedly; see above\n")
         self.end(1)
 
