@@ -91,6 +91,7 @@ class Daemon:
         """How many connections are clients; the others ask something, or have not said what they want."""
         self._since = self._left = time.monotonic()
         self._stopping = threading.Event()
+        self._woken, self._waker = socket.socketpair()
 
     def run(self) -> NoReturn:
         """Serve, then end the process."""
@@ -101,8 +102,8 @@ class Daemon:
         for signum in (signal.SIGINT, signal.SIGTERM):
             signal.signal(signum, lambda signum, frame: self._end())
         while not self._stopping.is_set() and self._is_wanted():
-            ready, _, _ = select.select([listener], [], [], TICK)
-            if ready:
+            ready, _, _ = select.select([listener, self._woken], [], [], TICK)
+            if listener in ready:
                 self._accept(listener)
             if _mark(self._path) is None and self._is_in_place():
                 log.warning("%s was removed; it is made again", self._path)
@@ -181,6 +182,7 @@ class Daemon:
         """Answer a question about the daemon, which may be to stop."""
         if ask == "stop":
             self._stopping.set()
+            self._waker.close()
         idle = self._idle()
         return {
             "pid": os.getpid(),
