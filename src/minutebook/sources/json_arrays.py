@@ -2,6 +2,7 @@
 
 import codecs
 import json
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -93,11 +94,10 @@ class _Window:
     def next_sign(self, passed: str) -> str:
         """Move to the next sign that is neither blank nor one of those passed; empty at the end."""
         while True:
-            while self.at < len(self.text):
-                sign = self.text[self.at]
-                if not sign.isspace() and sign not in passed:
-                    return sign
-                self.at += 1
+            if (found := re.compile(rf"[^\s{passed}]").search(self.text, self.at)) is not None:
+                self.at = found.start()
+                return found[0]
+            self.at = len(self.text)
             if not self._grow():
                 return ""
 
