@@ -81,6 +81,14 @@ def begun(run: Run, tmp_path: Path) -> Run:
 
 
 @pytest.fixture(scope="session")
+def postgres() -> None:
+    """A server of PostgreSQL; modules that ask for it run in one process, so that few are started."""
+    from tests.postgres_server import server
+
+    server()
+
+
+@pytest.fixture(scope="session")
 def models() -> Path:
     """The folder of models, wherever a test's own home is; the built-in one is prepared in it."""
     directory = load({}).models

@@ -157,6 +157,8 @@ class ForkServer:
         self.is_suspended = False
         self.children: dict[int, Child] = {}
         """Forked processes that were not waited for yet, by pid."""
+        self.spent = 0.0
+        """Seconds of processor time of the forked processes that were waited for."""
 
     def takes(self, request: Request) -> bool:
         """Tell whether the server may fork this."""
@@ -239,6 +241,7 @@ class Child:
                 return 0, 0
             status = self._reader.readline()
             server.children.pop(self.pid, None)
+            server.spent += _processor_time(self.pid)
             # The server reaps it only now: until it is waited for, a process keeps its pid.
             with suppress(OSError):
                 self._connection.shutdown(socket.SHUT_WR)
@@ -255,6 +258,14 @@ class Child:
         with selectors.DefaultSelector() as selector:
             selector.register(self._connection, selectors.EVENT_READ)
             return bool(selector.select(0))
+
+
+def _processor_time(pid: int) -> float:
+    """Return the seconds that a process took, and those that it waited for; 0 of one that is unknown."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 server = ForkServer()

@@ -13,6 +13,8 @@ from minutebook.store.postgres.connections import place_of
 from tests.postgres_server import server
 from tests.terminal import Run, remembered
 
+pytestmark = pytest.mark.usefixtures("postgres")
+
 NAME = "store_that_is_migrated"
 
 

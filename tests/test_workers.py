@@ -97,6 +97,8 @@ def test_every_test_is_run_once_and_told_whatever_becomes_of_its_process(tmp_pat
     ]
     assert told.count("UserWarning: of two") == told.count("Warning: of two") == 2
     made = [line.split() for line in (tmp_path / "made").read_text().splitlines()]
+    assert re.search(r"processor time: \d+ s, of it \d+ s in tests, 2 files", told), told
+    assert re.search(r"^ +\d+\.\d s test_a\.py$", told, re.MULTILINE), told
     # One died and another took its place; on a busy machine the second may come when all is done.
     processes = {pid for _, pid in made}
     assert len(processes) in (2, 3)

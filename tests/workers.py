@@ -2,13 +2,15 @@
 
 To import the test modules and collect their tests takes 7 s of processor time, which pytest-xdist spends in
 each of its processes; here it is spent once. The tests of a module run in one process, one after the other,
-so that its fixtures are made once; a process that has nothing left to do takes over half of what another
+so that its fixtures are made once, and so do modules that share a fixture of the session; a process that has nothing left to do takes over half of what another
 has before it. If a process dies, the test that it ran has failed, and another process runs the rest; a process
 whose test takes longer than `HUNG` writes where its threads stand, and dies.
 
 With `--reruns N`, up to N tests that failed run once more when all others are done, alone in a new process:
 on a machine that is busy with the other tests a bound of time may be missed by chance. The summary counts
 these tests as "rerun" and shows how each failed at first; one that fails again has failed.
+
+At the end stands what processor time the run took, and the files whose tests took most of it.
 
 Where there is no `fork`, and with `--workers 1` and no `--reruns`, one process runs everything.
 """
@@ -21,11 +23,10 @@ import sys
 import tempfile
 import time
 import warnings
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
@@ -42,6 +43,12 @@ AHEAD = 2
 
 HUNG = 600
 """Seconds that a test may take."""
+
+DEAREST = 10
+"""Files that are named for what their tests cost."""
+
+SPENT = pytest.StashKey[Counter[str]]()
+"""Seconds of processor time that the tests of each file took, with the processes that they started."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,11 +67,23 @@ def pytest_report_teststatus(
     return None
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show how tests failed that ran again: to pass at a second attempt is to have failed once."""
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Show how tests failed that ran again, for to pass then is to have failed once; and what all cost."""
     for report in terminalreporter.getreports("rerun"):
         terminalreporter.section(f"ran again: {report.nodeid}", yellow=True)
         terminalreporter.line(report.longreprtext)
+    if spent := config.stash.get(SPENT, None):
+        tests = f"{spent.total():.0f} s in tests, {len(spent)} files"
+        terminalreporter.section(f"processor time: {_processor_time():.0f} s, of it {tests}")
+        for path, seconds in spent.most_common(DEAREST):
+            terminalreporter.line(f"{seconds:6.1f} s {path}")
+
+
+def _processor_time() -> float:
+    """Return the seconds that this process, and those that it waited for or had forked, took so far."""
+    return sum(os.times()[:4]) + forkserver.server.spent
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -99,8 +118,8 @@ class Crew:
     def __init__(self, session: pytest.Session) -> None:
         self._session = session
         self._hook = session.config.hook
-        by_module = groupby(range(len(session.items)), lambda at: session.items[at].path)
-        self._waiting = deque(deque(places) for _, places in by_module)
+        self._spent = session.config.stash[SPENT] = Counter()
+        self._waiting = deque(_together(session.items))
         self._workers: dict[Connection, Worker] = {}
         self._reruns: int = session.config.option.reruns
         self._again: list[int] = []
@@ -125,6 +144,8 @@ class Crew:
             for worker in self._workers.values():
                 worker.process.terminate()
                 worker.process.join()
+            # Whoever is waited for is counted.
+            forkserver.server.close()
         if self._session.shouldfail:
             raise self._session.Failed(self._session.shouldfail)
         if self._session.shouldstop:
@@ -195,6 +216,7 @@ class Crew:
                 )
                 self._report(worker, report)
             case "finish", pytest.Item():
+                self._spent[item.nodeid.partition("::")[0]] += told
                 worker.began = None
                 worker.told.popleft()
                 self._hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -223,6 +245,29 @@ class Crew:
             self._hire()
 
 
+def _together(items: Sequence[pytest.Item]) -> list[deque[int]]:
+    """Return the places of tests that one process is to run, first those that share dear fixtures."""
+    modules: dict[Path, deque[int]] = {}
+    shared: dict[Path, str] = {}
+    for place, item in enumerate(items):
+        modules.setdefault(item.path, deque()).append(place)
+        if name := _of_the_session(item):
+            shared[item.path] = name
+    groups: dict[str, deque[int]] = {}
+    for path in shared:
+        groups.setdefault(shared[path], deque()).extend(modules.pop(path))
+    return [*groups.values(), *modules.values()]
+
+
+def _of_the_session(item: pytest.Item) -> str:
+    """Name the first fixture of the session that a test asks for and a conftest has; empty if there is none."""
+    known = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    ours = [
+        name for name, found in known.items() if found[-1].baseid and found[-1].scope == "session"
+    ]
+    return ours[0] if ours else ""
+
+
 # The worker
 
 
@@ -241,9 +286,10 @@ def _work(session: pytest.Session, connection: Connection, others: Connection) -
     try:
         for item, following in _given(session, connection):
             connection.send(("start", None))
+            before = _processor_time()
             # What logs the beginning and the end of a test does so in the parent.
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
-            connection.send(("finish", None))
+            connection.send(("finish", _processor_time() - before))
     except (KeyboardInterrupt, ConnectionError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     finally:

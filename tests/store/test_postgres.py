@@ -22,6 +22,8 @@ from tests.store.promises_of_suggestions import SuggestionPromises
 from tests.store.samples import START, entity, memory, token, unit
 from tests.store.small_index import small_index
 
+pytestmark = pytest.mark.usefixtures("postgres")
+
 
 @pytest.mark.thorough
 class TestPostgres(StoreConformance, SuggestionPromises):

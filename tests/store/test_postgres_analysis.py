@@ -14,6 +14,8 @@ from tests.store.promises import ACME, ids
 from tests.store.samples import memory, turn
 from tests.world import wait_until
 
+pytestmark = pytest.mark.usefixtures("postgres")
+
 
 def opened_elsewhere(folder: Path) -> PostgresStore:
     """Open the store as a server does that has no indices."""

@@ -25,6 +25,8 @@ from tests.store.postgres_engine import PostgresEngine, RowsOf
 from tests.store.samples import memory
 from tests.store.small_index import small_index
 
+pytestmark = pytest.mark.usefixtures("postgres")
+
 LEADING = dict.fromkeys(BY_ORGANIZATION, "organization") | BY_KEY
 """The column by which the rows of a table are spread."""
 

@@ -22,6 +22,8 @@ from tests.store.postgres_engine import PostgresEngine
 from tests.store.samples import memory
 from tests.world import wait_until
 
+pytestmark = pytest.mark.usefixtures("postgres")
+
 ACME = Filter(organization="acme")
 PASSWORD = "a very secret passphrase"
 ENGINE = PostgresEngine()

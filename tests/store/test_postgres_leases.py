@@ -13,6 +13,8 @@ from tests.store.promises_of_leases import LeasePromises
 from tests.store.samples import memory
 from tests.world import wait_until
 
+pytestmark = pytest.mark.usefixtures("postgres")
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PostgresStore]:

@@ -10,6 +10,8 @@ from tests.store.machine import STEADY, StoreMachine
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.small_index import small_index
 
+pytestmark = pytest.mark.usefixtures("postgres")
+
 
 class PostgresMachine(StoreMachine):
     engine = PostgresEngine()

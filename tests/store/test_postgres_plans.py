@@ -15,6 +15,8 @@ from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.samples import memory
 
+pytestmark = pytest.mark.usefixtures("postgres")
+
 ACME = Filter(organization="acme")
 
 

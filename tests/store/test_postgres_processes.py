@@ -6,6 +6,8 @@ from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises_of_processes import ProcessPromises
 
+pytestmark = pytest.mark.usefixtures("postgres")
+
 
 @pytest.mark.thorough
 class TestPostgresProcesses(ProcessPromises):

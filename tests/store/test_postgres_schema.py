@@ -4,6 +4,8 @@ from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Token
 from minutebook.store.postgres import PostgresStore, schema, tables
@@ -12,6 +14,8 @@ from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine, RowsOf
 from tests.store.promises import ACME
 from tests.store.samples import entity
+
+pytestmark = pytest.mark.usefixtures("postgres")
 
 
 def test_every_text_sorts_by_code_point(rows_of: RowsOf) -> None:

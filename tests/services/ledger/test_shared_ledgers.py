@@ -27,6 +27,8 @@ from tests import postgres_server
 from tests.services.decided import ADMIN, PERSON, SECRET, decisions_in, draft, git, ledger_of
 from tests.world import Clock
 
+pytestmark = pytest.mark.usefixtures("postgres")
+
 Start = Callable[..., App]
 
 
