@@ -17,15 +17,15 @@ def empty_database(path: Path) -> Path:
     Raises FileExistsError if a file is there.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    content, identity = _template()
+    before, after = _template()
     path.touch(mode=0o600, exist_ok=False)
-    path.write_bytes(content.replace(identity, os.urandom(16).hex().encode()))
+    path.write_bytes(os.urandom(16).hex().encode().join((before, after)))
     return path
 
 
 @cache
 def _template() -> tuple[bytes, bytes]:
-    """Return the file of a new store, as the engine makes it, and its identity."""
+    """Return the file of a new store, as the engine makes it: what stands before and after its identity."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "template.db"
         SqliteStore(path).close()
@@ -33,4 +33,5 @@ def _template() -> tuple[bytes, bytes]:
             identity = str(connection.execute("SELECT id FROM identity").get).encode()
         content = path.read_bytes()
     assert content.count(identity) == 1
-    return content, identity
+    before, _, after = content.partition(identity)
+    return before, after

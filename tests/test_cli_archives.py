@@ -198,6 +198,7 @@ def test_a_directory_that_holds_something_is_put_aside_when_that_is_asked_for(
     decide(run, "wire")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("contract", "tool"), [("knowledge", "list_memories"), ("journal", "stop_database")]
 )

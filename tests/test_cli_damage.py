@@ -82,6 +82,7 @@ def check_plain(result: Result) -> str:
     return result.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("harm", [emptied, Path.unlink, overwritten, halved])
 def test_every_command_says_what_is_damaged_and_what_helps(
     run: Run, home: Path, harm: Callable[[Path], None]

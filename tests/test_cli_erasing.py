@@ -14,8 +14,8 @@ TEXT = f"Maria Keller came {WORD} in the morning and left at noon"
 
 
 @pytest.fixture
-def ids(run: Run) -> list[str]:
-    return [run("remember", text).stdout.strip() for text in (TEXT, "Tea at five")]
+def ids(begun: Run) -> list[str]:
+    return [begun("remember", text).stdout.strip() for text in (TEXT, "Tea at five")]
 
 
 def test_it_counts_asks_and_erases(run: Run, ids: list[str], tmp_path: Path) -> None:
@@ -55,6 +55,7 @@ def test_what_was_deleted_is_erased_afterwards(run: Run, ids: list[str], tmp_pat
     assert leftovers(tmp_path, [WORD]) == set()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "typed",
     [

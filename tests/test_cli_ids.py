@@ -27,7 +27,7 @@ def done(run: Run, *arguments: str) -> str:
 
 
 @pytest.fixture
-def kept(run: Run) -> dict[str, str]:
+def kept(begun: Run) -> dict[str, str]:
     """Memories whose ids begin alike, a decision, a token, and two sessions."""
     with opened_or_made({}) as (app, caller):
         for id, text in ((FIRST, "the first"), (SECOND, "the second"), (THIRD, "the third")):
@@ -38,7 +38,7 @@ def kept(run: Run) -> dict[str, str]:
         for name in ("monday", "monkey", "tuesday"):
             app.sessions.add(caller, name, "a", "b", "c")
     told = ("--target", "store", "--title", "Use SQLite", "--rationale", WHY)
-    return {"decision": done(run, "decide", *told).strip(), "token": token}
+    return {"decision": done(begun, "decide", *told).strip(), "token": token}
 
 
 def test_the_beginning_or_the_ending_of_an_id_is_enough_where_only_one_has_it(

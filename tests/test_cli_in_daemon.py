@@ -28,8 +28,8 @@ SESSION = "morning"
 
 
 @pytest.fixture
-def daemon(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
-    """A daemon on the store of `run`, in whose environment the secret is."""
+def daemon(begun: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
+    """A daemon on the store of `begun`, in whose environment the secret is."""
     monkeypatch.setenv("AGENT_MEMORY_SECRET", "the kettle is in the attic")
     with daemon_of_commands() as started:
         yield started

@@ -18,7 +18,7 @@ def done(run: Run, *arguments: str) -> str:
 
 
 @pytest.fixture
-def written(run: Run) -> Run:
+def written(begun: Run) -> Run:
     """A way to run commands on a store with two sessions, as an agent wrote them."""
     with opened_or_made({}) as (app, caller):
         asks = replace(caller, name="claude")
@@ -26,7 +26,7 @@ def written(run: Run) -> Run:
             for number in range(2):
                 prompt = f"fix the bug {number} of {session}\nin auth.py"
                 app.sessions.add(asks, session, prompt, "Let me look.", "Fixed it.")
-    return run
+    return begun
 
 
 def test_sessions_are_listed_the_latest_first_with_their_titles(written: Run) -> None:

@@ -147,9 +147,9 @@ _CALL = {each.name for each in fields(Call)}
 @cache
 def validator(contract: str, tool: str) -> jsonschema.Draft202012Validator:
     """Hold an answer to its output schema, and to what it names alone."""
-    schema = closed(CONTRACTS[contract]().tools[tool].promise["outputSchema"])
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
+    return jsonschema.Draft202012Validator(
+        closed(CONTRACTS[contract]().tools[tool].promise["outputSchema"])
+    )
 
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:

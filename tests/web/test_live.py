@@ -15,6 +15,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.records import Memory, Role
 from minutebook.server import limits
+from minutebook.server.http import access
+from minutebook.web import live
 from minutebook.web.activity import LONGEST_MARK, ends_of, mark_of
 from minutebook.web.live import MOST_AT_ONCE
 from tests.page_scope import page_scope
@@ -80,6 +82,12 @@ class Stream:
     def leave(self) -> None:
         self._portal.call(self._gone.set)
         self._served.result(PATIENCE)
+
+
+@pytest.fixture(autouse=True)
+def _looked_at_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "EVERY", 0.1)
+    monkeypatch.setattr(access, "CHECK_EVERY", 0.1)
 
 
 @pytest.fixture
