@@ -174,6 +174,7 @@ def test_what_is_printed_is_what_is_written(
     }
 
 
+@pytest.mark.thorough
 def test_what_is_stored_and_asked_is_never_the_same_twice() -> None:
     work = tool.drawn(200)
     assert len(set(work.texts)) == len(set(work.questions)) == 203

@@ -75,6 +75,7 @@ def test_requests_a_second_their_tail_and_their_cpu_are_summed_as_by_hand() -> N
     assert heard.row() == (50.5, 51.0, 100.0, 5.0)
 
 
+@pytest.mark.thorough
 def test_of_ten_acts_one_writes_and_what_it_wrote_is_deleted() -> None:
     work, chosen = tool.drawn(5), Random(1)
     asked: list[bytes] = []

@@ -242,6 +242,7 @@ def test_chunking_holds_on_to_nothing() -> None:
     assert held < len(text)
 
 
+@pytest.mark.thorough
 def test_threads_cut_alike() -> None:
     texts = [(sample.text, language_of(sample.name, sample.text)) for sample in SAMPLES] * 4
     alone = [chunk(*given) for given in texts]

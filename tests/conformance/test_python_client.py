@@ -1,6 +1,7 @@
 """The official Python client, at both ages of the protocol, at each contract, over both transports."""
 
 import sys
+from itertools import product
 from typing import Literal
 
 import anyio
@@ -10,6 +11,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from minutebook.contracts.registry import CONTRACTS
 from tests.conformance.first_calls import FIRST_CALLS
+from tests.examples import parametrize_in_part
 
 Mode = Literal["legacy", "2026-07-28", "auto"]
 MODES: tuple[Mode, ...] = ("legacy", "2026-07-28", "auto")
@@ -43,8 +45,7 @@ def check(contract: str, server: StdioServerParameters | str, mode: Mode) -> Non
     anyio.run(talk)
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("contract", CONTRACTS)
+@parametrize_in_part(("contract", "mode"), [*product(CONTRACTS, MODES)], every=2)
 def test_the_official_client_is_served_over_http(
     minutebook: str, contract: str, mode: Mode
 ) -> None:

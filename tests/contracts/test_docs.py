@@ -40,6 +40,7 @@ def test_every_setting_has_a_row() -> None:
         assert f"| `{each.name}` | `MINUTEBOOK_{each.name.upper()}` |" in page
 
 
+@pytest.mark.thorough
 def test_no_path_of_this_machine_reaches_a_page() -> None:
     for page in PAGES.values():
         assert str(Path.home()) not in page()

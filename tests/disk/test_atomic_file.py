@@ -132,6 +132,7 @@ def test_a_new_file_whose_name_cannot_be_flushed_is_not_there(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
 def test_a_part_that_cannot_be_removed_is_no_failure(tmp_path: Path) -> None:
     calls, broken = Calls(), Fault("broken", {"unlink"}, errno.EIO)

@@ -200,6 +200,7 @@ def test_a_cycle_is_named_once_with_its_members() -> None:
     assert rules(chain("a>b", "b>c", "c>b")) == [(Rule.NO_CYCLE, ("b", "c"))]
 
 
+@pytest.mark.thorough
 def test_a_chain_is_followed_beyond_the_depth_of_calls() -> None:
     length = sys.getrecursionlimit() + 100
     ledger = chain(*(f"{n:05}>{n + 1:05}" for n in range(length)))

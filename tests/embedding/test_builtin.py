@@ -271,6 +271,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_model_is_never_opened(
     damage: str, own_models: Path, monkeypatch: pytest.MonkeyPatch
@@ -291,6 +292,7 @@ def test_a_file_that_is_not_the_weights_is_refused(tmp_path: Path) -> None:
     assert not builtin.folder_of(tmp_path / "models").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("weights")
 def test_a_models_directory_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("a file stands where the folder should")
@@ -355,6 +357,7 @@ assert "onnxruntime" not in sys.modules
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.cold_start
 def test_no_module_about_models_imports_onnxruntime_by_itself() -> None:
     subprocess.run([sys.executable, "-c", IMPORTED], check=True, timeout=60)

@@ -74,6 +74,7 @@ def test_what_is_not_there_is_refused_with_its_reason(
         assert source in refusal.value.reason
 
 
+@pytest.mark.thorough
 def test_a_member_longer_than_the_weights_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
         bomb.writestr(weights_file.FILE, bytes(weights_file.BYTES + (1 << 21)))
@@ -96,6 +97,7 @@ def test_fetching_prepares_unless_that_is_done(models: Path, weights: object) ->
     assert model_preparation.fetch(str(source), models) == builtin.folder_of(models)
 
 
+@pytest.mark.thorough
 def test_fetching_waits_for_whoever_prepares_the_model(models: Path, weights: object) -> None:
     source = str(weights_file.find_source())
     with ThreadPoolExecutor(1) as pool:

@@ -204,6 +204,7 @@ def test_a_service_that_stays_busy_is_given_up(service: Service, url: str) -> No
     assert len(service.requests) == 4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("value", "least", "most"),
     [

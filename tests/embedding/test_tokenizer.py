@@ -197,6 +197,7 @@ def test_megabytes_take_memory_in_proportion_to_their_tokens(
     assert grown < kilobytes + 4 * len(text) / 1024 + 32_768
 
 
+@pytest.mark.thorough
 def test_ten_megabytes_of_blanks_are_empty(tokenizer: Tokenizer) -> None:
     assert tokenizer.ids(" \n\u3000" * 2_000_000) == []
 

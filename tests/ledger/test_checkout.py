@@ -12,6 +12,7 @@ from minutebook.ledger import checkout, write_intent
 from minutebook.ledger.history import news
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.writer import Act, Writer, recover
+from tests.examples import parametrize_in_part
 from tests.ledger.given import (
     FOLDER,
     act,
@@ -208,7 +209,7 @@ def split(place: Path) -> None:
     git(place, "update-index", "--split-index")
 
 
-@pytest.mark.parametrize(
+@parametrize_in_part(
     ("spoil", "reason"),
     [
         (detached, "detached"),
@@ -224,6 +225,7 @@ def split(place: Path) -> None:
         (a_file_instead_of_the_folder, "no folder"),
         (split, "--no-split-index"),
     ],
+    every=2,
 )
 def test_what_stands_in_the_way_is_named_and_nothing_is_changed(
     ledger: Repository, place: Path, spoil: Callable[[Path], None], reason: str

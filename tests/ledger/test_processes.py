@@ -161,6 +161,7 @@ def test_on_a_full_disk_an_act_fails_plainly_and_the_ledger_is_sound(
         subprocess.run(["umount", "--lazy", tmp_path], check=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", OPENERS)
 def test_where_a_file_may_not_grow_an_act_fails_plainly_and_the_ledger_is_sound(
     tmp_path: Path, where: str

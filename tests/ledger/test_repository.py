@@ -255,6 +255,7 @@ def test_a_ledger_where_nothing_may_be_written_is_read_and_refuses_acts(tmp_path
         subprocess.run(("umount", "--lazy", str(tmp_path)), check=True)
 
 
+@pytest.mark.thorough
 def test_packed_history_is_read_and_continued(ledger: Repository) -> None:
     for number in range(20):
         record(ledger, numbered(number))
@@ -265,6 +266,7 @@ def test_packed_history_is_read_and_continued(ledger: Repository) -> None:
     assert git(ledger.path, "fsck", "--strict") == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
 @pytest.mark.parametrize(
     ("call", "ending", "number"),

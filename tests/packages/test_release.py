@@ -55,6 +55,7 @@ def test_this_project_has_no_address_yet() -> None:
     assert any("belongs to nobody" in each for each in found)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "old", "new", "problem"),
     [

@@ -222,6 +222,7 @@ def test_a_query_stops_at_its_longest() -> None:
     assert [len(run) for run in query.phrases] == [MAX_QUERY_TERMS]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "text",
     ["a" + "\u0315\u1dc4" * 10**5, "a" + "\u0654\u0655\u065f" * 10**5, "e" * 10**5, "a-" * 10**4],

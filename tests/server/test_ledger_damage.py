@@ -4,6 +4,8 @@ import subprocess
 import threading
 from pathlib import Path
 
+import pytest
+
 from tests.line_client import LineClient
 from tests.server.stdio.speaking import command, serving
 
@@ -19,6 +21,7 @@ def ping(pipe: LineClient) -> None:
     pipe.send({"jsonrpc": "2.0", "id": "ping", "method": "ping"})
 
 
+@pytest.mark.thorough
 def test_a_torn_object_stops_no_server_and_the_doctor_names_it(tmp_path: Path) -> None:
     home = tmp_path / "a home"
     with serving(home, "ledger", MINUTEBOOK_EMBEDDER="none") as pipe:

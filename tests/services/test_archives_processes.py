@@ -79,6 +79,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", folder], check=True)
 
 
+@pytest.mark.thorough
 def test_an_export_that_is_killed_leaves_no_file_of_its_name(kept: World, tmp_path: Path) -> None:
     worker = begun("export", tmp_path / "home", "a.jsonl")
     halfway(worker)

@@ -152,6 +152,7 @@ def test_what_was_tampered_with_is_named_at_the_terminal(run: Run, tmp_path: Pat
     assert told["broken"]["number"] == 2
 
 
+@pytest.mark.thorough
 def test_two_processes_that_write_at_once_leave_one_chain(world: World) -> None:
     world.remember("first")
     home = str(database(world).parent)

@@ -194,6 +194,7 @@ def test_a_turn_of_copilot_cli_has_its_tools_in_the_thought(tmp_path: Path) -> N
     assert (second.prompt, second.response) == ("Mend it", "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["claude-code", "codex", "copilot-cli", "gemini-cli", "server-memory"]
 )

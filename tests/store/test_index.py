@@ -92,6 +92,7 @@ def test_there_are_few_files_however_many_writes(tmp_path: Path, vectors: np.nda
     store.close()
 
 
+@pytest.mark.thorough
 def test_however_much_is_saved_few_changes_are_read_again_when_it_is_opened(
     tmp_path: Path, vectors: np.ndarray
 ) -> None:
@@ -156,6 +157,7 @@ def test_a_search_after_opening_reads_the_files_and_only_what_came_later(
     store.close()
 
 
+@pytest.mark.thorough
 def test_what_is_compared_as_it_is_takes_no_place_from_what_is_chosen_by_code(
     tmp_path: Path, vectors: np.ndarray
 ) -> None:

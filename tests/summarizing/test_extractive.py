@@ -94,6 +94,7 @@ def test_little_is_told_of_little(said: list[Said], title: str, summary: str) ->
     assert (told.title, told.summary) == (title, summary)
 
 
+@pytest.mark.thorough
 @parametrize_in_part(
     "said",
     [

@@ -122,6 +122,7 @@ def test_the_heaviest_come_first_and_more_when_asked_for(site: Site) -> None:
     assert "Show more" not in more
 
 
+@pytest.mark.thorough
 def test_many_things_are_drawn_by_script_and_listed_in_pages(site: Site) -> None:
     hub, many = entity(site, "Hub"), AS_MARKUP + 5
     for number in range(many):

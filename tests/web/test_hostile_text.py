@@ -135,7 +135,7 @@ def check_inert(page: str) -> None:
     assert re.search(r"<script(?![^>]*src=)", page) is None
 
 
-@parametrize_in_part("text", HOSTILE, every=4)
+@parametrize_in_part("text", HOSTILE, every=7)
 def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     name = " ".join(visible(text).split())[:90].replace("\\", "/") or "x"
     origin = Origin(client=name, version=name, session="s")

@@ -302,6 +302,7 @@ def test_without_a_data_directory_nothing_is_made(machine: Machine) -> None:
     assert not machine.home.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "data", [b"", b"no json", b"[1]", b"{}", b"\xff\xfe", b'{"a":' * 10_000, b"x" * 300_000]
 )

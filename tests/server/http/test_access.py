@@ -210,6 +210,7 @@ def test_an_address_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
     assert "choose another address or port" in ended.stderr
 
 
+@pytest.mark.thorough
 def test_many_at_once_are_each_known_by_their_own_token(server: Server) -> None:
     secrets = [token(server.home, f"agent-{number}").secret for number in range(4)]
     stored: dict[str, list[str]] = {secret: [] for secret in secrets}

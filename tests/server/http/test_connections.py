@@ -166,6 +166,7 @@ def test_a_head_has_its_time(opened: ExitStack, said: bytes) -> None:
         assert is_closed(connected(opened, address, said))
 
 
+@pytest.mark.thorough
 def test_half_sent_heads_by_the_hundred_keep_nobody_waiting(server: Server) -> None:
     with ExitStack() as opened:
         body = json.dumps(call("get_status")).encode()

@@ -39,6 +39,7 @@ def test_a_signal_ends_it_with_connections_open(tmp_path: Path, ending: signal.S
             socket.create_connection(("127.0.0.1", server.port), timeout=60)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_clients_that_hold_streams_do_not_hold_it_up(tmp_path: Path, mode: Any) -> None:
     took: list[float] = []

@@ -64,6 +64,7 @@ def test_a_client_shows_its_secret_as_the_provider_wants_it(provider: OpenIdProv
     assert refused.value.fault is ProviderFault.SETTINGS
 
 
+@pytest.mark.thorough
 def test_a_sign_in_lasts_as_the_id_token_says_unless_it_is_set(provider: OpenIdProvider) -> None:
     assert 0 < signed_in(opened(provider.url), provider).lasts <= 300 + LEEWAY
     assert signed_in(opened(provider.url, oidc_session=28_800.0), provider).lasts == 28_800.0

@@ -215,6 +215,7 @@ def test_calls_beyond_what_is_taken_on_are_told_to_come_again(tmp_path: Path) ->
         wait_until(lambda: server_is_well(server))
 
 
+@pytest.mark.thorough
 def test_no_line_of_the_log_holds_what_was_sent(server: Server) -> None:
     server.post("/mcp", call("store_memory", content=SECRET_WORDS))
     server.post("/mcp", {**call("store_memory", content=SECRET_WORDS), "id": {SECRET_WORDS: 1}})

@@ -67,6 +67,7 @@ def asked(server: Server, authorization: str, session: str, message: object) -> 
     return connection
 
 
+@pytest.mark.thorough
 def test_calls_of_clients_that_hung_up_leave_threads_to_others(
     server: Server, greedy: str, other: str
 ) -> None:

@@ -288,6 +288,7 @@ def test_keys_come_from_a_url() -> None:
         assert page.asked == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("page", "said"),
     [

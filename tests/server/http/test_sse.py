@@ -132,6 +132,7 @@ def test_calls_beyond_what_is_taken_on_are_answered_with_an_error(tmp_path: Path
         assert "result" in one.heard()
 
 
+@pytest.mark.thorough
 def test_no_line_of_the_log_holds_what_was_posted_at_any_level(tmp_path: Path) -> None:
     with (
         served(tmp_path, MINUTEBOOK_LOG_LEVEL="debug") as server,

@@ -216,6 +216,7 @@ def test_a_run_that_is_killed_leaves_what_it_did_and_the_next_goes_on(
     assert len(world.store.find(CodeChunk, HERE)) == 80 * 6
 
 
+@pytest.mark.thorough
 def test_two_processes_that_index_one_folder_double_nothing(opener: Opener, tmp_path: Path) -> None:
     root = tree(tmp_path / "p", 60)
     world = modelless(opener, "same")

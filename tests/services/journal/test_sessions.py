@@ -139,6 +139,7 @@ def test_each_turn_is_entered_on_the_trail_without_its_words(world: World) -> No
     assert world.app.trail.verify("default") is None
 
 
+@pytest.mark.thorough
 def test_a_megabyte_is_kept_at_once_and_embedded_in_parts_soon(world: World) -> None:
     long = "cormorant " + " ".join(f"word{number % 500:04}" for number in range(120_000))
     turn = world.app.sessions.add(world.caller, "s", long, "", "")

@@ -384,6 +384,7 @@ def test_a_client_that_declines_is_not_asked_again_in_the_same_batch(world: Worl
         assert "the user declined" in summary.reasons["made_by"]
 
 
+@pytest.mark.thorough
 def test_a_model_is_shown_a_bounded_part_of_a_long_session(world: World) -> None:
     for number in range(300):
         world.app.sessions.add(world.caller, "s", f"Prompt {number}", "t" * 500, "r" * 500)

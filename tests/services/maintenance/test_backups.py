@@ -260,6 +260,7 @@ def test_a_backup_that_is_killed_leaves_no_copy_once_the_next_command_ran(
     assert made == ([] if next_one == "doctor" else ["again.tar"])
 
 
+@pytest.mark.thorough
 def test_a_backup_under_way_is_left_alone(opener: Opener, tmp_path: Path) -> None:
     home, folder = tmp_path / "home", tmp_path / "one"
     folder.mkdir()

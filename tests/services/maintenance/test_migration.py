@@ -235,6 +235,7 @@ def test_what_a_kill_cut_short_goes_on(pair: Pair, after: int) -> None:
     assert pair.target.get(Memory, "new", "new") is not None
 
 
+@pytest.mark.thorough
 def test_a_second_move_brings_what_was_written_since_unless_both_were(pair: Pair) -> None:
     fill(pair.source)
     pair.move()

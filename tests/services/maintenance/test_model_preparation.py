@@ -62,6 +62,7 @@ def in_background(work: Callable[[], object]) -> threading.Thread:
     return thread
 
 
+@pytest.mark.thorough
 def test_a_process_waits_for_the_one_that_derives_the_model(other: Deriving) -> None:
     embedding = embedding_of(other.models)
     assert embedding.prepared is None

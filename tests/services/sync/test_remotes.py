@@ -121,6 +121,7 @@ def test_a_file_never_takes_the_place_of_another(address: str, tmp_path: Path) -
     assert (one.folder / "changes" / "a.jsonl").read_bytes() == b"one"
 
 
+@pytest.mark.thorough
 def test_git_keeps_no_history_of_what_a_snapshot_took_the_place_of(tmp_path: Path) -> None:
     address = tmp_path / "r.git"
     subprocess.run(["git", "init", "--quiet", "--bare", str(address)], check=True)
