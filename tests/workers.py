@@ -210,13 +210,14 @@ class Crew:
                 worker.began = time.monotonic()
                 self._hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
                 self._tell(worker)
-            case "report", pytest.Item():
-                report = self._hook.pytest_report_from_serializable(
-                    config=self._session.config, data=told
-                )
-                self._report(worker, report)
             case "finish", pytest.Item():
-                self._spent[item.nodeid.partition("::")[0]] += told
+                seconds, reports = told
+                for data in reports:
+                    report = self._hook.pytest_report_from_serializable(
+                        config=self._session.config, data=data
+                    )
+                    self._report(worker, report)
+                self._spent[item.nodeid.partition("::")[0]] += seconds
                 worker.began = None
                 worker.told.popleft()
                 self._hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -289,7 +290,8 @@ def _work(session: pytest.Session, connection: Connection, others: Connection) -
             before = _processor_time()
             # What logs the beginning and the end of a test does so in the parent.
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
-            connection.send(("finish", _processor_time() - before))
+            connection.send(("finish", (_processor_time() - before, messenger.reports)))
+            messenger.reports = []
     except (KeyboardInterrupt, ConnectionError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     finally:
@@ -325,10 +327,12 @@ class Messenger:
         self._config = config
         self._connection = connection
         self.hears_warnings = False
+        self.reports: list[Any] = []
+        """What came of the test that runs; it is sent when that has ended."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
-        self._connection.send(("report", data))
+        self.reports.append(data)
 
     def pytest_warning_recorded(
         self, warning_message: warnings.WarningMessage, when: str, nodeid: str, location: Any

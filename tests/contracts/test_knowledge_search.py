@@ -3,6 +3,7 @@
 import inspect
 import math
 import threading
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from minutebook.embedding import Embedding
 from minutebook.search.pagerank import personalized_pagerank
 from minutebook.services.search.recall import CANDIDATES
 from tests.contracts.requirements import requirement
-from tests.world import Opener, World, bare, failed, loading
+from tests.world import Opener, World, bare, failed, loading, worlds
 
 TEXTS = [
     "the harbour office closes at nine",
@@ -32,19 +33,32 @@ def told(world: World) -> list[str]:
     return [world.remember(text) for text in TEXTS]
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A world that is only read."""
+    with worlds(tmp_path_factory.mktemp("library")) as open_one:
+        yield open_one()
+
+
+@pytest.fixture(scope="module")
+def shelved(library: World) -> list[str]:
+    """The ids of the texts in it."""
+    return [library.remember(text) for text in TEXTS]
+
+
 def scores(world: World, query: str, **arguments: Any) -> dict[str, float]:
     answer = world.call("recall", query=query, **arguments)
     return {each["id"]: each["score"] for each in answer["results"]}
 
 
 @requirement("knowledge/search/output", "knowledge/search/semantic")
-def test_search_ranks_by_cosine_and_tells_it(world: World, told: list[str]) -> None:
-    answer = world.call("search", query="the cat sleeps on the boiler")
+def test_search_ranks_by_cosine_and_tells_it(library: World, shelved: list[str]) -> None:
+    answer = library.call("search", query="the cat sleeps on the boiler")
     assert set(answer) == {"results", "count", "query"}
     assert (answer["count"], answer["query"]) == (5, "the cat sleeps on the boiler")
     first = answer["results"][0]
     assert first == {
-        "id": told[3],
+        "id": shelved[3],
         "content": TEXTS[3],
         "memory_type": "semantic",
         "score": pytest.approx(1, abs=2e-3),
@@ -55,12 +69,12 @@ def test_search_ranks_by_cosine_and_tells_it(world: World, told: list[str]) -> N
 
 
 @requirement("knowledge/search_text/output", "knowledge/search_text/bm25")
-def test_search_text_ranks_by_bm25_and_tells_it(world: World, told: list[str]) -> None:
-    answer = world.call("search_text", query="boiler harbour")
+def test_search_text_ranks_by_bm25_and_tells_it(library: World, shelved: list[str]) -> None:
+    answer = library.call("search_text", query="boiler harbour")
     assert set(answer) == {"results", "count", "query"}
-    assert [each["id"] for each in answer["results"]] == [told[1], told[3], told[0]] or [
+    assert [each["id"] for each in answer["results"]] == [shelved[1], shelved[3], shelved[0]] or [
         each["id"] for each in answer["results"]
-    ] == [told[1], told[0], told[3]]
+    ] == [shelved[1], shelved[0], shelved[3]]
     assert answer["count"] == 3
     assert set(answer["results"][0]) == {"id", "content", "memory_type", "score"}
     found = [each["score"] for each in answer["results"]]
@@ -112,19 +126,19 @@ def test_what_is_written_together_is_found_whole_and_by_part(
 
 
 @requirement("knowledge/search/text-any-term")
-def test_any_term_finds_and_more_of_them_rank_higher(world: World, told: list[str]) -> None:
-    found = world.ids("search_text", query="cat boiler")
-    assert found[0] == told[3]
-    assert set(found) == {told[1], told[2], told[3]}
-    assert world.ids("search_text", query="zebra") == []
+def test_any_term_finds_and_more_of_them_rank_higher(library: World, shelved: list[str]) -> None:
+    found = library.ids("search_text", query="cat boiler")
+    assert found[0] == shelved[3]
+    assert set(found) == {shelved[1], shelved[2], shelved[3]}
+    assert library.ids("search_text", query="zebra") == []
 
 
 @requirement("knowledge/search/text-phrases")
-def test_a_quoted_phrase_is_found_in_a_row_only(world: World, told: list[str]) -> None:
-    assert world.ids("search_text", query='"harbour office"') == [told[0]]
-    assert world.ids("search_text", query='"office harbour"') == []
-    assert world.ids("search_text", query='"the cat" boiler')[0] == told[3]
-    assert set(world.ids("search_text", query="harbour office")) == {told[0], told[1]}
+def test_a_quoted_phrase_is_found_in_a_row_only(library: World, shelved: list[str]) -> None:
+    assert library.ids("search_text", query='"harbour office"') == [shelved[0]]
+    assert library.ids("search_text", query='"office harbour"') == []
+    assert library.ids("search_text", query='"the cat" boiler')[0] == shelved[3]
+    assert set(library.ids("search_text", query="harbour office")) == {shelved[0], shelved[1]}
 
 
 @requirement("knowledge/search_text/no-model", "knowledge/search/text-while-loading")
@@ -226,26 +240,25 @@ def test_weights_are_relative(world: World, told: list[str]) -> None:
 @pytest.mark.parametrize("name", ["vector_weight", "bm25_weight", "ppr_weight"])
 @pytest.mark.parametrize("weight", [-1, -1e-9, math.nan, math.inf, 10**400])
 def test_a_weight_that_is_no_weight_is_refused_by_name(
-    world: World, name: str, weight: float
+    library: World, shelved: list[str], name: str, weight: float
 ) -> None:
-    world.remember("tea")
-    assert f"`{name}`" in world.refused("recall", query="tea", **{name: weight})
+    assert f"`{name}`" in library.refused("recall", query="tea", **{name: weight})
 
 
 @requirement("knowledge/recall/weights-relative")
-def test_weights_that_are_all_zero_are_refused(world: World) -> None:
-    text = world.refused("recall", query="a", vector_weight=0, bm25_weight=0, ppr_weight=0)
+def test_weights_that_are_all_zero_are_refused(library: World) -> None:
+    text = library.refused("recall", query="a", vector_weight=0, bm25_weight=0, ppr_weight=0)
     assert "weight" in text
 
 
 @requirement("knowledge/recall/empty-graph")
-def test_an_empty_graph_costs_the_other_signals_nothing(world: World, told: list[str]) -> None:
-    without = world.call("recall", query="cat boiler", ppr_weight=0)["results"]
-    answer = world.call("recall", query="cat boiler")
+def test_an_empty_graph_costs_the_other_signals_nothing(library: World, shelved: list[str]) -> None:
+    without = library.call("recall", query="cat boiler", ppr_weight=0)["results"]
+    answer = library.call("recall", query="cat boiler")
     assert answer["results"] == without
     assert answer["subgraph_nodes"] == 0
-    (best, *_) = world.call("recall", query="Ben feeds the cat")["results"]
-    assert best["id"] == told[2]
+    (best, *_) = library.call("recall", query="Ben feeds the cat")["results"]
+    assert best["id"] == shelved[2]
     assert best["score"] > 0.7
 
 
@@ -318,8 +331,8 @@ def test_the_walk_is_as_the_contract_has_it() -> None:
 
 
 @requirement("knowledge/recall/include_memories")
-def test_without_memories_there_is_nothing(world: World, told: list[str]) -> None:
-    assert world.call("recall", query="cat", include_memories=False) == {
+def test_without_memories_there_is_nothing(library: World, shelved: list[str]) -> None:
+    assert library.call("recall", query="cat", include_memories=False) == {
         "results": [],
         "query": "cat",
         "subgraph_nodes": 0,
@@ -330,22 +343,22 @@ def test_without_memories_there_is_nothing(world: World, told: list[str]) -> Non
 
 @requirement("knowledge/recall/code-filters")
 @pytest.mark.parametrize("name", ["project_id", "language"])
-def test_a_filter_of_code_without_code_is_refused(world: World, name: str) -> None:
-    text = world.refused("recall", query="cat", **{name: "rust"})
+def test_a_filter_of_code_without_code_is_refused(library: World, name: str) -> None:
+    text = library.refused("recall", query="cat", **{name: "rust"})
     assert f"`{name}`" in text
     assert "include_code" in text
 
 
 @pytest.mark.parametrize("query", ["", None])
-def test_an_empty_query_is_refused(world: World, query: str | None) -> None:
+def test_an_empty_query_is_refused(library: World, query: str | None) -> None:
     for tool in ("search", "search_text", "recall"):
-        assert "`query`" in world.refused(tool, query=query)
+        assert "`query`" in library.refused(tool, query=query)
 
 
 @pytest.mark.parametrize("query", [" ", "!?", "\u0000", "\ud800", "the", '""', '"', "a" * 10_000])
-def test_a_query_of_nothing_is_answered(world: World, told: list[str], query: str) -> None:
+def test_a_query_of_nothing_is_answered(library: World, shelved: list[str], query: str) -> None:
     for tool in ("search", "search_text", "recall"):
-        world.call(tool, query=query)
+        library.call(tool, query=query)
 
 
 @pytest.mark.parametrize("tool", ["search", "search_text", "recall"])
