@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# What `make setup` compiles at once; anything else is when it is first imported.
+COMPILED ?= src .venv/lib
 NPM := tests/conformance
 NPM_READY := $(NPM)/node_modules/.ready
 # The libraries that adapters are for, beside the environment: few who work here need them.
@@ -27,9 +29,8 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock || \
 	  $(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m compileall -q src
 	@# On all cores, where pip uses one. What a package has for another Python alone is reported, and no error.
-	-$(BIN)/python -m compileall -q -j 0 .venv/lib
+	-$(BIN)/python -m compileall -q -j 0 $(COMPILED)
 	$(BIN)/minutebook model prepare
 	touch $(READY)
 
