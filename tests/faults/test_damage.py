@@ -24,8 +24,8 @@ from tests.faults.damaged import LIMITS, OWNER
 SECONDS = 60
 """How long what is damaged may keep a process."""
 
-SHORT = 2
-"""Of how many parts of a data directory a short run damages a file each."""
+SHORT = 1
+"""In how many parts of a data directory a short run damages a file."""
 
 TEXT = "Tea at five, number {number}, with bread and butter and a long talk about the weather"
 

@@ -28,7 +28,7 @@ def test_a_clock_that_jumps_back_and_forward_breaks_nothing(opener: Opener) -> N
     """As after a sleep, a wrong battery or a correction by the network."""
     world, random = opener(failed()), chance("clock")
     said = Acknowledged()
-    for number in range(rounds(12, 500)):
+    for number in range(rounds(4, 500)):
         world.clock.now = NOON + timedelta(seconds=random.randrange(-(10**8), 10**8))
         text = f"Note {number}"
         id = world.app.memories.store(ANA, Draft(content=text, type=MemoryType.FACT)).id
@@ -67,7 +67,7 @@ def test_a_copy_of_a_data_directory_is_a_store_of_its_own(tmp_path: Path) -> Non
 
 
 def test_a_hub_of_ten_thousand_edges_is_walked_at_depth_three(opener: Opener) -> None:
-    world, size = opener(failed()), rounds(400, 10_000)
+    world, size = opener(failed()), rounds(150, 10_000)
     with world.store.transaction("default"):
         for number in range(size + 1):
             world.store.put(entity(f"{number}", f"Name {number}", organization="default"))
@@ -81,7 +81,7 @@ def test_a_hub_of_ten_thousand_edges_is_walked_at_depth_three(opener: Opener) ->
 
 
 def test_a_session_of_fifty_thousand_turns_is_paged_searched_and_summarised(opener: Opener) -> None:
-    world, size = opener(failed()), rounds(300, 50_000)
+    world, size = opener(failed()), rounds(120, 50_000)
     with world.store.transaction("default"):
         for number in range(size):
             at = NOON + timedelta(seconds=number)

@@ -147,7 +147,7 @@ def answered(client: LineClient, id: int) -> tuple[dict[str, Any], str]:
 
 @pytest.mark.parametrize("contracts", SIDES, ids="+".join)
 def test_hostile_calls_over_stdio(tmp_path: Path, contracts: tuple[str, ...]) -> None:
-    home, count = tmp_path / "home", rounds(50, 12_500)
+    home, count = tmp_path / "home", rounds(25, 12_500)
     source = chance(f"stdio {contracts}")
     with serving(home, *contracts, **settings(home)) as client, finding(home) as findings:
         drained(client)
@@ -194,7 +194,7 @@ def _start(id: int) -> dict[str, Any]:
 
 
 def test_hostile_calls_over_http(tmp_path: Path) -> None:
-    home, count, source = tmp_path / "home", rounds(80, 25_000), chance("http")
+    home, count, source = tmp_path / "home", rounds(40, 25_000), chance("http")
     everything = tuple(sorted({contract for side in SIDES for contract in side}))
     with served(home, **settings(home)) as server, finding(home) as findings:
         findings.open()
@@ -220,7 +220,7 @@ def test_hostile_calls_over_http(tmp_path: Path) -> None:
 
 
 def test_messages_against_the_protocol_over_stdio(tmp_path: Path) -> None:
-    home, count, source = tmp_path / "home", rounds(25, 3_000), chance("lines")
+    home, count, source = tmp_path / "home", rounds(12, 3_000), chance("lines")
     with serving(home, **settings(home)) as client, finding(home) as findings:
         drained(client)
         # Whatever comes before the handshake is answered, and the handshake all the same.
@@ -255,7 +255,7 @@ def _converse(
 
 
 def test_messages_against_the_protocol_over_http(tmp_path: Path) -> None:
-    home, count, source = tmp_path / "home", rounds(40, 4_000), chance("requests")
+    home, count, source = tmp_path / "home", rounds(20, 4_000), chance("requests")
     with served(home, **settings(home)) as server, finding(home) as findings:
         warm = 0.0
         for number in range(1, count + 1):
