@@ -62,7 +62,7 @@ READ_ONCE = ("PYTHON", "LD_", "OMP_", "OPENBLAS_", "MALLOC_", "GLIBC_")
 READ_AGAIN = frozenset({"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"})
 """Variables among them that a forked process applies to itself."""
 
-START_SECONDS = 110.0
+START_SECONDS = 280.0
 """How long the fork server may take to import everything."""
 
 LOOKS_AT_IMPORTS = ("sys.modules", "meta_path")
