@@ -35,7 +35,7 @@ from minutebook.embedding import builtin
 from minutebook.evaluation.metrics import interval
 from minutebook.search.text import parse_query
 
-QUICK = ("heapq", "textwrap")
+QUICK = ("textwrap",)
 SEED = 0
 SAMPLE = 400
 LIMIT = 10
@@ -218,10 +218,10 @@ EXPRESS = (
 )
 
 
-def javascript(*, install: bool) -> Path:
+def javascript() -> Path:
     """Return a home that holds a package from npm, indexed. Raises NotThere if it cannot be had."""
     name, version, sha512 = EXPRESS
-    library = peers.npm_package(name, version, sha512, install=install)
+    library = peers.npm_package(name, version, sha512, install=True)
     home = DATA / f"code-{name}-{_key(name, version)}" / "home"
     home.parent.mkdir(parents=True, exist_ok=True)
     index_once(home, library)
@@ -251,10 +251,10 @@ def main() -> None:
     }
     if not given.development:
         tables += code_speed.tables(corpus.home, corpus.library, quick=given.quick)
-        if not given.quick:
-            tables.append(examples("standard library", corpus.home))
+    if not given.development and not given.quick:
+        tables.append(examples("standard library", corpus.home))
         try:
-            tables.append(examples("express", javascript(install=not given.quick)))
+            tables.append(examples("express", javascript()))
         except NotThere as reason:
             print(f"left out: {reason}")
     publish("code", method, tables, quick=given.quick)

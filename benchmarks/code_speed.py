@@ -33,8 +33,8 @@ from minutebook.services.code.projects import stopping
 
 SMALL_FILES = 100_000
 CHANGED = "textwrap.py"
-BLOCKS = 3
-ROUNDS = 20
+BLOCKS, QUICK_BLOCKS = 3, 1
+ROUNDS, QUICK_ROUNDS = 20, 3
 """Searches of a block."""
 
 WORDS = (
@@ -62,8 +62,9 @@ def tables(home: Path, library: Path, *, quick: bool) -> list[Table]:
         first = timed(lambda n: _first_query(copy), 1 if quick else 5, warm=0 if quick else 1)
         with opened(copy) as app:
             changed = _with_vectors(app, own)
-            searched = _beside(app, own, others, 10 if quick else ROUNDS)
-            vectors = _embedding(app, 2 if quick else 6)
+            blocks, rounds = (QUICK_BLOCKS, QUICK_ROUNDS) if quick else (BLOCKS, ROUNDS)
+            searched = _beside(app, own, others, blocks, rounds)
+            vectors = _embedding(app, 1 if quick else 6)
     return [
         _reading_table(readings),
         _again_table(readings, changed),
@@ -158,7 +159,7 @@ def _with_vectors(app: App, library: Path) -> list[float]:
     return again(index, change(library / CHANGED))
 
 
-def _beside(app: App, library: Path, others: Path, rounds: int) -> Mapping[str, Timing]:
+def _beside(app: App, library: Path, others: Path, turns: int, rounds: int) -> Mapping[str, Timing]:
     """Search while nothing else happens, while vectors are made, and while files are read.
 
     In blocks that take turns, so that all meet the same weather.
@@ -172,7 +173,7 @@ def _beside(app: App, library: Path, others: Path, rounds: int) -> Mapping[str, 
     }
     shutil.copytree(library, library.with_name("more"))
     blocks: dict[str, list[Timing]] = {name: [] for name in works}
-    for _ in range(BLOCKS):
+    for _ in range(turns):
         for name, work in works.items():
             with _at_work(work):
                 search = timed(

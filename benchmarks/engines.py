@@ -57,7 +57,7 @@ from minutebook.store.protocol import Store, Vectors
 from minutebook.store.transfer import Transferable
 from tests.postgres_server import StartedServer
 
-SIZES, QUICK_SIZES = (10_000, 100_000), (1_000,)
+SIZES, QUICK_SIZES = (10_000, 100_000), (200,)
 BESIDE = 200_000
 """The most records that others are given beside: they take minutes to index so many."""
 
@@ -367,7 +367,7 @@ def _groups(store: Store) -> object:
 
 def measure(size: int, base: Path, server: StartedServer, *, quick: bool) -> list[Table]:
     """Measure everything at a size."""
-    rounds, folder = 5 if quick else 30, base / str(size)
+    rounds, folder = 2 if quick else 30, base / str(size)
     folder.mkdir(exist_ok=True)
     data, phases = Data(folder / "data", size), Phases(folder)
     known = engines(folder, server, f"engines_{size}")
@@ -379,13 +379,13 @@ def measure(size: int, base: Path, server: StartedServer, *, quick: bool) -> lis
         "recall": lambda: [recall(known, best())],
         "sizes": lambda: [sizes(known, size)],
         "tending": lambda: [tending(known, rounds)],
-        "freshness": lambda: [freshness(known, 5 if quick else 20)],
-        "inserts": lambda: [inserts(known, 24 if quick else 800)],
+        "freshness": lambda: [freshness(known, 2 if quick else 20)],
+        "inserts": lambda: [inserts(known, 8 if quick else 800)],
     }
     if size <= BESIDE:
         works["moving"] = lambda: [moving(known, folder, server, size)]
         works["beside"] = lambda: vector_peers.beside(
-            data, folder, server, best(), rounds, install=not quick
+            data, folder, server, best(), rounds, chroma=not quick
         )
     tables: list[Table] = []
     for name, work in works.items():

@@ -22,12 +22,12 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.measure import Cell, Table, asked, machine, publish
-from benchmarks.serving_load import SIZE, over_http, without_model
+from benchmarks.serving_load import SIZE, SIZE_QUICK, over_http, without_model
 from benchmarks.tool import Work, drawn
 from benchmarks.wire import Served, Wire, served
 from tests.line_client import initialize
 
-AT_ONCE = 48
+AT_ONCE, AT_ONCE_QUICK = 48, 6
 """Connections that flood, as many calls at once."""
 
 LONG = 9_000
@@ -42,7 +42,7 @@ PAUSE = 0.02
 LONGEST = 12.0
 """Seconds after which the second token has called often enough, and the flood ends."""
 
-QUICK = ("long queries", "half heads", "sessions")
+QUICK = ("long queries", "half heads")
 """The kinds of the short form."""
 
 Kind = Callable[[Served, str, Work, int], Coroutine[None, None, None]]
@@ -141,9 +141,11 @@ KINDS: dict[str, Kind] = {
 
 
 @asynccontextmanager
-async def flooding(kind: Kind, server: Served, secret: str, work: Work) -> AsyncIterator[None]:
+async def flooding(
+    kind: Kind, server: Served, secret: str, work: Work, at_once: int
+) -> AsyncIterator[None]:
     """Flood the server meanwhile."""
-    tasks = [asyncio.create_task(kind(server, secret, work, n)) for n in range(AT_ONCE)]
+    tasks = [asyncio.create_task(kind(server, secret, work, n)) for n in range(at_once)]
     try:
         await asyncio.sleep(1)
         yield
@@ -178,7 +180,12 @@ async def timed(server: Served, secret: str, work: Work, rounds: int) -> list[fl
 
 
 async def measured(
-    server: Served, tokens: tuple[str, str], work: Work, rounds: int, kinds: Sequence[str]
+    server: Served,
+    tokens: tuple[str, str],
+    work: Work,
+    rounds: int,
+    kinds: Sequence[str],
+    at_once: int,
 ) -> list[tuple[Cell, ...]]:
     """Measure each kind of flood between two quiet times."""
     rows: list[tuple[Cell, ...]] = []
@@ -186,7 +193,7 @@ async def measured(
     for name in kinds:
         kind = KINDS[name]
         idle = await timed(server, tokens[1], work, rounds)
-        async with flooding(kind, server, tokens[0], work):
+        async with flooding(kind, server, tokens[0], work, at_once):
             before = server.cpu()
             flooded = await timed(server, tokens[1], work, rounds)
             spent = server.cpu() - before
@@ -220,15 +227,17 @@ def main() -> None:
     )
     parser.add_argument("--kind", action="append", choices=KINDS, help="a kind of flood; all by default")  # fmt: skip
     given = parser.parse_args()
-    rounds = 3 if given.quick else given.rounds
+    rounds = 2 if given.quick else given.rounds
+    at_once = AT_ONCE_QUICK if given.quick else AT_ONCE
     kinds = given.kind or list(QUICK if given.quick else KINDS)
     work = drawn(200)
-    with without_model() as home:
+    size = SIZE_QUICK if given.quick else SIZE
+    with without_model(size) as home:
         tokens = token(home, "flood"), token(home, "other")
         with served(over_http(home)) as server:
-            rows = asyncio.run(measured(server, tokens, work, rounds, kinds))
+            rows = asyncio.run(measured(server, tokens, work, rounds, kinds, at_once))
     columns = ("flood", "p50 idle, ms", "p99 idle", "p50 flooded", "p99 flooded", "p50 ratio", "server CPU a call, ms", "load")  # fmt: skip
-    method = {**machine(), "memories": SIZE, "connections that flood": AT_ONCE, "calls": rounds}
+    method = {**machine(), "memories": size, "connections that flood": at_once, "calls": rounds}
     publish("flood", method, [Table("Another token's searches", columns, rows)], quick=given.quick)
 
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +30,19 @@ from minutebook.services.hooks import HookContexts
 
 LEAST = Settings().hook_relevance
 WRITER = Caller(name="benchmark", role=Role.HUMAN)
-_CALLS, _QUICK_CALLS = 41, 5
+_CALLS, _QUICK_CALLS = 41, 2
+_QUICK_STEP = 9
+"""The short form asks each so manieth prompt, and keeps only the notes which answer one of these."""
 
 
 def main() -> None:
     """Measure both, and publish."""
     given = asked("Measure what hooks say before prompts.").parse_args()
-    prompts = _lines("prompts.jsonl")
+    prompts = _lines("prompts.jsonl")[:: _QUICK_STEP if given.quick else 1]
+    wanted = {each for row in prompts for each in row["relevant"]} if given.quick else None
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        documents = _fill(home)
+        documents = _fill(home, wanted)
         questions = [] if given.quick else [row for row in _lines("notes.jsonl") if "query" in row]
         said = _said(home, documents, [*questions, *prompts])
         tables = [_precision(said), _cost(home, _QUICK_CALLS if given.quick else _CALLS)]
@@ -51,15 +54,15 @@ def _lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def _fill(home: Path) -> Mapping[str, str]:
-    """Keep the notes; return which document each memory is."""
+def _fill(home: Path, wanted: Container[str] | None) -> Mapping[str, str]:
+    """Keep the notes, all or those that are wanted; return which document each memory is."""
     app = open_app(Settings(home=home))
     try:
         app.embedding.start()
         app.embedding.wait(timeout=None)
         ids = {}
         for row in _lines("notes.jsonl"):
-            if "document" in row:
+            if "document" in row and (wanted is None or row["document"] in wanted):
                 draft = Draft(content=row["text"], type=MemoryType(row["type"]))
                 ids[app.memories.store(WRITER, draft).id] = str(row["document"])
         app.embeddings.backfill(threading.Event(), lambda: None)

@@ -167,16 +167,16 @@ def _together(pipes: Sequence[Pipe], ask: Callable[[Pipe], object]) -> None:
         list(pool.map(ask, pipes))
 
 
-def measure(rounds: int, at_once: int, *, install: bool) -> list[Table]:
-    """Start each in turn, `rounds` times after one warm-up; medians."""
+def measure(rounds: int, at_once: int, *, warm: int, install: bool) -> list[Table]:
+    """Start each in turn, `rounds` times after `warm` that are not counted; medians."""
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
         all = starters(Path(scratch), stack, install=install)
         hands: dict[str, list[Handshake]] = {starter.name: [] for starter in all}
         crowds: dict[str, list[Crowd]] = {starter.name: [] for starter in all}
-        for number in range(rounds + 1):
+        for number in range(warm + rounds):
             for starter in all:
                 measured = handshake(starter)
-                if number:
+                if number >= warm:
                     hands[starter.name].append(measured)
         for _ in range(max(1, rounds // 3)):
             for starter in all:
@@ -224,17 +224,19 @@ def _crowds(found: Mapping[str, Sequence[Crowd]], at_once: int) -> Table:
 def main() -> None:
     """Measure and publish."""
     given = asked("Measure the start of servers, with and without the daemon.").parse_args()
-    rounds, at_once = (1, AT_ONCE_QUICK) if given.quick else (9, AT_ONCE)
+    rounds, at_once, warm = (1, AT_ONCE_QUICK, 0) if given.quick else (9, AT_ONCE, 1)
     method = {
         **machine(),
-        "starts": f"{rounds} of each, interleaved, after one that is not counted; "
+        "starts": f"{rounds} of each, interleaved, after {warm} that are not counted; "
         f"{max(1, rounds // 3)} of {at_once} at once",
         "client": "JSON lines over a pipe, without a client library",
         "peers": peers.versions(),
         "times": "medians",
     }
-    tables = measure(rounds, at_once, install=not given.quick)
-    tables += serving_load.tables(quick=given.quick, minutes=0.05 if given.quick else 1.0)
+    tables = measure(rounds, at_once, warm=warm, install=not given.quick)
+    tables += serving_load.tables(
+        quick=given.quick, minutes=serving_load.QUICK_MINUTES if given.quick else 1.0
+    )
     publish("serving", method, tables, quick=given.quick)
 
 

@@ -34,9 +34,10 @@ from benchmarks.wire import Served, Wire, served
 from minutebook.app import open_app
 from minutebook.config import Settings
 
-SIZE, SIZE_QUICK = 1_000, 100
-CONNECTIONS, CONNECTIONS_QUICK = (1, 8, 64), (1, 8)
+SIZE, SIZE_QUICK = 1_000, 30
+CONNECTIONS, CONNECTIONS_QUICK = (1, 8, 64), (2,)
 MIXED = 8
+QUICK_MINUTES = 0.01
 BARE = "bare SDK server: nothing"
 
 Row = tuple[str | int | float | None, ...]
@@ -294,7 +295,7 @@ def _passing(text: str) -> Step:
 
 def tables(*, quick: bool, minutes: float) -> list[Table]:
     """Measure all three."""
-    rounds, slices, seconds = (10, 1, 0.2) if quick else (200, 3, 1.0)
+    rounds, slices, seconds = (2, 1, 0.05) if quick else (200, 3, 1.0)
     at_once, parts = (CONNECTIONS_QUICK, 2) if quick else (CONNECTIONS, 10)
     size = SIZE_QUICK if quick else SIZE
     beside = ("p50", "p99", "CPU", "more p50", "more CPU")
@@ -324,9 +325,9 @@ def tables(*, quick: bool, minutes: float) -> list[Table]:
 def main() -> None:
     """Measure and publish."""
     parser = asked("Measure serving over HTTP.")
-    parser.add_argument("--minutes", type=float, help="of mixed load (1; --quick: 0.05)")
+    parser.add_argument("--minutes", type=float, help="of mixed load (1; --quick: 0.01)")
     given = parser.parse_args()
-    minutes = given.minutes or (0.05 if given.quick else 1.0)
+    minutes = given.minutes or (QUICK_MINUTES if given.quick else 1.0)
     method = {**machine(), "client": "asyncio, raw HTTP/1.1, kept connections, no client library"}
     publish("serving_load", method, tables(quick=given.quick, minutes=minutes), quick=given.quick)
 

@@ -18,7 +18,7 @@ from benchmarks.measure import ROOT, NotThere, Table, asked, machine, publish
 from benchmarks.pipe import Pipe
 from benchmarks.tool import copied, filled, serve_command
 
-FILLED, FILLED_QUICK = 1_000, 100
+FILLED, FILLED_QUICK = 1_000, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +82,16 @@ def beside(scratch: Path, *, install: bool) -> list[Starter]:
     return [bare, Starter("server-memory, node", command, "search_nodes", asking, file)]
 
 
-def measure(rounds: int, size: int, *, install: bool) -> list[tuple[str | float, ...]]:
-    """Start each in turn, `rounds` times after one warm-up; medians."""
+def measure(rounds: int, size: int, *, warm: int, install: bool) -> list[tuple[str | float, ...]]:
+    """Start each in turn, `rounds` times after `warm` that are not counted; medians."""
     with tempfile.TemporaryDirectory() as scratch, copied(filled(size) / "home") as home:
         homes = {"empty store": Path(scratch) / "empty", f"{size} memories": home}
         all = starters(homes, Path(scratch), install=install)
         times: dict[str, list[Start]] = {starter.name: [] for starter in all}
-        for number in range(rounds + 1):
+        for number in range(warm + rounds):
             for starter in all:
                 measured = start(starter)
-                if number:
+                if number >= warm:
                     times[starter.name].append(measured)
     return [
         (
@@ -108,15 +108,15 @@ def measure(rounds: int, size: int, *, install: bool) -> list[tuple[str | float,
 def main() -> None:
     """Measure and publish."""
     given = asked("Measure the start of the server.").parse_args()
-    rounds, size = (1, FILLED_QUICK) if given.quick else (9, FILLED)
+    rounds, size, warm = (1, FILLED_QUICK, 0) if given.quick else (9, FILLED, 1)
     method = {
         **machine(),
-        "starts": f"{rounds} of each, interleaved, after one that is not counted",
+        "starts": f"{rounds} of each, interleaved, after {warm} that are not counted",
         "client": "JSON lines over a pipe, without a client library",
         "peers": peers.versions(),
         "times": "milliseconds since the spawn, medians; CPU of all threads of the server",
     }
-    rows = measure(rounds, size, install=not given.quick)
+    rows = measure(rounds, size, warm=warm, install=not given.quick)
     columns = ("what", "to initialize", "its CPU", "to first answer", "CPU to answer")
     note = "first answer: recall; the tool that does nothing; search_nodes on an empty file"
     publish("start", method, [Table("start", columns, rows, note)], quick=given.quick)

@@ -101,15 +101,15 @@ def beside(
     best: Best,
     rounds: int,
     *,
-    install: bool,
+    chroma: bool,
 ) -> list[Table]:
-    """Measure each that can be had."""
+    """Measure each that can be had, Chroma if asked for."""
     searched: list[tuple[Cell, ...]] = []
     kept: list[tuple[Cell, ...]] = []
-    for measured in (
-        lambda: _pgvector(data, server, best, rounds),
-        lambda: _chroma(data, folder, best, rounds, install=install),
-    ):
+    others = [lambda: _pgvector(data, server, best, rounds)]
+    if chroma:
+        others.append(lambda: _chroma(data, folder, best, rounds))
+    for measured in others:
         try:
             found = measured()
         except NotThere as error:
@@ -216,8 +216,8 @@ def _written(connection: psycopg.Connection[Any], server: StartedServer) -> floa
     return (watch.cpu + cpu_of(server.pids()) - before) * 1e3 / WRITTEN
 
 
-def _chroma(data: Data, folder: Path, best: Best, rounds: int, *, install: bool) -> _Found:
-    python = peers.chroma(install=install)
+def _chroma(data: Data, folder: Path, best: Best, rounds: int) -> _Found:
+    python = peers.chroma(install=True)
     task = folder / "chroma-task"
     task.mkdir(exist_ok=True)
     for home in (MAIN, PART, FEW):

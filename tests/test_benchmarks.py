@@ -292,14 +292,14 @@ def test_the_short_form_of_all_runs_and_its_figures_make_sense(tmp_path: Path) -
         for row in functions
         if (row["among"], row["question"]) == ("all chunks", "whole docstring")
     }
-    assert 100 > whole["search_code"] > 30
+    assert 100 >= whole["search_code"] > 30
     assert all(row["chunks/s"] > row["files/s"] > 0 for row in reading)
     assert all(row["p50"] >= row["least"] > 0 for row in again)
     assert searches[0]["p50"] > searches[1]["p50"]
     path = measure.RESULTS / "quality-quick.json"
     for told in json.loads(path.read_text(encoding="utf-8"))["sets"]:
         every = told["levels"]["document"]["all"]["systems"]
-        assert 1 >= every["recall"]["any@10"][0] > every["words"]["any@10"][0] > 0.1
+        assert 1 >= every["recall"]["any@10"][0] >= every["words"]["any@10"][0] > 0.1
 
 
 def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
