@@ -14,6 +14,13 @@ TEXTS := $(patsubst %.po,%.mo,$(wildcard src/minutebook/web/locale/*/LC_MESSAGES
 # Test modules are compiled once, not by each process anew, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
+# What a lock names: $(1) is what uv does, $(2) options of both, $(3) the lock as uv takes it. uv, which pip brings, installs
+# in a quarter of pip's time. It reads no pip.conf: where it reaches nothing, pip installs.
+define install_locked
+$(BIN)/uv pip $(1) --quiet --python $(BIN)/python --require-hashes $(2) $(3) || \
+  $(BIN)/python -m pip install --quiet --no-compile --require-hashes $(2) --requirement $(lastword $(3))
+endef
+
 .PHONY: help setup npm demo test test-all test-server test-adapters faults check format messages bench serve docs site pictures dist release lock clean
 
 help:  ## Show what can be made.
@@ -23,11 +30,9 @@ setup: $(READY)  ## Make the virtual environment and prepare the model.
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	@# uv, which pip brings, installs in a quarter of pip's time. It reads no pip.conf: where it reaches nothing, pip installs.
 	sed -n '/^uv==/,/# via/p' requirements.lock > .venv/uv.lock
 	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement .venv/uv.lock
-	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock || \
-	  $(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement requirements.lock
+	$(call install_locked,sync,,requirements.lock)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@# On all cores, where pip uses one. What a package has for another Python alone is reported, and no error.
 	-$(BIN)/python -m compileall -q -j 0 $(COMPILED)
@@ -58,8 +63,7 @@ test-server: $(READY) $(TEXTS)  ## Run the tests of the contracts on a PostgreSQ
 
 $(LIBRARIES_READY): tools/adapters.lock $(READY)
 	rm -rf $(LIBRARIES)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes --target $(LIBRARIES) --requirement tools/adapters.lock || \
-	  $(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes --target $(LIBRARIES) --requirement tools/adapters.lock
+	$(call install_locked,install,--no-deps --target $(LIBRARIES),--requirement tools/adapters.lock)
 	touch $(LIBRARIES_READY)
 
 test-adapters: $(LIBRARIES_READY)  ## Run the tests of the adapters against the libraries that they are for.

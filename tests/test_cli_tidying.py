@@ -9,7 +9,7 @@ def test_what_is_found_is_listed_with_reasons_applied_undone_and_refused(run: Ru
     older = run("remember", "The retry limit is 3.").stdout.strip()
     newer = run("remember", "The retry limit is 5.").stdout.strip()
     dry = run("tidy", "--dry-run").stdout
-    assert "1 suggestions would be new (contradiction 1). Nothing was written." in dry
+    assert "1 suggestion would be new (contradiction 1). Nothing was written." in dry
     listed = run("tidy").stdout
     assert "1  contradiction: say otherwise than a newer one" in listed
     assert "“3” there, “5” here" in listed
@@ -31,3 +31,19 @@ def test_what_is_found_is_listed_with_reasons_applied_undone_and_refused(run: Ru
     assert "Nothing waits for you." in run("tidy").stdout
     agent = run("tidy", "undo", "1", "--role", "agent")
     assert (agent.exit_code, "a human may" in agent.stderr) == (1, True)
+
+
+def test_status_and_doctor_tell_of_the_last_round_and_of_one_that_did_not_run(run: Run) -> None:
+    for value in (3, 5):
+        run("remember", f"The retry limit is {value}.")
+    assert json.loads(run("status", "--json").stdout)["last_tidy"] is None
+    run("settings", "set", "tidy_every", "24")
+    late = "`tidy_every` is set, and nothing was looked at as it says: never."
+    assert late in run("doctor").stdout
+    assert "and did not run" in json.loads(run("status", "--json").stdout)["next_tidy"]
+    run("tidy")
+    state = json.loads(run("status", "--json").stdout)
+    assert state["last_tidy"].endswith(": 1 new suggestion")
+    assert state["tidy_waiting"] == {"contradiction": 1}
+    assert "did not run" not in state["next_tidy"]
+    assert late not in run("doctor").stdout

@@ -11,7 +11,18 @@ from pathlib import Path
 from minutebook.app import open_app
 from minutebook.domain.drafts import Draft
 from minutebook.domain.json_lines import line_of
-from minutebook.domain.records import CodeChunk, Kind, Memory, MemoryType, Role, Summary, Turn
+from minutebook.domain.records import (
+    CLASSES,
+    CodeChunk,
+    Entity,
+    Kind,
+    Memory,
+    MemoryType,
+    Role,
+    Summary,
+    Turn,
+)
+from minutebook.domain.tidying import State
 from minutebook.domain.trail import Act, head_of, sealed, text_digest
 from minutebook.embedding import builtin
 from minutebook.store.sql.tables import microseconds
@@ -213,6 +224,43 @@ def summarized(folder: Path, said: Acknowledged, ended: bool) -> None:
     checked(folder, said, ended)
 
 
+# Tidying
+
+PAIRS = 4
+
+
+def disorder(folder: Path) -> None:
+    """Make memories that contradict one another, and entities that are one."""
+    with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
+        for number in range(PAIRS):
+            for value in (3, 5):
+                content = f"The retry limit of service k{number} is {value}."
+                app.memories.store(PERSON, Draft(content=content, type=MemoryType.FACT))
+        for name in ("Anna Berg", "anna-berg"):
+            app.entities.create_entity(PERSON, name, "person", None, None)
+
+
+def tidied(folder: Path, said: Acknowledged, ended: bool) -> None:
+    """Check that each suggestion is there once, each change whole or not made, and the next run ends the work."""
+    checked(folder, said, ended)
+    victims.tidy(str(folder / "home"), "again")
+    with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
+        store = app.infrastructure.store
+        found = list(store.tidy_rows.everything("default"))
+        assert len({each.id for each in found}) == len(found) == PAIRS + 1
+        for each in found:
+            kind, id = each.subjects[-1]
+            record = store.get(CLASSES[kind], "default", id)
+            is_applied = record is None or getattr(record, "superseded_by", None) is not None
+            assert is_applied is (each.state is State.APPLIED), each
+            if is_applied:
+                app.inbox.undo(PERSON, str(each.number))
+        memories = store.find(Memory, everything("default"))
+        assert [each.superseded_by for each in memories] == [None] * 2 * PAIRS
+        assert store.count(Entity, everything("default")) == 2
+    checked(folder, said, ended)
+
+
 FILES, FUNCTIONS = 12, 5
 
 
@@ -350,6 +398,15 @@ CASES: dict[str, Case] = {
         rounds=30,
         prepare=sessions,
         after=summarized,
+        is_fresh=True,
+    ),
+    "tidying": Case(
+        command=victim("tidy"),
+        points=WRITING,
+        steps=450,
+        rounds=30,
+        prepare=disorder,
+        after=tidied,
         is_fresh=True,
     ),
     "model derivation": Case(

@@ -174,6 +174,18 @@ def summarize(home: str, name: str) -> None:
     app.close()
 
 
+def tidy(home: str, name: str) -> None:
+    """Look for disorder, apply all that is suggested, take every second change back."""
+    del name
+    app = open_app(settings_at(home, embedder="none"))
+    app.rounds.run(PERSON)
+    for number, each in enumerate(app.inbox.listing(PERSON, 99).waiting):
+        app.inbox.apply(PERSON, each.name)
+        if number % 2:
+            app.inbox.undo(PERSON, each.name)
+    app.close()
+
+
 def derive(home: str, name: str) -> None:
     """Prepare a model of small files, as the process that prepares the built-in one does."""
     del name
@@ -194,7 +206,7 @@ def derive(home: str, name: str) -> None:
 
 ACTS_BY_NAME: Mapping[str, Callable[..., None]] = {
     each.__name__.rstrip("_"): each
-    for each in (write, decide, grow, search, open_, summarize, derive)
+    for each in (write, decide, grow, search, open_, summarize, tidy, derive)
 }
 
 

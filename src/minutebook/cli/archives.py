@@ -20,6 +20,7 @@ from minutebook.cli.terminal import (
 )
 from minutebook.config import load
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound
 from minutebook.domain.records import Kind, Memory
 from minutebook.server.logs import log_to_stderr
@@ -98,7 +99,7 @@ def _export_records(
     lines = [f"Exported {counted(done.counts)} to {done.path}."]
     if chunks and kinds is OWN:
         lines.append(
-            f"Left out: {chunks:,} chunks of code; `minutebook index` makes them again, "
+            f"Left out: {count_of(chunks, 'chunk')} of code; `minutebook index` makes them again, "
             "--include-derived takes them along."
         )
     return lines
@@ -108,13 +109,13 @@ def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> list[st
     exports = app.folder_exports
     done = (exports.notes if form == "markdown" else exports.tables)(caller, path)
     lines = [
-        f"Exported {counted(done.counts)} to {done.path}: {done.changed:,} files written, "
+        f"Exported {counted(done.counts)} to {done.path}: {count_of(done.changed, 'file')} written, "
         f"{done.removed:,} removed."
     ]
     if done.kept:
         named = ", ".join(done.kept[:5]) + (" …" if len(done.kept) > 5 else "")
         lines.append(
-            f"Left as they are: {len(done.kept):,} files that somebody else wrote or edited ({named})."
+            f"Left as they are: {count_of(len(done.kept), 'file')} that somebody else wrote or edited ({named})."
         )
     return lines
 
@@ -161,7 +162,9 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> None:  #
         echo("Another process is making a backup there.")
         return
     verified = ", and restored it for a test" if rotate else ""
-    echo(f"Backed up {made.files} files ({made.size:,} bytes) to {made.path}{verified}.")
+    echo(
+        f"Backed up {count_of(made.files, 'file')} ({count_of(made.size, 'byte')}) to {made.path}{verified}."
+    )
     if settings.ledger is not None:
         echo(f"The ledger in {settings.ledger} is a repository of its own; it is not in it.")
 

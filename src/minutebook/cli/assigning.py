@@ -22,6 +22,7 @@ from minutebook.cli.terminal import (
     working_directory,
 )
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind
 from minutebook.server.daemon import hook_log
@@ -103,7 +104,9 @@ def assign(
             moves, left = _proposed(app, settings, caller, is_all=is_all, as_json=as_json)
         if plan is not None:
             _write(_typed(plan), moves)
-            echo(f"Wrote {len(moves):,} moves to {plan}. Take out what is not to move; then")
+            echo(
+                f"Wrote {count_of(len(moves), 'move')} to {plan}. Take out what is not to move; then"
+            )
             echo(f"minutebook assign --apply {plan}")
             return
         if as_json and not yes:
@@ -111,7 +114,7 @@ def assign(
             return
         if moves and not yes:
             need_keyboard()
-            click.confirm(f"Move {len(moves):,} records?", abort=True)
+            click.confirm(f"Move {count_of(len(moves), 'record')}?", abort=True)
         with bar("Moving", hidden=as_json) as progress:
             done = app.assigning.apply(in_call(caller, progress=progress), moves)
     note = _note(settings, done.done)

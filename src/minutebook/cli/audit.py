@@ -22,6 +22,7 @@ from minutebook.cli.terminal import (
 )
 from minutebook.cli.times import time_given
 from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Decision, Entry, Head, Kind, Memory, Proposal
@@ -169,7 +170,7 @@ def _proof_lines(proof: "Proof") -> Iterator[str]:
     if proof.head is None:
         yield f"{proof.organization}: no entries"
         return
-    yield f"{proof.organization}: {proof.head.number} entries, sound"
+    yield f"{proof.organization}: {count_of(proof.head.number, 'entry', 'entries')}, sound"
     yield style(f"  its end is {proof.head.number}:{proof.head.digest}", dim=True)
     yield from _signed_lines(proof.signed, proof.head)
     for erased in proof.erased[:MOST_NAMED]:

@@ -21,6 +21,7 @@ from minutebook.cli.terminal import (
     working_directory,
 )
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Project
 
@@ -58,7 +59,7 @@ def index(options: dict[str, str], path: Path, watch: bool, as_json: bool) -> No
         skipped = sum(project.skipped.values())
         shape = fields_of(project) | {"chunks": state.chunks, "chunks_created": indexed.created}
         lines = [
-            f"{project.id}: {project.indexed_files} files, {state.chunks} chunks, "
+            f"{project.id}: {count_of(project.indexed_files, 'file')}, {count_of(state.chunks, 'chunk')}, "
             f"{indexed.created or 0} of them new."
         ]
         if indexed.created is None:
@@ -149,7 +150,11 @@ def projects(options: dict[str, str], delete: str | None, as_json: bool) -> None
         if delete is not None:
             delete = name_meant("project's name", _roots(app, caller), delete)
             removed = app.projects.delete(caller, delete)
-            say({"chunks_deleted": removed}, f"Forgot {delete} and its {removed} chunks.", as_json)
+            say(
+                {"chunks_deleted": removed},
+                f"Forgot {delete} and its {count_of(removed, 'chunk')}.",
+                as_json,
+            )
             return
         progress = [app.projects.progress(caller, each.id) for each in app.projects.all(caller)]
     shapes = [
@@ -163,7 +168,7 @@ def _project_lines(progress: "IndexingProgress") -> Iterator[str]:
     project = progress.project
     yield (
         f"{style(project.id, bold=True)}  {project.state} {progress.part:.0%}  "
-        f"{project.indexed_files} files, {progress.chunks} chunks  {style(project.path, dim=True)}"
+        f"{count_of(project.indexed_files, 'file')}, {count_of(progress.chunks, 'chunk')}  {style(project.path, dim=True)}"
     )
     if project.reason:
         yield f"  {project.reason}"

@@ -18,6 +18,7 @@ from minutebook.cli.terminal import (
     remote_caller,
     through,
 )
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.records import Decision, Proposal
 from minutebook.domain.redaction import REASON
@@ -261,7 +262,7 @@ def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     with opened_or_made(options) as (app, caller):
         done = app.rebuilds.rebuild(caller)
     summary = (
-        f"{done.path}: {done.decisions} decisions; {len(done.to_tables)} brought to the tables, "
+        f"{done.path}: {count_of(done.decisions, 'decision')}; {len(done.to_tables)} brought to the tables, "
         f"{len(done.to_git)} brought to Git."
     )
     notes = (

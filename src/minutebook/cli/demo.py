@@ -12,6 +12,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from minutebook.cli.printing import echo, style
+from minutebook.domain.counts import count_of
 from minutebook.install.launch import module_command
 
 MEMORIES = {
@@ -89,7 +90,7 @@ async def _play(home: Path) -> int:
         model = status["embedding"]
         echo(
             "",
-            f"{status['memories_count']} memories, {status['entities_count']} entities; model "
+            f"{count_of(status['memories_count'], 'memory', 'memories')}, {count_of(status['entities_count'], 'entity', 'entities')}; model "
             f"{model['model']} ({model['dimensions']} dimensions), {model['status']}, in this process.",
         )
     return _verdict([failure for failures in chapters for failure in failures])

@@ -4,6 +4,7 @@ import click
 
 from minutebook.cli.printing import echo, warn
 from minutebook.cli.terminal import check_begun, identity, interruptible, opened, settings_of
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Kind
@@ -35,7 +36,7 @@ def encrypt(options: dict[str, str], new_key: bool, off: bool) -> None:  # noqa:
     with opened(options) as (app, caller):
         act = "encrypt" if done.key else "decrypt"
         app.trail.log(caller, default_organization(caller), act, Kind.HEAD, [done.key or "plain"])
-    others = f", and {done.files:,} files beside it" if done.files else ""
+    others = f", and {count_of(done.files, 'file')} beside it" if done.files else ""
     if done.key is None:
         echo(f"The store is plain now{others}.")
     else:
@@ -46,7 +47,9 @@ def encrypt(options: dict[str, str], new_key: bool, off: bool) -> None:  # noqa:
         )
     if done.earlier:
         count = len(done.earlier)
-        warn(f"{count:,} backups keep the key that they were made with; leave it where it is.")
+        warn(
+            f"The key of {count_of(count, 'backup')} is that of when it was made; leave it where it is."
+        )
     if done.key is not None and done.outside:
         warn(f"Plain backups are elsewhere, such as {done.outside[0]}.")
 

@@ -9,6 +9,7 @@ from minutebook.cli.ids import any_id, completing
 from minutebook.cli.printing import echo, say, style
 from minutebook.cli.terminal import as_json, counted, identity, need_keyboard, opened, short
 from minutebook.domain.caller import in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record
 
@@ -143,7 +144,7 @@ def _say_done(done: "Erased | None", as_json: bool) -> bool:  # noqa: FBT001
         "backups": [str(path) for path in done.rewritten],
         "left": done.left,
     }
-    lines = [f"Erased {len(done.records):,} records."]
+    lines = [f"Erased {count_of(len(done.records), 'record')}."]
     lines += [f"{path} was written anew." for path in done.rewritten]
     if done.checked is None:
         lines.append(

@@ -20,6 +20,7 @@ from minutebook.cli.terminal import (
     through,
 )
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import SCORES, Summary, Turn
 
@@ -128,7 +129,7 @@ def _of_summary(summary: Summary) -> list[str]:
     lines = [
         style(summary.title, bold=True),
         body(summary.summary, _INDENT),
-        f"{summary.category}; {scores}; by {summary.made_by}, over {summary.turn_count} turns",
+        f"{summary.category}; {scores}; by {summary.made_by}, over {count_of(summary.turn_count, 'turn')}",
     ]
     if summary.technologies:
         lines.append(", ".join(summary.technologies))

@@ -14,6 +14,7 @@ from minutebook.cli.printing import echo, warn
 from minutebook.cli.terminal import bar, check_begun, home_option, interruptible, settings_of
 from minutebook.config import Settings
 from minutebook.domain.caller import Progress
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreBusy
 from minutebook.domain.records import LedgerMark
 from minutebook.server.logs import log_to_stderr
@@ -108,8 +109,8 @@ def _tell(done: "Migrated", places: tuple[str, str], took: timedelta) -> None:
     total = sum(done.records.values())
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(done.records.items()) if count)
     echo(
-        f"Moved {done.changes:,} changes from {places[0]} to {places[1]} in {took}.",
-        f"It holds {total:,} records of {done.organizations:,} organizations"
+        f"Moved {count_of(done.changes, 'change')} from {places[0]} to {places[1]} in {took}.",
+        f"It holds {count_of(total, 'record')} of {count_of(done.organizations, 'organization')}"
         f"{f' ({kinds})' if kinds else ''}, {done.vectors:,} of them with vectors; each was compared.",
     )
     if done.breaks:

@@ -4,6 +4,7 @@ import click
 
 from minutebook.cli.printing import echo
 from minutebook.cli.terminal import check_begun, home_option, settings_of
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 
 _SHARDS = 32
@@ -50,7 +51,7 @@ def distribute(options: dict[str, str], shards: int, dry_run: bool) -> None:  # 
         placement = opened.placement()
     finally:
         opened.close()
-    what = f"{len(done)} tables were placed" if done else "Every table was placed already"
+    what = f"Placed {count_of(len(done), 'table')}" if done else "Every table was placed already"
     echo(f"{what}: {placement.shards} shards on {placement.nodes} nodes. {opened.place}")
 
 

@@ -17,6 +17,7 @@ from minutebook.cli.terminal import (
     working_directory,
 )
 from minutebook.domain.caller import in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -90,10 +91,10 @@ def _done(done: "SyncReport") -> tuple[object, Iterator[str]]:
 
 def _lines_of(done: "SyncReport") -> Iterator[str]:
     machines = ", ".join(
-        f"{count} file{'s' * (count > 1)} of {name}" for name, count in sorted(done.files.items())
+        f"{count_of(count, 'file')} of {name}" for name, count in sorted(done.files.items())
     )
-    came = f"{_records(done.taken)} ({machines})" if done.files else "nothing"
-    yield f"Taken: {came}. Sent: {_records(done.sent) if done.sent else 'nothing'}."
+    came = f"{count_of(done.taken, 'record')} ({machines})" if done.files else "nothing"
+    yield f"Taken: {came}. Sent: {count_of(done.sent, 'record') if done.sent else 'nothing'}."
     for each in done.conflicts[:_LISTED]:
         what = "removed on one machine and edited on another: the edit stands"
         if not each.was_removed or each.copies:
@@ -103,7 +104,7 @@ def _lines_of(done: "SyncReport") -> Iterator[str]:
     if len(done.conflicts) > _LISTED:
         yield f"… and {len(done.conflicts) - _LISTED:,} more; `minutebook audit --act conflict` lists them."
     if done.compacted:
-        yield f"One snapshot takes the place of {done.compacted:,} files."
+        yield f"One snapshot takes the place of {count_of(done.compacted, 'file')}."
     for name, reason in done.refused:
         yield style(f"{name}: not taken in: {reason}", fg="red")
     if done.refused:
@@ -111,10 +112,6 @@ def _lines_of(done: "SyncReport") -> Iterator[str]:
             "Nothing of such a file was taken. If it stays so, `minutebook sync REMOTE --compact` on the "
             "machine that wrote it leaves all it has there anew."
         )
-
-
-def _records(count: int) -> str:
-    return f"{count:,} record{'s' * (count != 1)}"
 
 
 def _compared(compared: "Comparison") -> tuple[object, Iterator[str]]:
@@ -136,11 +133,13 @@ def _differences(compared: "Comparison") -> Iterator[str]:
     for name, reason in compared.refused:
         yield style(f"{name}: cannot be read: {reason}", fg="red")
     if compared.differences:
-        yield f"{len(compared.differences):,} records differ, {compared.equal:,} are equal; a sync brings them together."
+        yield f"Different: {count_of(len(compared.differences), 'record')}; equal: {compared.equal:,}. A sync brings them together."
     else:
-        yield f"Equal: {compared.equal:,} records here and in the remote."
+        yield f"Equal: {count_of(compared.equal, 'record')} here and in the remote."
     for name, files in sorted(compared.behind.items()):
-        yield f"{name}: " + (f"{files:,} files behind" if files else "has taken everything in")
+        yield f"{name}: " + (
+            f"{count_of(files, 'file')} behind" if files else "has taken everything in"
+        )
 
 
 COMMANDS = (sync,)

@@ -19,6 +19,7 @@ from minutebook.cli.sentences import sentence
 from minutebook.config import Settings, Stated, environment, load, option_of, stated
 from minutebook.domain.caller import ANYBODY, Call, Caller, Progress, in_call
 from minutebook.domain.control_characters import escaped
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import (
     EmbeddingError,
     InvalidInput,
@@ -560,7 +561,7 @@ def counted(counts: Mapping[Kind, int]) -> str:
     """Say how many records of which kinds there are."""
     total = sum(counts.values())
     parts = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()) if count)
-    return f"{total:,} records ({parts})" if parts else "nothing"
+    return f"{count_of(total, 'record')} ({parts})" if parts else "nothing"
 
 
 def entry_line(entry: Entry) -> str:

@@ -1,6 +1,7 @@
 """Find what is not in order; look at what is suggested, apply it, refuse it, undo it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +20,7 @@ from minutebook.cli.terminal import (
     short,
 )
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Entity, Memory, Record
 from minutebook.domain.tidying import Finding, State
@@ -26,6 +28,9 @@ from minutebook.domain.tidying import Finding, State
 if TYPE_CHECKING:
     from minutebook.services.tidying.inbox import Inbox, Waiting
     from minutebook.services.tidying.rounds import Round
+
+    Settle = Callable[[Caller, str], Waiting]
+    Act = Callable[[Inbox], Settle]
 
 TITLES: Mapping[Finding, str] = {
     Finding.DUPLICATE: "say the same as another: the older ends",
@@ -108,56 +113,52 @@ def show(options: dict[str, str], numbers: tuple[str, ...], as_json: bool) -> No
     say([_shape(each) for each in found], lines, as_json)
 
 
+def _settling(done: str) -> "Callable[[Act], Callable[..., None]]":
+    """Give a command the numbers, the reason and the options of those that settle suggestions one by one."""
+
+    def decorate(which: "Act") -> Callable[..., None]:
+        @click.argument("numbers", metavar="N…", nargs=-1, required=True)
+        @click.option("--reason", metavar="TEXT", help="Why; for the audit trail.")
+        @identity
+        @as_json
+        @click.pass_context
+        @wraps(which)
+        def run(
+            context: click.Context,
+            options: dict[str, str],
+            numbers: tuple[str, ...],
+            reason: str | None,
+            as_json: bool,  # noqa: FBT001
+        ) -> None:
+            _settle(context, options, numbers, reason, as_json, done, which)
+
+        return run
+
+    return decorate
+
+
 @tidy.command()
-@click.argument("numbers", metavar="N…", nargs=-1, required=True)
-@click.option("--reason", metavar="TEXT", help="Why; for the records and the audit trail.")
-@identity
-@as_json
-@click.pass_context
-def apply(
-    context: click.Context,
-    options: dict[str, str],
-    numbers: tuple[str, ...],
-    reason: str | None,
-    as_json: bool,  # noqa: FBT001
-) -> None:
+@_settling("applied")
+def apply(inbox: "Inbox") -> "Settle":
     """Make the suggested changes. `tidy undo N…` takes them back."""
-    _settle(context, options, numbers, reason, as_json, "applied", lambda inbox: inbox.apply)
+    return inbox.apply
 
 
 @tidy.command()
-@click.argument("numbers", metavar="N…", nargs=-1, required=True)
-@identity
-@as_json
-@click.pass_context
-def refuse(
-    context: click.Context,
-    options: dict[str, str],
-    numbers: tuple[str, ...],
-    as_json: bool,  # noqa: FBT001
-) -> None:
+@_settling("refused")
+def refuse(inbox: "Inbox") -> "Settle":
     """Refuse suggestions; they are never made again."""
-    _settle(context, options, numbers, None, as_json, "refused", lambda inbox: inbox.refuse)
+    return inbox.refuse
 
 
 @tidy.command()
-@click.argument("numbers", metavar="N…", nargs=-1, required=True)
-@click.option("--reason", metavar="TEXT", help="Why; for the audit trail.")
-@identity
-@as_json
-@click.pass_context
-def undo(
-    context: click.Context,
-    options: dict[str, str],
-    numbers: tuple[str, ...],
-    reason: str | None,
-    as_json: bool,  # noqa: FBT001
-) -> None:
+@_settling("undone")
+def undo(inbox: "Inbox") -> "Settle":
     """Take back what was applied or refused.
 
     Records are as they were before, and the suggestion waits again.
     """
-    _settle(context, options, numbers, reason, as_json, "undone", lambda inbox: inbox.undo)
+    return inbox.undo
 
 
 def _settle(
@@ -167,15 +168,16 @@ def _settle(
     reason: str | None,
     as_json: bool,  # noqa: FBT001
     done: str,
-    act: "Callable[[Inbox], Callable[[Caller, str], Waiting]]",
+    which: "Act",
 ) -> None:
     """Settle suggestions one by one; one that cannot be settled stops no other."""
     settled, failed = [], {}
     with opened(options) as (app, caller):
         asks = in_call(caller, reason=reason or "")
+        settle = which(app.inbox)
         for number in dict.fromkeys(numbers):
             try:
-                settled.append(act(app.inbox)(asks, number))
+                settled.append(settle(asks, number))
             except MinutebookError as error:
                 failed[number] = sentence(as_shown(error))
     shape = {done: [_shape(each) for each in settled], "failed": failed}
@@ -194,11 +196,13 @@ def _of_round(done: "Round", *, dry_run: bool) -> list[str]:
     if dry_run:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(done.found.items()))
         return [
-            f"{new:,} suggestions would be new{f' ({kinds})' if kinds else ''}. Nothing was written."
+            f"{count_of(new, 'suggestion')} would be new{f' ({kinds})' if kinds else ''}. Nothing was written."
         ]
     applied = sum(done.applied.values())
     by_rule = f" {applied:,} applied by `tidy_rules`." if applied else ""
-    return [f"Looked at {done.looked_at:,} changes: {new:,} new suggestions.{by_rule}"]
+    return [
+        f"Looked at {count_of(done.looked_at, 'change')}: {count_of(new, 'new suggestion')}.{by_rule}"
+    ]
 
 
 def _of_counts(counts: Mapping[Finding, int]) -> list[str]:

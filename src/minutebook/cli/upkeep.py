@@ -22,6 +22,7 @@ from minutebook.cli.terminal import (
 from minutebook.config import Settings, load
 from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
 
@@ -64,6 +65,7 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
             "bytes": app.database.size(),
             "encryption": _encryption_status(app, settings),
             **_backup_status(app),
+            **_tidy_status(app, caller),
             "token_state_bytes": {
                 _SHOWN[kind]: size
                 for kind, size in app.overview.token_states(caller).items()
@@ -103,7 +105,7 @@ def _encryption_status(app: "App", settings: Settings) -> str | None:
     state = app.encryption.state()
     if state.key is None:
         return "off"
-    plain = f"; {len(state.plain):,} files are still plain" if state.plain else ""
+    plain = f"; still plain: {count_of(len(state.plain), 'file')}" if state.plain else ""
     return f"key {state.key} in {place_of(settings.key).name}{plain}"
 
 
@@ -117,9 +119,25 @@ def _backup_status(app: "App") -> dict[str, object]:
     }
 
 
+def _tidy_status(app: "App", caller: Caller) -> dict[str, object]:
+    """Return when things were last looked at for disorder, what was found, what waits, what did not run."""
+    state = app.rounds.state(caller)
+    last = None
+    if state.last_at is not None:
+        looked = count_of(state.looked_at, "change")
+        found = count_of(state.found.total(), "new suggestion")
+        last = f"{state.last_at:{_MINUTE}} looked at {looked}: {found}"
+    next_at = None if state.next_at is None else f"{state.next_at:{_MINUTE}}"
+    return {
+        "last_tidy": last,
+        "tidy_waiting": dict(state.waiting) if last or state.waiting else None,
+        "next_tidy": f"{next_at}, and did not run" if state.is_overdue else next_at,
+    }
+
+
 def _shown(value: object) -> object:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {size}" for name, size in value.items() if size) or 0
+        return ", ".join(f"{name} {size:,}" for name, size in value.items() if size) or 0
     return value
 
 
@@ -175,6 +193,8 @@ def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
                     findings.append(Finding(finding, "", is_damage=True))
             wait_for_model(app.embedding)
             findings += app.doctor.examine()
+            if not any(each.is_damage for each in findings):
+                findings += _of_tidying(app, caller)
     except StoreDamaged as error:
         findings.append(Finding(error.what, "", is_damage=True))
     if any(each.is_damage for each in findings):
@@ -182,6 +202,21 @@ def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
         found = damage_of(settings_of(options))
         findings += [each for each in found if each.finding not in known]
     return findings
+
+
+def _of_tidying(app: "App", caller: Caller) -> "list[Finding]":
+    """Tell of rounds that a schedule wants and that did not run; what waits for a person is no fault."""
+    from minutebook.services.maintenance.doctor import Finding
+
+    state = app.rounds.state(caller)
+    if not state.is_overdue:
+        return []
+    since = "never" if state.last_at is None else f"last on {state.last_at:%Y-%m-%d %H:%M} UTC"
+    remedy = (
+        "it runs while a daemon or server does, `minutebook start` starts one; "
+        "`minutebook tidy` looks at once"
+    )
+    return [Finding(f"`tidy_every` is set, and nothing was looked at as it says: {since}.", remedy)]
 
 
 def _of_clients() -> "list[Finding]":
@@ -216,7 +251,7 @@ def _clear_left(settings: Settings) -> None:
 
     if removed := data_directory(settings).clear():
         warn(
-            f"Removed {removed} unfinished files that a killed backup, restore or export had left."
+            f"Removed {count_of(removed, 'unfinished file')} that a killed backup, restore or export had left."
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import EmbeddingError, MinutebookError, StoreClosed, StoreError
 from minutebook.embedding import Embedding
 from minutebook.services.access.signing import HeadSigning
@@ -81,7 +82,7 @@ class BackgroundWork:
                 self._embedding.wait(timeout=None)
                 # A project has its vectors long before the last text has its token states.
                 if done := self._embeddings.backfill(self._stop, self._projects.settle):
-                    log.info("embedded %d texts", done)
+                    log.info("embedded %s", count_of(done, "text"))
                 self._projects.settle()
             except EmbeddingError as error:
                 # A user who chose to have no model need not be told, and nothing is loaded again.
@@ -118,7 +119,7 @@ class BackgroundWork:
         while not self._stop.wait(self._interval):
             try:
                 if made := self._backups.run_if_due(self._caller):
-                    log.info("backed up %d bytes", made.size)
+                    log.info("backed up %s", count_of(made.size, "byte"))
             except StoreClosed:
                 log.debug("the database is stopped; the backup waits until it is started")
             except MinutebookError as error:
@@ -146,7 +147,7 @@ class BackgroundWork:
             caller = in_call(self._caller, progress=stopping(self._stop))
             try:
                 if (done := self._rounds.run_if_due(caller)) is not None:
-                    log.info("tidied: %d new suggestions", sum(done.found.values()))
+                    log.info("tidied: %s", count_of(done.found.total(), "new suggestion"))
             except StoreClosed:
                 log.debug("the database is stopped; tidying waits until it is started")
             except MinutebookError as error:

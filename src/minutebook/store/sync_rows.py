@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
-from minutebook.domain.records import Kind
-
-Key: TypeAlias = tuple[str, Kind, str]
-"""Organization, kind and id of a record."""
+from minutebook.domain.records import Key
 
 UNSENT = -1
 """The number of the file of a row that has news and is in no file yet."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from minutebook.search.text import is_stop_term, word_terms
@@ -191,7 +192,9 @@ def _reworded(
     return Comparison(Verdict.SAME, 0.5 + 0.45 * shared, *differing)
 
 
-def _words(text: str) -> list[_Word]:
+@lru_cache(8)
+def _words(text: str) -> tuple[_Word, ...]:
+    """Split a text into words; a memory is compared with some others, one after another."""
     found: list[_Word] = []
     end = 0
     for place, match in enumerate(_TOKEN.finditer(text)):
@@ -205,7 +208,7 @@ def _words(text: str) -> list[_Word]:
         is_name = not is_first and not is_number and word[:1].isupper()
         is_telling = is_number or not (is_stop_term(key) or plain in LINKING)
         found.append(_Word(word, key, plain, place, is_number, is_name, is_telling))
-    return found
+    return tuple(found)
 
 
 def _missing(of: Sequence[_Word], other: Sequence[_Word]) -> list[_Word]:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 SYSTEM_ORGANIZATION = "~system"
 """The organization that holds system-wide records; every caller may read it."""
@@ -35,6 +35,10 @@ class Kind(StrEnum):
     CHUNK = "chunk"
     LEDGER = "ledger"
     TOKEN = "token"  # noqa: S105
+
+
+Key: TypeAlias = tuple[str, Kind, str]
+"""The organization, kind and id of a record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from minutebook.domain.filters import default_organization, visible_filter
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.origin import Origin
 from minutebook.domain.recalls import Got, LoggedRecall, RecallCount, asker_of
-from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Kind, Record
+from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Key, Kind, Record
 from minutebook.services.access.visibility import Clock, filters
 from minutebook.store.protocol import Store
 from minutebook.store.recall_rows import RecallQuery
@@ -250,9 +250,7 @@ class RecallLog:
         known = {where.organization for where in filters(self._store, caller)}
         return sorted(known - {SYSTEM_ORGANIZATION} | {default_organization(caller)})
 
-    def _records(
-        self, caller: Caller, entries: Sequence[LoggedRecall]
-    ) -> dict[tuple[str, Kind, str], Record]:
+    def _records(self, caller: Caller, entries: Sequence[LoggedRecall]) -> dict[Key, Record]:
         """Read what entries got, as far as the caller may see it, by the entry's organization."""
         ids: dict[tuple[str, Kind], set[str]] = {}
         for entry in entries:

@@ -12,7 +12,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import uuid_named
-from minutebook.domain.records import CLASSES, Decision, Kind, LedgerMark
+from minutebook.domain.records import CLASSES, Decision, Key, Kind, LedgerMark
 from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
@@ -22,9 +22,6 @@ from minutebook.services.maintenance.backups import DATABASE, pack
 from minutebook.services.maintenance.restores import unpack
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
-
-Key = tuple[str, Kind, str]
-"""Organization, kind and id of a record."""
 
 
 def decisions_among(records: Sequence[Key]) -> dict[str, list[str]]:

@@ -12,11 +12,21 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, MinutebookError, Refused, StoreBusy, StoreError
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.json_lines import line_of
-from minutebook.domain.records import CLASSES, Entity, Kind, Link, Memory, Record, Relation, Version
+from minutebook.domain.records import (
+    CLASSES,
+    Entity,
+    Key,
+    Kind,
+    Link,
+    Memory,
+    Record,
+    Relation,
+    Version,
+)
 from minutebook.domain.replication import TRAVELLING
 from minutebook.domain.trail import ERASE
 from minutebook.services.access.visibility import narrowed, owned_by
-from minutebook.services.erasure.backup_texts import Key, decisions_among, without
+from minutebook.services.erasure.backup_texts import decisions_among, without
 from minutebook.services.erasure.ledger_texts import LedgerTexts
 from minutebook.services.erasure.selection import Choice, Selection
 from minutebook.services.erasure.suggestions import forget_suggestions

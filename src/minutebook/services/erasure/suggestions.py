@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Key
 from minutebook.store.protocol import Tended
 
 
-def forget_suggestions(store: Tended, records: Sequence[tuple[str, Kind, str]]) -> None:
+def forget_suggestions(store: Tended, records: Sequence[Key]) -> None:
     """Remove the suggestions about some records, in their transaction."""
     ids: dict[str, set[str]] = {}
     for organization, _, id in records:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
 from minutebook.domain.decision_drafts import merge_decisions
 from minutebook.domain.errors import Conflict, Forbidden, LedgerError
 from minutebook.domain.filters import default_organization
@@ -174,7 +175,7 @@ class Rebuilds:
     ) -> None:
         try:
             self._tables.put(
-                deciding.write(f"Bring back {len(lacking)} decisions", caller, lacking)
+                deciding.write(f"Bring back {count_of(len(lacking), 'decision')}", caller, lacking)
             )
         except Conflict as error:
             # Another decision lies in the file of one that Git lacks.

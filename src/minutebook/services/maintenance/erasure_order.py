@@ -6,7 +6,7 @@ from pathlib import Path
 
 from minutebook.disk.atomic_file import replace_file, sync_folder
 from minutebook.domain.errors import StoreError
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Key, Kind
 
 NAME = ".erasing.json"
 """The file in the data directory that says that an erasure is not done; backups leave it out."""
@@ -17,7 +17,7 @@ class Order:
     """What is to be erased: organization, kind and id of each record, and from where beside the store."""
 
     began: str
-    records: tuple[tuple[str, Kind, str], ...]
+    records: tuple[Key, ...]
     backups: bool = False
     from_ledger: bool = False
 

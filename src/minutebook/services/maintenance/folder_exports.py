@@ -12,6 +12,7 @@ from typing import Any
 from minutebook.disk.mirrored_folder import MirroredFolder
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.json_lines import json_line
@@ -101,7 +102,7 @@ def _write_notes(
     for where in wheres:
         for kind, name, pieces in OrganizationNotes(moment, where).files():
             if counts.total() % _HEARD_EVERY == 0:
-                caller.call.progress(0.0, f"{counts.total():,} notes")
+                caller.call.progress(0.0, f"{count_of(counts.total(), 'note')}")
             folder.write(name, pieces)
             counts[kind] += 1
     return counts

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from minutebook.domain.caller import Progress
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Record
@@ -97,7 +98,7 @@ class Migration:
                 self._take(name, batch)
                 moved += len(batch)
                 reached = passed + batch[-1].sequence - begun[name]
-                progress(_COPYING * reached / total, f"{name}: {moved:,} changes")
+                progress(_COPYING * reached / total, f"{name}: {count_of(moved, 'change')}")
             passed += ahead[name]
         return moved
 

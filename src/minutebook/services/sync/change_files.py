@@ -12,9 +12,8 @@ from typing import Any, BinaryIO
 from minutebook.domain.archive import check_sound
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.domain.json_lines import json_line, object_of, record_of
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Key, Kind
 from minutebook.domain.replication import TRAVELLING, State, document_of, state_of
-from minutebook.store.sync_rows import Key
 
 FORMAT = "minutebook-sync"
 VERSION = 1

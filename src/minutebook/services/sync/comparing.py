@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CLASSES, Kind
+from minutebook.domain.records import CLASSES, Key, Kind
 from minutebook.domain.replication import (
     UNKNOWN,
     Sibling,
@@ -18,7 +18,6 @@ from minutebook.services.sync.change_files import Entry, Verified, entries
 from minutebook.services.sync.known import Marks
 from minutebook.services.sync.remote_files import RemoteFiles
 from minutebook.store.protocol import Store
-from minutebook.store.sync_rows import Key
 
 
 @dataclass(frozen=True, slots=True)

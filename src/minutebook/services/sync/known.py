@@ -7,7 +7,7 @@ from typing import Any
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import RandomBits
-from minutebook.domain.records import CLASSES, Decision, Entry, Kind, Memory, Record, Version
+from minutebook.domain.records import CLASSES, Decision, Entry, Key, Kind, Memory, Record, Version
 from minutebook.domain.replication import (
     REMOVED,
     UNKNOWN,
@@ -24,7 +24,7 @@ from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import TakenIn
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.store.protocol import Store
-from minutebook.store.sync_rows import SENT, UNSENT, Key, SyncRow, SyncRows
+from minutebook.store.sync_rows import SENT, UNSENT, SyncRow, SyncRows
 
 _BATCH = 1000
 

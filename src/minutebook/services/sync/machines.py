@@ -14,6 +14,7 @@ from pathlib import Path
 from minutebook.disk.atomic_file import replacing
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import (
     InvalidArchive,
     InvalidInput,
@@ -22,7 +23,7 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.json_lines import json_line
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Key, Kind
 from minutebook.domain.replication import REMOVED, TRAVELLING
 from minutebook.domain.sync_conflicts import SyncConflict
 from minutebook.domain.trail import ERASE
@@ -43,7 +44,7 @@ from minutebook.services.sync.known import Known, Marks
 from minutebook.services.sync.remote_files import FILE, RemoteFiles, identity_of, reason_of
 from minutebook.services.sync.remotes import NameTaken, Remote
 from minutebook.store.protocol import Tended
-from minutebook.store.sync_rows import Key, SyncRow, SyncRows
+from minutebook.store.sync_rows import SyncRow, SyncRows
 
 ACT = "sync"
 
@@ -302,7 +303,7 @@ class _Exchange:
                     rebuildings[organization].run(self._caller_in(organization))
             taken += len(batch)
             conflicts += found
-            self._caller.call.progress(0.0, f"{verified.path.name}: {taken:,} records")
+            self._caller.call.progress(0.0, f"{verified.path.name}: {count_of(taken, 'record')}")
             if is_last:
                 break
         self.report.taken += taken

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from minutebook.domain import notes, policy
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import (
     Conflict,
     EmbeddingNotReady,
@@ -159,7 +160,7 @@ class _Run:
         self.report.written = sorted(set(self._folder.written))
         if self.report.written:
             home = default_organization(self._caller)
-            what = f"wrote {len(self.report.written):,} files below {self._folder.root}"
+            what = f"wrote {count_of(len(self.report.written), 'file')} below {self._folder.root}"
             self._trail.log(self._caller, home, ACT, Kind.MEMORY, [what])
         return self.report
 

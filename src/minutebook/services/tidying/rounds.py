@@ -3,12 +3,14 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from minutebook.domain import policy
-from minutebook.domain.caller import Caller, anywhere, in_call
+from minutebook.domain.caller import Caller, Note, anywhere, in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
+from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Role, Turn
 from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.domain.validity import holds_at
@@ -61,6 +63,26 @@ class Round:
     is_unfinished: bool = False
 
 
+GRACE = timedelta(hours=2)
+"""How long after its time a round may begin, before it counts as one that did not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class TidyState:
+    """How tidying is where a caller may read: the last round that came to its end, and when the next is due.
+
+    `last_at` is None if none did, `next_at` if there is no schedule. `looked_at` and `found` are of the last
+    round; `waiting` is what the caller may see that waits.
+    """
+
+    last_at: datetime | None
+    looked_at: int
+    found: Counter[Finding]
+    waiting: Counter[Finding]
+    next_at: datetime | None
+    is_overdue: bool
+
+
 class Rounds:
     """Finds what is to be tidied, organization by organization, from where the last round stopped.
 
@@ -98,13 +120,53 @@ class Rounds:
             return None
         before = (self._clock() - self.every).isoformat()
         marks = self._store.tidy_rows.marks
-        names = [where.organization for where in filters(self._store, anywhere(caller))]
         due = frozenset(
-            name
-            for name in names
-            if name != SYSTEM_ORGANIZATION and str(marks(name).get("at", "")) <= before
+            name for name in self._names(caller) if str(marks(name).get("at", "")) <= before
         )
         return self.run(caller, among=due) if due else None
+
+    def state(self, caller: Caller) -> TidyState:
+        """Tell when the last round ended, what it found, what waits, and whether one should have run."""
+        noted = [self._store.tidy_rows.marks(name) for name in self._names(caller)]
+        ended = [datetime.fromisoformat(each["at"]) for each in noted if each.get("at")]
+        found = Counter[Finding]()
+        for each in noted:
+            found += Counter({Finding(kind): n for kind, n in each.get("found", {}).items()})
+        next_at = None
+        if self.every is not None:
+            # The organization that waited longest says when; one that was never looked at is due now.
+            is_new = len(ended) < len(noted) or not ended
+            next_at = self._clock() if is_new else min(ended) + self.every
+        late = self._clock() - GRACE
+        return TidyState(
+            max(ended, default=None),
+            sum(each.get("looked_at", 0) for each in noted),
+            found,
+            self._inbox.listing(anywhere(caller), 0).counts,
+            next_at,
+            next_at is not None and (not ended or next_at < late),
+        )
+
+    def tell(self, caller: Caller) -> None:
+        """Note beside an answer how tidying is, where it was ever done or should have been."""
+        state = self.state(caller)
+        if state.last_at is None and state.next_at is None:
+            return
+        waiting = state.waiting.total()
+        facts: dict[str, object] = {
+            "last_at": None if state.last_at is None else rfc3339(state.last_at),
+            "found": dict(state.found),
+            "waiting": dict(state.waiting),
+            "is_overdue": state.is_overdue,
+        }
+        late = "A round that `tidy_every` asks for did not run. " if state.is_overdue else ""
+        wait = f"{count_of(waiting, 'suggestion')} of tidying for a person: `minutebook tidy` lists them."
+        said = f"{late}{wait if waiting else ''}".strip()
+        caller.call.notes["tidying"] = Note(facts, said)
+
+    def _names(self, caller: Caller) -> list[str]:
+        reach = filters(self._store, anywhere(caller))
+        return [each.organization for each in reach if each.organization != SYSTEM_ORGANIZATION]
 
     def run(
         self,
@@ -147,7 +209,8 @@ class Rounds:
         since = int(marks["sequence"]) if marks.get("finders") == self._finders else 0
         end, begun = self._store.sequence(organization), since
         entities = _EntityIndex(self._store, organization)
-        at = str(marks.get("at", ""))
+        last = {name: marks[name] for name in ("at", "looked_at", "found") if name in marks}
+        before, found_before = done.looked_at, Counter(done.found)
         while changes := self._store.changes(organization, since, BATCH):
             if most is not None and done.looked_at >= most:
                 done.is_unfinished = True
@@ -156,20 +219,27 @@ class Rounds:
             found = list(self._of_changes(organization, changes, entities))
             since = changes[-1].sequence
             done.looked_at += len(changes)
-            done.found += take(self._suggestions(organization, found), self._mark(since, at))
+            done.found += take(self._suggestions(organization, found), self._mark(since, last))
         done.found += self._what_is_due(organization, dry_run=dry_run)
         late = [*self._rules_unused(organization), *self._sessions(organization)]
-        mark = self._mark(since, self._clock().isoformat())
-        done.found += take(self._suggestions(organization, late), mark)
+        made = self._suggestions(organization, late)
+        done.found += take(made, self._mark(since, last))
+        if not dry_run:
+            ended = {
+                "at": self._clock().isoformat(),
+                "looked_at": done.looked_at - before,
+                "found": dict(done.found - found_before),
+            }
+            self._store.tidy_rows.put_marks(organization, self._mark(since, ended))
 
     @property
     def _finders(self) -> str:
         """What was looked for, and by which rules: where that was other, all is looked at once more."""
         return f"{FINDERS} {' '.join(sorted(self._kinds))}"
 
-    def _mark(self, sequence: int, at: str) -> Mapping[str, object]:
-        """Return how far a round has come, and when the last one came to its end."""
-        return {"finders": self._finders, "sequence": sequence, "at": at}
+    def _mark(self, sequence: int, ended: Mapping[str, object]) -> Mapping[str, object]:
+        """Return how far a round has come, and what is noted of the last one that came to its end."""
+        return {"finders": self._finders, "sequence": sequence, **ended}
 
     def _suggestions(self, organization: str, found: Iterable[Examined]) -> list[Suggestion]:
         """Return what is looked for of what was found; what is due later waits."""

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Key, Kind
 from minutebook.store.sql.tables import value_text
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.tables import text_value
-from minutebook.store.sync_rows import SENT, UNSENT, Key, SyncRow
+from minutebook.store.sync_rows import SENT, UNSENT, SyncRow
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS sync_marks (remote TEXT PRIMARY KEY, marks TEXT NOT NULL) WITHOUT ROWID;
