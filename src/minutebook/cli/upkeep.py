@@ -121,7 +121,7 @@ def _backup_status(app: "App") -> dict[str, object]:
 
 def _tidy_status(app: "App", caller: Caller) -> dict[str, object]:
     """Return when things were last looked at for disorder, what was found, what waits, what did not run."""
-    state = app.rounds.state(caller)
+    state = app.tidy_status.state(caller)
     last = None
     if state.last_at is not None:
         looked = count_of(state.looked_at, "change")
@@ -208,7 +208,7 @@ def _of_tidying(app: "App", caller: Caller) -> "list[Finding]":
     """Tell of rounds that a schedule wants and that did not run; what waits for a person is no fault."""
     from minutebook.services.maintenance.doctor import Finding
 
-    state = app.rounds.state(caller)
+    state = app.tidy_status.state(caller)
     if not state.is_overdue:
         return []
     since = "never" if state.last_at is None else f"last on {state.last_at:%Y-%m-%d %H:%M} UTC"

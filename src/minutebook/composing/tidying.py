@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from minutebook.services.tidying.examining import Examining
     from minutebook.services.tidying.inbox import Inbox
     from minutebook.services.tidying.rounds import Rounds
+    from minutebook.services.tidying.state import TidyStatus
 
 
 class TidyingServices(KnowledgeServices, JournalServices):
@@ -67,5 +68,17 @@ class TidyingServices(KnowledgeServices, JournalServices):
             self.inbox,
             parse_rules(self._settings.tidy_rules),
             frozenset(Finding(each) for each in self._settings.tidy_kinds),
-            timedelta(hours=every) if (every := self._settings.tidy_every) else None,
+            self._every,
         )
+
+    @service
+    def tidy_status(self) -> "TidyStatus":
+        """Tell of the last round, and of one that did not run."""
+        from minutebook.services.tidying.state import TidyStatus
+
+        return TidyStatus(self._store, self.clock, self._every)
+
+    @property
+    def _every(self) -> timedelta | None:
+        hours = self._settings.tidy_every
+        return timedelta(hours=hours) if hours else None

@@ -319,30 +319,30 @@ def test_a_round_that_is_killed_goes_on_where_it_was(
 
 def test_the_state_tells_of_the_last_round_what_waits_and_what_did_not_run(opener: Opener) -> None:
     world = opener()
-    state = world.app.rounds.state(PERSON)
+    state = world.app.tidy_status.state(PERSON)
     assert (state.last_at, state.next_at, state.is_overdue) == (None, None, False)
-    world.app.rounds.tell(PERSON)
+    world.app.tidy_status.tell(PERSON)
     assert "tidying" not in PERSON.call.notes
     for text in ("The retry limit is 3.", "The retry limit is 5."):
         kept(world, text)
     found(world)
     ended = world.clock()
-    world.app.rounds.every = timedelta(hours=24)
-    state = world.app.rounds.state(PERSON)
+    world.app.tidy_status.every = timedelta(hours=24)
+    state = world.app.tidy_status.state(PERSON)
     assert state.last_at is not None
     assert state.last_at <= ended
     assert (state.looked_at > 0, state.found) == (True, {Finding.CONTRADICTION: 1})
     assert (state.waiting, state.is_overdue) == ({Finding.CONTRADICTION: 1}, False)
     world.clock.turn(timedelta(hours=25).total_seconds())
-    assert not world.app.rounds.state(PERSON).is_overdue
+    assert not world.app.tidy_status.state(PERSON).is_overdue
     world.clock.turn(timedelta(hours=2).total_seconds())
-    assert world.app.rounds.state(PERSON).is_overdue
+    assert world.app.tidy_status.state(PERSON).is_overdue
     caller = in_call(PERSON, reason="")
-    world.app.rounds.tell(caller)
+    world.app.tidy_status.tell(caller)
     note = caller.call.notes["tidying"]
     assert note.facts["is_overdue"] is True
     assert "1 suggestion of tidying" in note.text
     # The next round, which finds nothing, says so, and what waits still does.
     found(world)
-    state = world.app.rounds.state(PERSON)
+    state = world.app.tidy_status.state(PERSON)
     assert (state.found, state.waiting.total(), state.is_overdue) == ({}, 1, False)

@@ -228,7 +228,7 @@ def get_status(app: App, caller: Caller) -> Shape:
     """Tell how the server is."""
     counts = app.overview.counts(caller, (Kind.MEMORY, Kind.ENTITY, Kind.CHUNK))
     model, cache = app.embedding.model, app.embedding.cache_stats
-    app.rounds.tell(caller)
+    app.tidy_status.tell(caller)
     return {
         "version": VERSION,
         "status": "healthy" if app.embedding.state == "ready" else "degraded",

@@ -1,21 +1,20 @@
 """The inbox: suggestions that wait for a person, what becomes of them, and how that is undone."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
 from minutebook.domain.filters import Filter, default_organization, visible_filter
-from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Kind, Record
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
 from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.services.access.visibility import filters
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.tidying.changing import Changing
 from minutebook.services.tidying.examining import Examined, Examining
-
-BATCH = 200
+from minutebook.services.tidying.state import suggestions, visible_records
 
 SUGGESTION = "suggestion"
 """What an error calls it."""
@@ -65,8 +64,8 @@ class Inbox:
         counts = Counter[Finding]()
         seen: list[tuple[Finding, str, int]] = []
         for where in self._wheres(caller):
-            for each in self._all(where.organization, State.OPEN):
-                if self._records(where, each) is None:
+            for each in suggestions(self._store, where.organization, State.OPEN):
+                if visible_records(self._store, where, each) is None:
                     continue
                 counts[each.finding] += 1
                 if each.finding in kinds:
@@ -141,7 +140,7 @@ class Inbox:
         """Apply what is open and at least as certain as a rule wants; once, whatever comes of it."""
         applied = Counter[Finding]()
         for where in self._wheres(caller):
-            for each in self._all(where.organization, State.OPEN):
+            for each in suggestions(self._store, where.organization, State.OPEN):
                 least = rules.get(each.finding)
                 # What a person took back waits for a person.
                 if least is None or each.certainty < least or each.settled_by:
@@ -189,40 +188,18 @@ class Inbox:
         suggestion = self._store.tidy_rows.numbered(organization, number)
         if suggestion is None:
             return None
-        records = self._records(visible_filter(anywhere(caller), organization), suggestion)
+        records = visible_records(
+            self._store, visible_filter(anywhere(caller), organization), suggestion
+        )
         if records is None:
             return None
         is_open = suggestion.state is State.OPEN
         examined = self._examining.again(suggestion) if is_open else None
         return Waiting(name_of(caller, suggestion), suggestion, records, examined)
 
-    def _records(self, where: Filter, suggestion: Suggestion) -> tuple[Record, ...] | None:
-        """Return the records of a suggestion; None if the reader may not see one of them.
-
-        Of a settled one those that are still there.
-        """
-        found = []
-        everything = replace(where, with_deleted=True)
-        for kind, id in suggestion.subjects:
-            record = self._store.get(CLASSES[kind], suggestion.organization, id)
-            if record is None:
-                if suggestion.state is State.APPLIED:
-                    continue
-                return None
-            if not everything.passes(record):
-                return None
-            found.append(record)
-        return tuple(found) if found else None
-
     def _wheres(self, caller: Caller) -> list[Filter]:
         found = filters(self._store, caller)
         return [each for each in found if each.organization != SYSTEM_ORGANIZATION]
-
-    def _all(self, organization: str, state: State) -> Iterator[Suggestion]:
-        last = 0
-        while batch := self._store.tidy_rows.find(organization, state, BATCH, last):
-            yield from batch
-            last = batch[-1].number
 
     def _named(self, caller: Caller, name: str) -> tuple[str, int]:
         """Read the name of a suggestion. Raises InvalidInput if it is none."""

@@ -3,14 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from minutebook.domain import policy
-from minutebook.domain.caller import Caller, Note, anywhere, in_call
-from minutebook.domain.counts import count_of
+from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
-from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Role, Turn
 from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.domain.validity import holds_at
@@ -27,6 +25,7 @@ from minutebook.services.tidying.examining import (
     suggestion_of,
 )
 from minutebook.services.tidying.inbox import Inbox
+from minutebook.services.tidying.state import tended
 from minutebook.store.protocol import Change, Tended
 from minutebook.tidying.names import blocks
 
@@ -61,26 +60,6 @@ class Round:
     applied: Counter[Finding] = field(default_factory=Counter)
     is_elsewhere: bool = False
     is_unfinished: bool = False
-
-
-GRACE = timedelta(hours=2)
-"""How long after its time a round may begin, before it counts as one that did not run."""
-
-
-@dataclass(frozen=True, slots=True)
-class TidyState:
-    """How tidying is where a caller may read: the last round that came to its end, and when the next is due.
-
-    `last_at` is None if none did, `next_at` if there is no schedule. `looked_at` and `found` are of the last
-    round; `waiting` is what the caller may see that waits.
-    """
-
-    last_at: datetime | None
-    looked_at: int
-    found: Counter[Finding]
-    waiting: Counter[Finding]
-    next_at: datetime | None
-    is_overdue: bool
 
 
 class Rounds:
@@ -121,52 +100,9 @@ class Rounds:
         before = (self._clock() - self.every).isoformat()
         marks = self._store.tidy_rows.marks
         due = frozenset(
-            name for name in self._names(caller) if str(marks(name).get("at", "")) <= before
+            name for name in tended(self._store, caller) if str(marks(name).get("at", "")) <= before
         )
         return self.run(caller, among=due) if due else None
-
-    def state(self, caller: Caller) -> TidyState:
-        """Tell when the last round ended, what it found, what waits, and whether one should have run."""
-        noted = [self._store.tidy_rows.marks(name) for name in self._names(caller)]
-        ended = [datetime.fromisoformat(each["at"]) for each in noted if each.get("at")]
-        found = Counter[Finding]()
-        for each in noted:
-            found += Counter({Finding(kind): n for kind, n in each.get("found", {}).items()})
-        next_at = None
-        if self.every is not None:
-            # The organization that waited longest says when; one that was never looked at is due now.
-            is_new = len(ended) < len(noted) or not ended
-            next_at = self._clock() if is_new else min(ended) + self.every
-        late = self._clock() - GRACE
-        return TidyState(
-            max(ended, default=None),
-            sum(each.get("looked_at", 0) for each in noted),
-            found,
-            self._inbox.listing(anywhere(caller), 0).counts,
-            next_at,
-            next_at is not None and (not ended or next_at < late),
-        )
-
-    def tell(self, caller: Caller) -> None:
-        """Note beside an answer how tidying is, where it was ever done or should have been."""
-        state = self.state(caller)
-        if state.last_at is None and state.next_at is None:
-            return
-        waiting = state.waiting.total()
-        facts: dict[str, object] = {
-            "last_at": None if state.last_at is None else rfc3339(state.last_at),
-            "found": dict(state.found),
-            "waiting": dict(state.waiting),
-            "is_overdue": state.is_overdue,
-        }
-        late = "A round that `tidy_every` asks for did not run. " if state.is_overdue else ""
-        wait = f"{count_of(waiting, 'suggestion')} of tidying for a person: `minutebook tidy` lists them."
-        said = f"{late}{wait if waiting else ''}".strip()
-        caller.call.notes["tidying"] = Note(facts, said)
-
-    def _names(self, caller: Caller) -> list[str]:
-        reach = filters(self._store, anywhere(caller))
-        return [each.organization for each in reach if each.organization != SYSTEM_ORGANIZATION]
 
     def run(
         self,

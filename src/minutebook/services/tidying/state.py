@@ -1,0 +1,128 @@
+"""How tidying is: when the last round ended, what it found, what waits, and what should have run."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from minutebook.domain.caller import Caller, Note, anywhere
+from minutebook.domain.counts import count_of
+from minutebook.domain.filters import Filter
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Record
+from minutebook.domain.tidying import Finding, State, Suggestion
+from minutebook.services.access.visibility import Clock, filters
+from minutebook.store.protocol import Tended
+
+BATCH = 200
+
+GRACE = timedelta(hours=2)
+"""How long after its time a round may begin, before it counts as one that did not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class TidyState:
+    """How tidying is where a caller may read: the last round that came to its end, and when the next is due.
+
+    `last_at` is None if none did, `next_at` if there is no schedule. `looked_at` and `found` are of the last
+    round; `waiting` is what the caller may see that waits.
+    """
+
+    last_at: datetime | None
+    looked_at: int
+    found: Counter[Finding]
+    waiting: Counter[Finding]
+    next_at: datetime | None
+    is_overdue: bool
+
+
+class TidyStatus:
+    """Tells how tidying is; it needs nothing of what finds and changes."""
+
+    def __init__(self, store: Tended, clock: Clock, every: timedelta | None) -> None:
+        self.every = every
+        self._store = store
+        self._clock = clock
+
+    def state(self, caller: Caller) -> TidyState:
+        """Tell when the last round ended, what it found, what waits, and whether one should have run."""
+        noted = [self._store.tidy_rows.marks(name) for name in tended(self._store, caller)]
+        ended = [datetime.fromisoformat(each["at"]) for each in noted if each.get("at")]
+        found = Counter[Finding]()
+        for each in noted:
+            found += Counter({Finding(kind): n for kind, n in each.get("found", {}).items()})
+        next_at = None
+        if self.every is not None:
+            # The organization that waited longest says when; one that was never looked at is due now.
+            is_new = len(ended) < len(noted) or not ended
+            next_at = self._clock() if is_new else min(ended) + self.every
+        late = self._clock() - GRACE
+        return TidyState(
+            max(ended, default=None),
+            sum(each.get("looked_at", 0) for each in noted),
+            found,
+            self._waiting(caller),
+            next_at,
+            next_at is not None and (not ended or next_at < late),
+        )
+
+    def tell(self, caller: Caller) -> None:
+        """Note beside an answer how tidying is, where it was ever done or should have been."""
+        state = self.state(caller)
+        if state.last_at is None and state.next_at is None:
+            return
+        waiting = state.waiting.total()
+        facts: dict[str, object] = {
+            "last_at": None if state.last_at is None else rfc3339(state.last_at),
+            "found": dict(state.found),
+            "waiting": dict(state.waiting),
+            "is_overdue": state.is_overdue,
+        }
+        late = "A round that `tidy_every` asks for did not run. " if state.is_overdue else ""
+        wait = f"{count_of(waiting, 'suggestion')} of tidying for a person: `minutebook tidy` lists them."
+        said = f"{late}{wait if waiting else ''}".strip()
+        caller.call.notes["tidying"] = Note(facts, said)
+
+    def _waiting(self, caller: Caller) -> Counter[Finding]:
+        counts = Counter[Finding]()
+        for where in filters(self._store, anywhere(caller)):
+            if where.organization != SYSTEM_ORGANIZATION:
+                for each in suggestions(self._store, where.organization, State.OPEN):
+                    if visible_records(self._store, where, each) is not None:
+                        counts[each.finding] += 1
+        return counts
+
+
+def tended(store: Tended, caller: Caller) -> list[str]:
+    """Return the organizations whose records a caller may have looked at, wherever they work."""
+    reach = filters(store, anywhere(caller))
+    return [each.organization for each in reach if each.organization != SYSTEM_ORGANIZATION]
+
+
+def suggestions(store: Tended, organization: str, state: State) -> Iterator[Suggestion]:
+    """Yield the suggestions of an organization in a state by number, some at a time."""
+    last = 0
+    while batch := store.tidy_rows.find(organization, state, BATCH, last):
+        yield from batch
+        last = batch[-1].number
+
+
+def visible_records(
+    store: Tended, where: Filter, suggestion: Suggestion
+) -> tuple[Record, ...] | None:
+    """Return the records of a suggestion; None if the reader may not see one of them.
+
+    Of a settled one those that are still there.
+    """
+    found = []
+    everything = replace(where, with_deleted=True)
+    for kind, id in suggestion.subjects:
+        record = store.get(CLASSES[kind], suggestion.organization, id)
+        if record is None:
+            if suggestion.state is State.APPLIED:
+                continue
+            return None
+        if not everything.passes(record):
+            return None
+        found.append(record)
+    return tuple(found) if found else None
