@@ -413,12 +413,12 @@ def kettle(tmp_path: Path) -> Path:
 def test_code_is_indexed_found_listed_and_forgotten(run: Run, kettle: Path) -> None:
     indexed = run("index", str(kettle))
     assert indexed.exit_code == 0, indexed.output
-    assert "my kettle: 1 files, 2 chunks, 2 of them new." in indexed.output
+    assert "my kettle: 1 file, 2 chunks, 2 of them new." in indexed.output
     assert "Left out: 1 hidden, 1 ignored." in indexed.output
     found = run("code", "Kettle.boil").output
     assert "my kettle/boil.py:2  Kettle.boil" in found
     assert "     2      def boil(self):" in found
-    assert "my kettle  completed 100%  1 files, 2 chunks" in run("projects").output
+    assert "my kettle  completed 100%  1 file, 2 chunks" in run("projects").output
     assert "Forgot my kettle and its 2 chunks." in run("projects", "--delete", "my kettle").output
     nothing = "No project is indexed; run `minutebook index`."
     assert nothing in run("projects").output

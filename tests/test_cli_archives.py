@@ -89,7 +89,7 @@ def test_an_index_of_code_is_taken_along_if_that_is_asked_for(run: Run, tmp_path
     remembered(run, "tea at five")
     done(run, "index", "kettle")
     said = done(run, "export", "own.jsonl")
-    assert "Left out: 1 chunks of code; `minutebook index` makes them again" in said
+    assert "Left out: 1 chunk of code; `minutebook index` makes them again" in said
     assert "chunk" not in said.splitlines()[0]
     said = done(run, "export", "all.jsonl", "--include-derived")
     assert "chunk 1" in said

@@ -326,5 +326,5 @@ def test_what_colleagues_decided_apart_is_shown_together_and_settled_by_naming_b
 
 def test_a_rebuild_says_what_it_did(run: Run) -> None:
     decide(run, "database", "Use SQLite")
-    assert "1 decisions; 0 brought to the tables" in done(run, "ledger", "rebuild")
+    assert "1 decision; 0 brought to the tables" in done(run, "ledger", "rebuild")
     assert json.loads(done(run, "ledger", "rebuild", "--json"))["decisions"] == 1

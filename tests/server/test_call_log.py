@@ -130,5 +130,5 @@ def test_summarising_is_logged_and_counted_by_how_it_went(
     caplog.set_level(logging.INFO)
     talk(world, ("add_memory", TURN), ("summarize_sessions", {"sessionId": "s"}))
     assert world.app.summaries.tally.made == {"built-in extractive summarizer": 1}
-    assert "a session of 1 turns was summarised by built-in extractive summarizer" in caplog.text
+    assert "a session of 1 turn was summarised by built-in extractive summarizer" in caplog.text
     assert CONTENT not in caplog.text

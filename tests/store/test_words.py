@@ -216,7 +216,7 @@ def test_a_check_finds_an_index_that_is_wrong_and_a_rebuild_mends_it(tmp_path: P
     (index,) = store._indices._words._open._indices.values()
     view = index.current()
     index._view = View(view.sequence, view.witness, (view.layers[0].without([b"00001"]),))
-    assert store.check() == ["the word index 1-memory-0 is wrong about 1 records"]
+    assert store.check() == ["the word index 1-memory-0 is wrong about 1 record"]
     store.rebuild()
     assert store.check() == []
     store.close()

@@ -8,6 +8,7 @@ from threading import Lock
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import Conflict, MinutebookError, NotFound, StoreClosed
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
@@ -218,7 +219,8 @@ class Summaries:
             log.warning("a session could not be summarised: %s", type(error).__name__)
             raise
         self.tally.count(made_by=summary.made_by)
-        log.info("a session of %d turns was summarised by %s", summary.turn_count, summary.made_by)
+        turns = count_of(summary.turn_count, "turn")
+        log.info("a session of %s was summarised by %s", turns, summary.made_by)
         return summary
 
     def _summarise(self, caller: Caller, session: Session, summarizers: Summarizers) -> Summary:

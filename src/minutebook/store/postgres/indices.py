@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minutebook.domain.counts import count_of
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TEXT_CLASSES, TextRecord
 from minutebook.search import text as analysis
@@ -125,7 +126,7 @@ class Indices:
                 wrong = self._differences(connection, key, view)
             if wrong:
                 name = "word" if key.space == WORDS else "vector"
-                yield f"the {name} index {_folder_name(key)} is wrong about {wrong} records"
+                yield f"the {name} index {_folder_name(key)} is wrong about {count_of(wrong, 'record')}"
 
     def _conditions(self, number: int, of: type[TextRecord], where: Filter) -> Conditions:
         def selected() -> list[str]:

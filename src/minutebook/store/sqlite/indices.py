@@ -11,6 +11,7 @@ from typing import Generic
 import apsw
 import numpy as np
 
+from minutebook.domain.counts import count_of
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, TextRecord
 from minutebook.search.text import ANALYSIS, TextQuery
@@ -218,7 +219,7 @@ class _Family(ABC, Generic[P]):
             with self._connections.committed() as connection:
                 wrong = self._differences(connection, key, view)
             if wrong:
-                yield f"the {self.name} index {_folder_name(key)} is wrong about {wrong} records"
+                yield f"the {self.name} index {_folder_name(key)} is wrong about {count_of(wrong, 'record')}"
 
     def _differences(self, connection: apsw.Connection, key: Key, view: View[P]) -> int:
         """Count the records that the view lacks, has otherwise or has without a record.
