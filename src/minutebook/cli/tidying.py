@@ -114,7 +114,7 @@ def show(options: dict[str, str], numbers: tuple[str, ...], as_json: bool) -> No
 
 
 def _settling(done: str) -> "Callable[[Act], Callable[..., None]]":
-    """Give a command the numbers, the reason and the options of those that settle suggestions one by one."""
+    """Return what makes a command of an act: its numbers, reason and options; it settles one after the other."""
 
     def decorate(which: "Act") -> Callable[..., None]:
         @click.argument("numbers", metavar="N…", nargs=-1, required=True)
