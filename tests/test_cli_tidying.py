@@ -47,3 +47,16 @@ def test_status_and_doctor_tell_of_the_last_round_and_of_one_that_did_not_run(ru
     assert state["tidy_waiting"] == {"contradiction": 1}
     assert "did not run" not in state["next_tidy"]
     assert late not in run("doctor").stdout
+
+
+def test_proposals_and_what_agents_wrote_wait_in_the_same_list(run: Run) -> None:
+    memory = run("remember", "Tea at four.").stdout.strip()
+    listed = run("tidy", "--kind", "active")
+    assert memory in listed.stdout
+    assert f"{memory}  active" in run("tidy", "apply", memory).stdout
+    shown = json.loads(run("show", memory, "--json").stdout)
+    assert shown["status"] == "verified"
+    refused = run("tidy", "refuse", memory)
+    assert (refused.exit_code, "reason" in refused.stderr) == (1, True)
+    assert run("tidy", "refuse", memory, "--reason", "Never so").exit_code == 0
+    assert json.loads(run("show", memory, "--json").stdout)["status"] == "deprecated"

@@ -181,10 +181,9 @@ def paths(kept: Kept) -> list[str]:
         "/time",
         "/time?see=true",
         "/time/changes",
-        "/review?see=active",
-        "/review?of=order",
-        "/review?of=alike",
-        "/review?of=decisions",
+        "/review?of=active",
+        "/review",
+        "/review?of=proposal",
         "/why?q=kettle&as=agent",
         "/code",
         "/code?q=kettle",
@@ -224,7 +223,7 @@ def test_a_person_finds_opens_and_edits_by_keyboard_alone(window: Window, kept: 
 
 def test_a_person_verifies_many_by_keyboard_alone_and_undoes_it(window: Window) -> None:
     page = window.page
-    window.goto("/review?see=active")
+    window.goto("/review?of=active")
     boxes = page.locator("main").get_by_role("checkbox")
     page.keyboard.press("ArrowDown")
     expect(boxes.first).to_be_focused()

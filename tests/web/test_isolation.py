@@ -37,7 +37,7 @@ QUERIES: dict[str, tuple[dict[str, str], ...]] = {
     "/": ({"q": "hush"}, {"q": "hush", "in": "sessions"}, {"q": "hush", "in": "decisions"}),
     "/why": ({"q": "hush"}, {"q": "hush", "as": "agent"}),
     "/time": ({"see": "true"},),
-    "/review": ({"see": "active"}, {"of": "order"}, {"of": "alike"}, {"of": "decisions"}),
+    "/review": ({"of": "active"}, {"of": "duplicate"}, {"of": "proposal"}, {"of": "clash"}),
     "/code": ({"q": "hush"}, *({"project": f"hush{name}", "q": "x"} for name in HIDDEN)),
     "/code/file": tuple({"project": f"hush{n}", "path": f"hush{n}.py"} for n in HIDDEN),
     "/session": tuple({"name": f"hush{name}", "q": q} for name in HIDDEN for q in ("", "hush")),
@@ -175,9 +175,8 @@ def test_no_act_of_a_page_reaches_what_is_anothers(walk: Walk, asker: str) -> No
                 posted = browser.post(f"/memories/{id}/{act}", **told)
                 assert posted.status_code == 404, (id, act)
             for form in (
-                {"act": "verify", "pick0": id},
-                {"of": "decisions", "act": "decline", "pick0": id},
-                {"of": "alike", "act": "settle", "pair0": "both", "newer0": id, "older0": id},
+                {"act": "apply", "pick0": id},
+                {"act": "refuse", "pick0": id},
             ):
                 answer = browser.post("/review", **form)
                 assert answer.status_code == 404, (id, form)

@@ -35,7 +35,7 @@ def test_many_are_verified_at_once_and_undone(site: Site) -> None:
     browser = site.owner()
     assert "Tea at 2" in browser.get("/review").text
     picked = {f"pick{n}": each.id for n, each in enumerate(memories[:2])}
-    page = browser.followed(browser.post("/review", act="verify", reason="Seen", **picked)).text
+    page = browser.followed(browser.post("/review", act="apply", reason="Seen", **picked)).text
     assert "2 memories verified." in page
     assert [now(site, each).status for each in memories] == [
         Status.VERIFIED,
@@ -52,8 +52,8 @@ def test_a_refused_memory_ends_with_its_reason_and_holds_again_after_undo(site: 
     memory = unverified(site, "Tea at four")
     browser = site.owner()
     browser.get("/review")
-    assert browser.post("/review", act="deprecate", pick0=memory.id).status_code == 400
-    answer = browser.post("/review", act="deprecate", pick0=memory.id, reason="Never so")
+    assert browser.post("/review", act="refuse", pick0=memory.id).status_code == 400
+    answer = browser.post("/review", act="refuse", pick0=memory.id, reason="Never so")
     page = browser.followed(answer).text
     assert "1 memory refused." in page
     assert (now(site, memory).status, now(site, memory).reason) == (Status.DEPRECATED, "Never so")
@@ -61,32 +61,11 @@ def test_a_refused_memory_ends_with_its_reason_and_holds_again_after_undo(site: 
     assert (now(site, memory).status, now(site, memory).valid_until) == (Status.UNVERIFIED, None)
 
 
-@pytest.mark.parametrize("choice", ["newer", "older", "both"])
-def test_a_pair_is_settled_and_undone(site: Site, choice: str) -> None:
-    older, newer = site.remember("Tea at four"), site.remember("Tea at five")
-    browser = site.owner()
-    browser.get("/review?of=alike")
-    pair = {"of": "alike", "pair0": choice, "newer0": newer.id, "older0": older.id}
-    page = browser.followed(browser.post("/review", act="settle", **pair)).text
-    linked = site.app.browsing.links(OWNER, now(site, newer))
-    match choice:
-        case "newer":
-            assert now(site, older).superseded_by == newer.id
-        case "older":
-            assert now(site, newer).superseded_by == older.id
-        case _:
-            assert len(linked) == 2
-    undo(browser, page)
-    assert site.app.browsing.links(OWNER, now(site, newer)) == []
-    for each in (older, newer):
-        assert replace(now(site, each), updated_at=each.updated_at) == each
-
-
 def test_what_changed_meanwhile_is_not_undone(site: Site) -> None:
     memory = unverified(site, "Tea at four")
     browser = site.owner()
     browser.get("/review")
-    page = browser.followed(browser.post("/review", act="verify", pick0=memory.id)).text
+    page = browser.followed(browser.post("/review", act="apply", pick0=memory.id)).text
     site.app.memories.update(AGENT, memory.id, {"content": "Tea at five"})
     told = {"u0": f"verify unverified {memory.id}"}
     answer = browser.post("/review/undo", **told)
@@ -102,9 +81,13 @@ def test_proposals_are_declined_together_and_wait_again(site: Site) -> None:
         for each in ("one", "two")
     ]
     browser = site.bearer(Role.ADMIN)
-    assert "Use two" in browser.get("/review?of=decisions").text
+    assert "Use two" in browser.get("/review?of=proposal").text
     picked = {f"pick{n}": each.id for n, each in enumerate(proposals)}
-    form = {"of": "decisions", "act": "decline", "reason": "Too early"}
+    form = {"of": "proposal", "reason": "Too early"}
+    needs = browser.post("/review", act="apply", **form, **picked)
+    assert needs.status_code == 409
+    assert "needs the secret" in needs.text
+    form["act"] = "refuse"
     page = browser.followed(browser.post("/review", **form, **picked)).text
     assert "2 proposals declined." in page
     undo(browser, page)
@@ -122,13 +105,13 @@ def test_what_a_role_may_not_is_refused_in_words_and_the_rest_is_done(site: Site
     site.app.status.lock(replace(OWNER, role=Role.MANAGER), locked.id)
     browser = site.owner()
     browser.get("/review")
-    answer = browser.post("/review", act="verify", pick0=one.id, pick1=locked.id)
+    answer = browser.post("/review", act="apply", pick0=one.id, pick1=locked.id)
     assert answer.status_code == 200
     assert "1 memory verified." in answer.text
     assert "stays as it is" in answer.text
     agent = site.bearer(Role.AGENT)
     agent.get("/review")
-    refused = agent.post("/review", act="verify", pick0=one.id)
+    refused = agent.post("/review", act="apply", pick0=one.id)
     assert refused.status_code == 403
     assert "the role agent may not verify" in refused.text
 
@@ -136,12 +119,9 @@ def test_what_a_role_may_not_is_refused_in_words_and_the_rest_is_done(site: Site
 @pytest.mark.parametrize(
     "form",
     [
-        {"act": "verify"},
+        {"act": "apply"},
         {"act": "explode", "pick0": "x"},
-        {"act": "verify", "of": "all"},
-        {"act": "verify", "see": "locked", "pick0": "x"},
-        {"act": "settle", "of": "alike"},
-        {"act": "settle", "of": "alike", "pair0": "neither"},
+        {"act": "apply", "of": "all", "pick0": "x"},
     ],
 )
 def test_a_form_that_asks_for_nothing_known_is_refused(site: Site, form: dict[str, str]) -> None:
@@ -181,26 +161,49 @@ def test_suggestions_are_looked_for_applied_refused_and_undone(site: Site) -> No
     for text in ("Tea at four.", "tea at four."):
         site.remember(text)
     browser = site.owner()
-    assert "Nothing is found" in browser.get("/review?of=order").text
-    found = browser.followed(browser.post("/review", of="order", act="look")).text
+    assert "Nothing waits here" in browser.get("/review").text
+    found = browser.followed(browser.post("/review", act="look")).text
     assert "Says otherwise than a newer one" in found
     assert "“3” in the older, “5” in the newer." in found
     names = {
         each.suggestion.finding: each.name for each in site.app.inbox.listing(OWNER, 9).waiting
     }
     name, other = names[Finding.CONTRADICTION], names[Finding.DUPLICATE]
-    answer = browser.post("/review", of="order", act="apply", pick0=name, reason="It was raised")
+    answer = browser.post("/review", act="apply", pick0=name, reason="It was raised")
     page = browser.followed(answer).text
     assert "1 suggestion applied." in page
     ended = now(site, older)
     assert (ended.superseded_by, ended.reason) == (newer.id, "It was raised")
     undo(browser, page)
     assert (now(site, older).superseded_by, now(site, older).reason) == (None, None)
-    page = browser.followed(browser.post("/review", of="order", act="refuse", pick0=other)).text
+    page = browser.followed(browser.post("/review", act="refuse", pick0=other)).text
     assert "it is never made again" in page
-    browser.post("/review", of="order", act="look")
-    assert "Says the same" not in browser.get("/review?of=order").text
-    assert browser.post("/review", of="order", act="refuse", pick0=other).status_code == 409
+    browser.post("/review", act="look")
+    assert "Says the same" not in browser.get("/review").text
+    assert browser.post("/review", act="refuse", pick0=other).status_code == 409
     agent = site.bearer(Role.AGENT)
-    assert 'name="act" value="apply"' not in agent.get("/review?of=order").text
-    assert agent.post("/review", of="order", act="apply", pick0=name).status_code == 403
+    assert f'value="{name}"' not in agent.get("/review").text
+    assert agent.post("/review", act="apply", pick0=name).status_code == 403
+
+
+def test_all_that_waits_is_one_list_with_a_filter_by_kind(site: Site) -> None:
+    site.remember("The retry limit is 3.")
+    site.remember("The retry limit is 5.")
+    waits = unverified(site, "Tea at four")
+    why = "Because it keeps what was committed."
+    site.app.proposals.propose(AGENT, DecisionDraft("Use one", "store one", why))
+    site.app.rounds.run(OWNER)
+    browser = site.owner()
+    page = browser.get("/review").text
+    for text in ("Says otherwise than a newer one", "Tea at four", "Use one"):
+        assert text in page
+    only = browser.get("/review?of=unverified").text
+    assert "Tea at four" in only
+    assert "Use one" not in only
+    assert "The retry limit" not in only
+    told = {"pick0": "1", "pick1": waits.id, "reason": "Never so"}
+    page = browser.followed(browser.post("/review", act="refuse", **told)).text
+    assert "1 memory refused." in page
+    assert "1 suggestion refused" in page
+    undo(browser, page)
+    assert now(site, waits).status is Status.UNVERIFIED

@@ -22,31 +22,41 @@ from minutebook.cli.terminal import (
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Entity, Memory, Record
-from minutebook.domain.tidying import Finding, State
+from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record
+from minutebook.domain.tidying import WAITING, Finding, State, Topic
 
 if TYPE_CHECKING:
-    from minutebook.services.tidying.inbox import Inbox, Waiting
+    from minutebook.services.tidying.inbox import Waiting
+    from minutebook.services.tidying.review import Item, Review
     from minutebook.services.tidying.rounds import Round
 
-    Settle = Callable[[Caller, str], Waiting]
-    Act = Callable[[Inbox], Settle]
+    Settle = Callable[[Caller, str], Item]
+    Act = Callable[[Review], Settle]
 
-TITLES: Mapping[Finding, str] = {
-    Finding.DUPLICATE: "say the same as another: the older ends",
-    Finding.CONTRADICTION: "say otherwise than a newer one: the older ends",
-    Finding.EXPIRED: "are past by their own words: they end",
-    Finding.ENDED: "have ended, and are not marked so: they are deprecated",
-    Finding.UNUSED_RULE: "are rules that nobody recalled: they are deprecated",
-    Finding.SAME_ENTITY: "entities are one with another: they are merged",
-    Finding.NO_SUMMARY: "sessions have no summary: it is made",
-    Finding.UNVERIFIED: "were written by an agent, and nobody verified them: they are verified",
+TITLES: Mapping[Topic, str] = {
+    Topic.DUPLICATE: "say the same as another: the older ends",
+    Topic.CONTRADICTION: "say otherwise than a newer one: the older ends",
+    Topic.EXPIRED: "are past by their own words: they end",
+    Topic.ENDED: "have ended, and are not marked so: they are deprecated",
+    Topic.UNUSED_RULE: "are rules that nobody recalled: they are deprecated",
+    Topic.SAME_ENTITY: "entities are one with another: they are merged",
+    Topic.NO_SUMMARY: "sessions have no summary: it is made",
+    Topic.UNVERIFIED: "were written by an agent, and nobody verified them: they are verified",
+    Topic.DRAFT: "are drafts that nobody verified: they are verified",
+    Topic.PROPOSAL: "are proposed decisions: `minutebook accept ID` accepts one, `tidy refuse ID` declines it",
+    Topic.CLASH: "targets have several decisions: `minutebook decide` supersedes all of them with one",
+    Topic.ACTIVE: "are active, and nobody verified them: they are verified",
 }
-"""What is said of so many findings of a kind, and what applying them does."""
+"""What is said of so many of a kind, and what applying them does."""
 
 
 @click.group(invoke_without_command=True, short_help="Find what is not in order; suggest changes.")
-@click.option("--kind", type=click.Choice([*Finding]), multiple=True, help="List this kind only.")
+@click.option(
+    "--kind",
+    type=click.Choice([str(each) for each in Topic]),
+    multiple=True,
+    help="List this kind only.",
+)
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
 @click.option("--dry-run", is_flag=True, help="Only count what would be new; write nothing.")
@@ -62,14 +72,14 @@ def tidy(
     dry_run: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Look at what changed since the last time, and list what may be put in order, with reasons.
+    """Look at what changed since the last time, and list all that waits for you, with reasons.
 
-    Nothing is changed until you apply it, or a rule of yours does (the setting `tidy_rules`). What you
+    That is what may be put in order, what agents wrote and nobody verified, and proposed decisions. Nothing is changed until you apply it, or a rule of yours does (the setting `tidy_rules`). What you
     refused is never suggested again. Ctrl-C ends it; the next run goes on from there.
     """
     if context.invoked_subcommand is not None:
         return
-    kinds = frozenset(Finding(each) for each in kind) or frozenset(Finding)
+    topics = [each for each in Topic if each in kind] or WAITING
     with opened(options) as (app, caller):
         caller = in_folder(options, caller)
         with (
@@ -79,21 +89,21 @@ def tidy(
             bar("Looking", hidden=as_json) as progress,
         ):
             done = app.rounds.run(in_call(caller, progress=progress), dry_run=dry_run)
-        listing = app.inbox.listing(caller, limit, offset, kinds)
+        listing = app.review.page(caller, limit, offset, topics)
     shape = {
         "looked_at": done.looked_at,
         "new": dict(done.found),
         "applied": dict(done.applied),
-        "waiting": dict(listing.counts),
-        "suggestions": [_shape(each) for each in listing.waiting],
+        "waiting": {each: listing.counts[each] for each in WAITING if listing.counts[each]},
+        "suggestions": [_item_shape(each) for each in listing.items],
     }
     lines = [*_of_round(done, dry_run=dry_run), *_of_counts(listing.counts)]
-    for each in listing.waiting:
-        lines += ["", *_lines(each)]
-    rest = sum(listing.counts[each] for each in kinds) - offset - len(listing.waiting)
-    if rest > 0 and listing.waiting:
-        lines += ["", f"… and {rest} more; --offset {offset + len(listing.waiting)} shows them."]
-    if listing.waiting:
+    for each in listing.items:
+        lines += ["", *_item_lines(each)]
+    rest = sum(listing.counts[each] for each in topics) - offset - len(listing.items)
+    if rest > 0 and listing.items:
+        lines += ["", f"… and {rest:,} more; --offset {offset + len(listing.items)} shows them."]
+    if listing.items:
         lines += [
             "",
             "`minutebook tidy apply N…` makes the changes, `tidy refuse N…` never asks again.",
@@ -108,9 +118,9 @@ def tidy(
 def show(options: dict[str, str], numbers: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001
     """Show suggestions whole, with the texts and the reason."""
     with opened(options) as (app, caller):
-        found = [app.inbox.read(caller, number) for number in numbers]
-    lines = [line for each in found for line in ("", *_lines(each, whole=True))][1:]
-    say([_shape(each) for each in found], lines, as_json)
+        found = [app.review.named(caller, number) for number in numbers]
+    lines = [line for each in found for line in ("", *_item_lines(each, whole=True))][1:]
+    say([_item_shape(each) for each in found], lines, as_json)
 
 
 def _settling(done: str) -> "Callable[[Act], Callable[..., None]]":
@@ -139,26 +149,26 @@ def _settling(done: str) -> "Callable[[Act], Callable[..., None]]":
 
 @tidy.command()
 @_settling("applied")
-def apply(inbox: "Inbox") -> "Settle":
-    """Make the suggested changes. `tidy undo N…` takes them back."""
-    return inbox.apply
+def apply(review: "Review") -> "Settle":
+    """Make the suggested changes, verify memories. `tidy undo N…` takes suggestions back."""
+    return review.apply
 
 
 @tidy.command()
 @_settling("refused")
-def refuse(inbox: "Inbox") -> "Settle":
-    """Refuse suggestions; they are never made again."""
-    return inbox.refuse
+def refuse(review: "Review") -> "Settle":
+    """Refuse suggestions for good, decline proposals, deprecate memories (with --reason)."""
+    return review.refuse
 
 
 @tidy.command()
 @_settling("undone")
-def undo(inbox: "Inbox") -> "Settle":
-    """Take back what was applied or refused.
+def undo(review: "Review") -> "Settle":
+    """Take back what was applied or refused, or let a declined proposal wait again.
 
     Records are as they were before, and the suggestion waits again.
     """
-    return inbox.undo
+    return review.undo
 
 
 def _settle(
@@ -174,14 +184,14 @@ def _settle(
     settled, failed = [], {}
     with opened(options) as (app, caller):
         asks = in_call(caller, reason=reason or "")
-        settle = which(app.inbox)
+        settle = which(app.review)
         for number in dict.fromkeys(numbers):
             try:
                 settled.append(settle(asks, number))
             except MinutebookError as error:
                 failed[number] = sentence(as_shown(error))
-    shape = {done: [_shape(each) for each in settled], "failed": failed}
-    lines = [f"{_head(each)}  {style(done, fg='green')}" for each in settled]
+    shape = {done: [_item_shape(each) for each in settled], "failed": failed}
+    lines = [f"{_item_lines(each)[0]}  {style(done, fg='green')}" for each in settled]
     say(shape, lines, as_json)
     for number, why in failed.items():
         warn(f"{number}: {why}", fg="red")
@@ -205,13 +215,13 @@ def _of_round(done: "Round", *, dry_run: bool) -> list[str]:
     ]
 
 
-def _of_counts(counts: Mapping[Finding, int]) -> list[str]:
-    if not any(counts.values()):
+def _of_counts(counts: Mapping[Topic, int]) -> list[str]:
+    if not any(counts[each] for each in WAITING):
         return ["Nothing waits for you."]
     return [
         f"{counts[each]:>6,}  {style(each, bold=True)}: {TITLES[each]}"
-        for each in Finding
-        if counts.get(each)
+        for each in WAITING
+        if counts[each]
     ]
 
 
@@ -237,6 +247,32 @@ def reason_of(each: "Waiting") -> str:
             return f"the session {facts['session']} has {facts['turns']} turns and no summary"
         case _:
             return "an agent wrote it, and nobody verified it"
+
+
+def _item_lines(item: "Item", *, whole: bool = False) -> list[str]:
+    if item.waiting is not None:
+        return _lines(item.waiting, whole=whole)
+    opens = "" if item.opens is None else f"  can be accepted from {item.opens:%Y-%m-%d %H:%M} UTC"
+    head = f"{style(item.name or '–', bold=True)}  {item.topic}{opens}"
+    return [head, *(f"    {_shown(each, whole=whole)}" for each in item.records)]
+
+
+def _shown(record: Record, *, whole: bool) -> str:
+    author, text = getattr(record, "author", ""), _text(record)
+    said = body(text, "    ") if whole else short(" ".join(text.split()), 100)
+    return f"{style(f'{record.id} by {author}', dim=True)}  {said}"
+
+
+def _item_shape(item: "Item") -> dict[str, object]:
+    if item.waiting is not None:
+        return _shape(item.waiting)
+    return {
+        "name": item.name,
+        "organization": item.records[0].organization,
+        "finding": item.topic,
+        "opens": item.opens,
+        "records": [fields_of(record) | {"kind": record.kind} for record in item.records],
+    }
 
 
 def _head(each: "Waiting") -> str:
@@ -266,6 +302,8 @@ def _text(record: Record) -> str:
             return record.text
         case Entity():
             return f"{record.name} ({record.type})"
+        case Decision() | Proposal():
+            return f"{record.target}: {record.title}\n{record.rationale}"
         case _:
             return str(getattr(record, "prompt", ""))
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.composing.journal import JournalServices
 from minutebook.composing.knowledge import KnowledgeServices
+from minutebook.composing.ledger import LedgerServices
 from minutebook.composing.service import service
 from minutebook.domain.tidying import Finding, parse_rules
 
@@ -13,11 +14,12 @@ if TYPE_CHECKING:
     from minutebook.services.tidying.changing import Changing
     from minutebook.services.tidying.examining import Examining
     from minutebook.services.tidying.inbox import Inbox
+    from minutebook.services.tidying.review import Review
     from minutebook.services.tidying.rounds import Rounds
     from minutebook.services.tidying.state import TidyStatus
 
 
-class TidyingServices(KnowledgeServices, JournalServices):
+class TidyingServices(KnowledgeServices, LedgerServices, JournalServices):
     """What finds disorder, suggests changes and makes them."""
 
     @service
@@ -53,6 +55,15 @@ class TidyingServices(KnowledgeServices, JournalServices):
         from minutebook.services.tidying.inbox import Inbox
 
         return Inbox(self.infrastructure, self._examining, self._changing)
+
+    @service
+    def review(self) -> "Review":
+        """List all that waits for a person, and settle it."""
+        from minutebook.services.tidying.review import Review
+
+        return Review(
+            self.inbox, self.memories, self.status, self.proposals, self.decisions, self.clock
+        )
 
     @service
     def rounds(self) -> "Rounds":

@@ -23,6 +23,27 @@ class Finding(StrEnum):
     UNVERIFIED = "unverified"
 
 
+class Topic(StrEnum):
+    """What something waits for; of findings each has the finding's own name."""
+
+    DUPLICATE = "duplicate"
+    CONTRADICTION = "contradiction"
+    EXPIRED = "expired"
+    ENDED = "ended"
+    UNUSED_RULE = "unused-rule"
+    SAME_ENTITY = "same-entity"
+    NO_SUMMARY = "no-summary"
+    UNVERIFIED = "unverified"
+    DRAFT = "draft"
+    PROPOSAL = "proposal"
+    CLASH = "clash"
+    ACTIVE = "active"
+
+
+WAITING = tuple(each for each in Topic if each is not Topic.ACTIVE)
+"""All that waits, in the order of the list; active memories are shown only where somebody asks for them."""
+
+
 class State(StrEnum):
     """Where in its life a suggestion is; a waiting one is due later."""
 

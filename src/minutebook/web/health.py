@@ -9,7 +9,6 @@ from minutebook.domain.policy import may_read_metrics
 from minutebook.domain.records import Kind, Status
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Goto, Page, View, Visit
-from minutebook.web.review import contradictions
 
 COUNTED: dict[Kind, Later] = {
     Kind.MEMORY: later("Memories"),
@@ -120,7 +119,7 @@ def _for_review(visit: Visit) -> dict[str, Any]:
     stale = MemoryQuery(status=Status.ACTIVE, until=until)
     return {
         "unverified": app.overview.memories(caller, MemoryQuery(status=Status.UNVERIFIED)),
-        "contradictions": len(contradictions(visit)),
+        "contradictions": len(visit.app.review.clashes(visit.caller)),
         "stale": app.overview.memories(caller, stale) if is_old else 0,
         # The day itself counts in an address, but not here.
         "stale_address": f"/?status=active&until={before - timedelta(days=1)}",

@@ -6,16 +6,17 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
-from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.policy import may_settle, may_write_to
-from minutebook.domain.records import Decision, Memory, Status
+from minutebook.domain.records import Memory, Status
 from minutebook.domain.redaction import redacted_for
+from minutebook.domain.tidying import WAITING, Topic
 from minutebook.screening.instructions import marks_of
-from minutebook.services.knowledge.similar import Pair
 from minutebook.services.screening import masked_fields
+from minutebook.services.tidying.review import MEMORIES, Item
 from minutebook.web import suggestions
-from minutebook.web.catalogue import later, later_number_of
+from minutebook.web.catalogue import later_number_of
 from minutebook.web.catalogue import text as _
 from minutebook.web.differences import differences
 from minutebook.web.find import offset
@@ -26,36 +27,14 @@ from minutebook.web.wording import Trouble, trouble_of
 LISTED = 20
 """Memories and proposals on a page: a form has some 50 fields at most."""
 
-PAIRS = 12
-"""Pairs that are shown at once."""
-
-LOOKED_AT = 20
-"""Memories that are looked at for what they are like, on a page."""
-
-PARTS = {
-    "memories": later("Memories that nobody verified"),
-    "order": later("To put in order"),
-    "alike": later("Nearly the same, or the opposite"),
-    "decisions": later("Proposals and contradictions"),
-}
-"""The parts of the review, as the address names them."""
-
-STATUSES = {
-    Status.UNVERIFIED: later("unverified"),
-    Status.DRAFT: later("drafts"),
-    Status.ACTIVE: later("active"),
-}
-"""The statuses of memories that nobody verified."""
-
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An act that was done, as its undoing names it: the act, the status before, one id or two."""
+    """An act that was done, as its undoing names it: the act, the status before, the name."""
 
     act: str
     status: str
     id: str
-    other: str = ""
 
 
 @dataclass(slots=True)
@@ -76,20 +55,19 @@ class Outcome:
 
 
 def show(visit: Visit) -> Page:
-    """Show one part of what waits."""
+    """Show what waits, of one topic or of all."""
     return _page(visit, visit.query, Outcome(_acts_in(visit.query)), visit.query.get("undone", ""))
 
 
 def do(visit: Visit) -> Page | Goto:
     """Do an act on everything that was chosen. Raises InvalidInput if there is no such act."""
-    form, part = visit.form, _part(visit.form)
+    _topics(visit.form)
     visit = with_reason(visit)
-    act = form.get("act", "")
-    if act not in ACTS[part]:
-        known = ", ".join(ACTS[part])
-        raise InvalidInput("act", f"must be one of {known} (got {act[:50]!r})")
+    act = visit.form.get("act", "")
+    if act not in ACTS:
+        raise InvalidInput("act", f"must be one of {', '.join(ACTS)} (got {act[:50]!r})")
     outcome = Outcome()
-    ACTS[part][act](visit, outcome)
+    ACTS[act](visit, outcome)
     return _answered(visit, outcome, {})
 
 
@@ -111,50 +89,71 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 }
 
 
-def address(part: str, **parts: object) -> str:
-    """Return the address of a part of the review."""
+def address(topic: str = "", **parts: object) -> str:
+    """Return the address of the review, of one topic or of all."""
     named = {name: value for name, value in parts.items() if value not in ("", 0, None)}
-    return "/review?" + urlencode({"of": part, **named})
+    return "/review?" + urlencode({"of": topic, **named} if topic else named)
 
 
 def _page(visit: Visit, query: Mapping[str, str], outcome: Outcome, undone: str = "") -> Page:
-    part = _part(query)
+    at, topics = offset(query), _topics(query)
+    page = visit.app.review.page(visit.caller, LISTED, at, topics)
+    of = query.get("of", "")
+    chips = [("", _("All that waits"), sum(page.counts[each] for each in WAITING))]
+    chips += [
+        (str(each), str(suggestions.SHORT[each]), page.counts[each])
+        for each in Topic
+        if page.counts[each] or each == of
+    ]
     facts: dict[str, Any] = {
-        "part": part,
-        "parts_of_review": PARTS,
+        "topic": of,
+        "chips": chips,
         "address": address,
+        "items": [_shown(visit, each) for each in page.items],
+        "total": sum(page.counts[each] for each in topics),
+        "may_settle": may_settle(visit.caller),
+        "offset": at,
+        "size": LISTED,
         "done": outcome.done,
         "done_told": _done_told(outcome.done),
         "troubles": outcome.troubles,
         "undone": int(undone) if undone.isdecimal() and len(undone) < 4 else 0,
-        **SHOWN[part](visit, query),
     }
     status = outcome.troubles[0][1].status if outcome.troubles and not outcome.done else 200
     return Page("review.html", facts, status)
 
 
 def _answered(visit: Visit, outcome: Outcome, more: Mapping[str, object]) -> Page | Goto:
-    """Lead back to the part, or show it with what stood in the way."""
+    """Lead back to the list, or show it with what stood in the way."""
     if outcome.troubles:
         return _page(visit, visit.form, outcome, str(more.get("undone", "")))
-    fields: dict[str, object] = {**more, "see": visit.form.get("see", "")}
+    fields: dict[str, object] = dict(more)
     for number, each in enumerate(outcome.done):
         fields[f"u{number}"] = f"{each.act} {each.status} {each.id}"
-        fields[f"o{number}"] = each.other
-    return Goto(address(_part(visit.form), **fields))
+    return Goto(address(visit.form.get("of", ""), **fields))
 
 
-def _memories(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
-    app, caller, at = visit.app, visit.caller, offset(query)
-    status = _status(query.get("see", ""))
-    page = app.memories.page(caller, LISTED, at, MemoryQuery(status=status), app.clock())
+def _shown(visit: Visit, item: Item) -> dict[str, Any]:
+    """Return an item as the page shows it."""
+    first, pair = item.records[0], item.topic in (Topic.DUPLICATE, Topic.CONTRADICTION)
+    memories = [each for each in item.records if isinstance(each, Memory)]
+    own = memories[0] if item.topic in MEMORIES else None
     return {
-        "statuses": STATUSES,
-        "status": status,
-        "memories": [(each, may_write_to(caller, each), _warnings(each)) for each in page.memories],
-        "total": page.total,
-        "offset": at,
-        "size": LISTED,
+        "name": item.name,
+        "title": str(suggestions.TITLES[item.topic]),
+        "why": "" if item.waiting is None else suggestions.reason_of(item.waiting),
+        "certainty": None if item.waiting is None else item.waiting.suggestion.certainty,
+        "records": suggestions.records_of(item),
+        "difference": differences(_whole(memories[1]), _whole(memories[0]))
+        if pair and len(memories) == 2
+        else None,
+        "memory": own,
+        "warnings": [] if own is None else _warnings(own),
+        "opens": item.opens,
+        "author": getattr(first, "author", "") if item.waiting is None else "",
+        "at": getattr(first, "ingestion_time", getattr(first, "created_at", None)),
+        "may_act": bool(item.name)
+        and (may_settle(visit.caller) if own is None else may_write_to(visit.caller, own)),
     }
 
 
@@ -167,144 +166,46 @@ def _warnings(memory: Memory) -> list[str]:
     return [text for text, found in texts if found]
 
 
-def _alike(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
-    at = offset(query)
-    pairs, looked_at = visit.app.similar.pairs(visit.caller, LOOKED_AT, at)
-    return {
-        "pairs": [(each, _difference(each)) for each in pairs[:PAIRS]],
-        "more_pairs": max(0, len(pairs) - PAIRS),
-        "looked_at": looked_at,
-        "offset": at,
-        "size": LOOKED_AT,
-        "can_tell": not visit.app.embedding.is_off,
-    }
-
-
-def contradictions(visit: Visit) -> list[list[Decision]]:
-    """Return the decisions of which several hold for one target, target by target."""
-    by_target: dict[tuple[str, str, str | None, str | None], list[Decision]] = {}
-    for each in visit.app.decisions.truths(visit.caller):
-        key = (each.organization, each.target.casefold(), each.repository, each.user)
-        by_target.setdefault(key, []).append(each)
-    return [each for each in by_target.values() if len(each) > 1]
-
-
-def _decisions(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
-    app, caller = visit.app, visit.caller
-    waiting = app.proposals.pending(caller)
-    return {
-        "waiting": [(each, app.proposals.opens(each)) for each in waiting[:LISTED]],
-        "more_waiting": max(0, len(waiting) - LISTED),
-        "contradictions": contradictions(visit),
-    }
-
-
-def _order(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
-    at = offset(query)
-    listing = visit.app.inbox.listing(visit.caller, LISTED, at, suggestions.KINDS)
-    return {
-        "suggestions": [(each, *suggestions.described(each)) for each in listing.waiting],
-        "counts": suggestions.counted(listing.counts),
-        "total": sum(listing.counts[each] for each in suggestions.KINDS),
-        "may_settle": may_settle(visit.caller),
-        "offset": at,
-        "size": LISTED,
-    }
-
-
-SHOWN: dict[str, Callable[[Visit, Mapping[str, str]], dict[str, Any]]] = {
-    "memories": _memories,
-    "order": _order,
-    "alike": _alike,
-    "decisions": _decisions,
-}
-
-
-def _verify(visit: Visit, outcome: Outcome) -> None:
-    status = _status(visit.form.get("see", ""))
-    for id in _picked(visit.form):
-        done = Done("verify", status, id)
-        outcome.attempt(visit, done, partial(visit.app.status.verify, visit.caller, id))
+def _apply(visit: Visit, outcome: Outcome) -> None:
+    _settle(visit, outcome, visit.app.review.apply, "apply", "verify")
 
 
 def _refuse(visit: Visit, outcome: Outcome) -> None:
-    status = _status(visit.form.get("see", ""))
-    reason = _reason(visit)
-    for id in _picked(visit.form):
-        done = Done("deprecate", status, id)
-        outcome.attempt(
-            visit,
-            done,
-            partial(visit.app.status.deprecate, visit.caller, id, reason),
-        )
+    _settle(visit, outcome, visit.app.review.refuse, "refuse", "deprecate")
 
 
-def _settle_pairs(visit: Visit, outcome: Outcome) -> None:
-    """Do with each pair what was chosen for it."""
-    app, caller, form = visit.app, visit.caller, visit.form
-    chosen = [number for number in range(PAIRS) if form.get(f"pair{number}")]
-    if not chosen:
-        raise InvalidInput(_("the pairs"), _("must have a choice; choose for one at least"))
-    reason = caller.call.reason or None
-    for number in chosen:
-        newer, older = form.get(f"newer{number}", ""), form.get(f"older{number}", "")
-        match form[f"pair{number}"]:
-            case "newer":
-                _supersede(visit, outcome, older, newer, reason)
-            case "older":
-                _supersede(visit, outcome, newer, older, reason)
-            case "both":
-                outcome.attempt(
-                    visit,
-                    Done("link", "-", newer, older),
-                    partial(app.links.link, caller, newer, older),
-                )
-            case other:
-                raise InvalidInput("pair", f"must be newer, older or both (got {other[:50]!r})")
-
-
-def _supersede(visit: Visit, outcome: Outcome, old: str, new: str, reason: str | None) -> None:
-    app, caller = visit.app, visit.caller
-    try:
-        status = app.memories.read(caller, old).status
-    except MinutebookError as error:
-        outcome.troubles.append((old, trouble_of(redacted_for(caller, error))))
-        return
-    done = Done("invalidate", status, old)
-    outcome.attempt(visit, done, partial(app.memories.invalidate, caller, old, reason, new))
-
-
-def _decline(visit: Visit, outcome: Outcome) -> None:
-    for id in _picked(visit.form):
-        done = Done("decline", "-", id)
-        outcome.attempt(visit, done, partial(visit.app.proposals.decline, visit.caller, id))
-
-
-def _apply_suggestions(visit: Visit, outcome: Outcome) -> None:
+def _settle(
+    visit: Visit,
+    outcome: Outcome,
+    act: Callable[[Caller, str], Item],
+    of_suggestion: str,
+    of_memory: str,
+) -> None:
+    """Settle what was chosen, one by one."""
     for name in _picked(visit.form):
-        outcome.attempt(
-            visit, Done("apply", "-", name), partial(visit.app.inbox.apply, visit.caller, name)
-        )
-
-
-def _refuse_suggestions(visit: Visit, outcome: Outcome) -> None:
-    for name in _picked(visit.form):
-        outcome.attempt(
-            visit, Done("refuse", "-", name), partial(visit.app.inbox.refuse, visit.caller, name)
-        )
+        try:
+            item = visit.app.review.named(visit.caller, name)
+        except MinutebookError as error:
+            outcome.troubles.append((name, trouble_of(redacted_for(visit.caller, error))))
+            continue
+        done = Done(of_suggestion, "-", name)
+        if item.topic in MEMORIES and item.waiting is None:
+            done = Done(of_memory, str(MEMORIES[item.topic]), name)
+        elif item.topic is Topic.PROPOSAL:
+            done = Done("decline", "-", name)
+        outcome.attempt(visit, done, partial(act, visit.caller, name))
 
 
 def _look(visit: Visit, outcome: Outcome) -> None:
     visit.app.rounds.run(visit.caller, most=suggestions.LOOKED_AT)
 
 
-ACTS: dict[str, dict[str, Callable[[Visit, Outcome], None]]] = {
-    "memories": {"verify": _verify, "deprecate": _refuse},
-    "order": {"apply": _apply_suggestions, "refuse": _refuse_suggestions, "look": _look},
-    "alike": {"settle": _settle_pairs},
-    "decisions": {"decline": _decline},
+ACTS: dict[str, Callable[[Visit, Outcome], None]] = {
+    "apply": _apply,
+    "refuse": _refuse,
+    "look": _look,
 }
-"""What may be done to each part."""
+"""What may be done to what was chosen, and the look for more."""
 
 
 def _undone(visit: Visit, done: Done) -> None:
@@ -318,9 +219,6 @@ def _undone(visit: Visit, done: Done) -> None:
             app.proposals.reopen(caller, done.id)
         case "apply" | "refuse":
             app.inbox.undo(caller, done.id)
-        case "link":
-            _check_last(visit, done)
-            app.links.unlink(caller, done.id, done.other)
         case "verify":
             _check_last(visit, done)
             app.memories.update(caller, done.id, {"status": _status(done.status)})
@@ -344,7 +242,7 @@ def _acts_in(fields: Mapping[str, str]) -> list[Done]:
         parts = fields.get(f"u{number}", "").split(" ", 2)
         if len(parts) == 3 and parts[0] in UNDOABLE:
             act, status, id = parts
-            acts.append(Done(act, status, id, fields.get(f"o{number}", "")))
+            acts.append(Done(act, status, id))
     return acts
 
 
@@ -356,8 +254,6 @@ def _done_told(done: list[Done]) -> list[str]:
 UNDOABLE = {
     "verify": later_number_of("{count} memory verified.", "{count} memories verified."),
     "deprecate": later_number_of("{count} memory refused.", "{count} memories refused."),
-    "invalidate": later_number_of("{count} memory superseded.", "{count} memories superseded."),
-    "link": later_number_of("{count} pair linked; both stay.", "{count} pairs linked; both stay."),
     "apply": later_number_of("{count} suggestion applied.", "{count} suggestions applied."),
     "refuse": later_number_of(
         "{count} suggestion refused; it is never made again.",
@@ -375,36 +271,31 @@ def _picked(form: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _reason(visit: Visit) -> str:
-    if not visit.caller.call.reason:
-        raise InvalidInput(_("Reason"), _("must not be empty"))
-    return visit.caller.call.reason
-
-
-def _part(fields: Mapping[str, str]) -> str:
-    given = fields.get("of", "") or "memories"
-    if given not in PARTS:
-        raise InvalidInput("of", f"must be one of {', '.join(PARTS)} (got {given[:50]!r})")
-    return given
+def _topics(fields: Mapping[str, str]) -> tuple[Topic, ...]:
+    given = fields.get("of", "")
+    if not given:
+        return WAITING
+    try:
+        return (Topic(given),)
+    except ValueError:
+        raise InvalidInput(
+            "of", f"must be one of {', '.join(Topic)} (got {given[:50]!r})"
+        ) from None
 
 
 def _status(given: str) -> Status:
-    known = {str(each): each for each in STATUSES}
-    if given and given not in known:
-        raise InvalidInput("see", f"must be one of {', '.join(known)} (got {given[:50]!r})")
-    return known.get(given, Status.UNVERIFIED)
+    known = {str(each): each for each in MEMORIES.values()}
+    if given not in known:
+        raise InvalidInput("status", f"must be one of {', '.join(known)} (got {given[:50]!r})")
+    return known[given]
 
 
 def _earlier(given: str) -> Status:
     """Read the status that a memory returns to. Raises InvalidInput if it is none that holds."""
-    holding = {str(each): each for each in (*STATUSES, Status.VERIFIED)}
+    holding = {str(each): each for each in (*MEMORIES.values(), Status.VERIFIED)}
     if given not in holding:
         raise InvalidInput("status", f"must be one of {', '.join(holding)} (got {given[:50]!r})")
     return holding[given]
-
-
-def _difference(pair: Pair) -> Any:
-    return differences(_whole(pair.older), _whole(pair.newer))
 
 
 def _whole(memory: Memory) -> str:

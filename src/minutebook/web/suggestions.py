@@ -1,30 +1,49 @@
-"""Suggestions of how to put the records in order, in the words of the pages."""
+"""What waits for a person, in the words of the pages."""
 
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from minutebook.domain.records import Entity, Memory, Record, Turn
-from minutebook.domain.tidying import Finding
+from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record, Turn
+from minutebook.domain.tidying import Finding, Topic
 from minutebook.services.tidying.inbox import Waiting
+from minutebook.services.tidying.review import Item
 from minutebook.web.catalogue import Later, later
 from minutebook.web.catalogue import text as _
 
 LOOKED_AT = 400
 """Changes that are looked at while a person waits for the page."""
 
-TITLES: Mapping[Finding, Later] = {
-    Finding.DUPLICATE: later("Says the same: the older one ends"),
-    Finding.CONTRADICTION: later("Says otherwise than a newer one: the older one ends"),
-    Finding.EXPIRED: later("Past by its own words: it ends"),
-    Finding.ENDED: later("Ended, and not marked so: it is deprecated"),
-    Finding.UNUSED_RULE: later("A rule that nobody recalled: it is deprecated"),
-    Finding.SAME_ENTITY: later("Two entities are one: they are merged"),
-    Finding.NO_SUMMARY: later("A session without a summary: it is made"),
+TITLES: Mapping[Topic, Later] = {
+    Topic.DUPLICATE: later("Says the same: the older one ends"),
+    Topic.CONTRADICTION: later("Says otherwise than a newer one: the older one ends"),
+    Topic.EXPIRED: later("Past by its own words: it ends"),
+    Topic.ENDED: later("Ended, and not marked so: it is deprecated"),
+    Topic.UNUSED_RULE: later("A rule that nobody recalled: it is deprecated"),
+    Topic.SAME_ENTITY: later("Two entities are one: they are merged"),
+    Topic.NO_SUMMARY: later("A session without a summary: it is made"),
+    Topic.UNVERIFIED: later("An agent wrote it, and nobody verified it: it is verified"),
+    Topic.DRAFT: later("A draft that nobody verified: it is verified"),
+    Topic.PROPOSAL: later("A proposed decision: to accept it, open it, it needs the secret"),
+    Topic.CLASH: later("Several decisions hold for one target: supersede all of them with one"),
+    Topic.ACTIVE: later("Active, and nobody verified it: it is verified"),
 }
-"""What is found, and what applying it does."""
+"""What waits, and what applying it does."""
 
-KINDS = frozenset(TITLES)
-"""What is listed: memories that nobody verified have a part of their own."""
+SHORT: Mapping[Topic, Later] = {
+    Topic.DUPLICATE: later("said twice"),
+    Topic.CONTRADICTION: later("contradict"),
+    Topic.EXPIRED: later("past"),
+    Topic.ENDED: later("ended"),
+    Topic.UNUSED_RULE: later("unused rules"),
+    Topic.SAME_ENTITY: later("one entity"),
+    Topic.NO_SUMMARY: later("no summary"),
+    Topic.UNVERIFIED: later("unverified"),
+    Topic.DRAFT: later("drafts"),
+    Topic.PROPOSAL: later("proposals"),
+    Topic.CLASH: later("decisions that contradict"),
+    Topic.ACTIVE: later("active"),
+}
+"""What is written on the filters."""
 
 _NAMES: Mapping[str, Later] = {
     "an alias of one is the other's name": later("An alias of one is the other’s name."),
@@ -48,22 +67,17 @@ _NAMES: Mapping[str, Later] = {
 """Why two entities are taken for one."""
 
 
-def described(waiting: Waiting) -> tuple[str, str, list[tuple[str, str, str]]]:
-    """Return what is suggested, why, and of each record its part in it, its address and its text."""
-    parts = [_("stays"), _("goes")] if len(waiting.records) == 2 else [""]
-    records = [
-        (part, _address(each), _text(each))
-        for part, each in zip(parts, waiting.records, strict=False)
+def records_of(item: Item) -> list[tuple[str, str, str]]:
+    """Return of each record of an item its part in it, its address and its text."""
+    is_pair = item.waiting is not None and len(item.records) == 2
+    parts = [_("stays"), _("goes")] if is_pair else [""] * len(item.records)
+    return [
+        (part, _address(each), _text(each)) for part, each in zip(parts, item.records, strict=True)
     ]
-    return str(TITLES[waiting.suggestion.finding]), _reason(waiting), records
 
 
-def counted(counts: Mapping[Finding, int]) -> list[tuple[str, int]]:
-    """Return how many wait of each kind that is listed, and its title."""
-    return [(str(title), counts[each]) for each, title in TITLES.items() if counts.get(each)]
-
-
-def _reason(waiting: Waiting) -> str:
+def reason_of(waiting: Waiting) -> str:
+    """Return why something is suggested."""
     examined = waiting.examined
     facts = {} if examined is None else examined.facts
     match waiting.suggestion.finding:
@@ -90,6 +104,8 @@ def _address(record: Record) -> str:
     match record:
         case Turn():
             return "/session?" + urlencode({"name": record.session})
+        case Decision() | Proposal():
+            return f"/decisions/{quote(record.id, safe='')}"
         case Entity():
             return "/graph?" + urlencode({"at": record.id})
         case _:
@@ -104,5 +120,7 @@ def _text(record: Record) -> str:
             return f"{record.name} ({record.type})"
         case Turn():
             return record.session
+        case Decision() | Proposal():
+            return f"{record.title} ({record.target})\n\n{record.rationale}"
         case _:
             return record.id
