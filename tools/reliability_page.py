@@ -47,7 +47,7 @@ TABLES: Mapping[str, Table] = {
     "statements": Table(
         "Each statement to a server fails",
         "The same on PostgreSQL: the server itself ends the connection before a statement, or after a commit and before its "
-        "answer, or raises an error in its place. Of like statements of a use case four fail.",
+        "answer, or raises an error in its place. Of each use case three statements fail, others in each run.",
         "fault",
         {
             "use_cases": "use cases",
@@ -139,6 +139,21 @@ TABLES: Mapping[str, Table] = {
         "Told: an error or a finding. Harmless: the same records and the same answers.",
         "part",
         {"damaged": "damaged", "told": "told", "harmless": "harmless"},
+    ),
+    "many sessions": Table(
+        "Thousands of sessions and subscriptions",
+        "Five callers open sessions on one server as fast as they can; in some of them one resource more is watched than a "
+        "session may. What is held is what is promised; the rest is refused with the reason. The probe is another "
+        "caller's call meanwhile, the worst of 20.",
+        "what",
+        {
+            "asked": "asked for",
+            "held": "held",
+            "refused": "refused",
+            "before": "MiB before",
+            "most": "MiB then",
+            "probe": "probe, ms",
+        },
     ),
 }
 """The tables, by the name that tests give to `tests.faults.campaign.report`."""

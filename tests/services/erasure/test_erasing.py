@@ -17,6 +17,7 @@ from minutebook.domain.errors import (
     Locked,
     NotFound,
     StoreBusy,
+    StoreError,
 )
 from minutebook.domain.records import Decision, Entry, Kind, Memory, Role, Version
 from minutebook.domain.tidying import Finding, Suggestion
@@ -231,6 +232,21 @@ def test_what_others_say_too_is_named(world: World) -> None:
     done = erased(world, id)
     assert done.checked is not None
     assert [each[1:] for each in done.checked.alike] == [(Kind.MEMORY, other)]
+
+
+def test_copies_that_cannot_be_removed_are_told_and_the_erasure_is_ended_later(
+    world: World, tmp_path: Path
+) -> None:
+    id = kept(world, text_of(1))
+    in_the_way = tmp_path / "one" / ".sync"
+    in_the_way.write_text("no folder")
+    with pytest.raises(StoreError, match=r"\.sync: .*--resume"):
+        erased(world, id)
+    assert world.app.erasing.unfinished() is not None
+    in_the_way.unlink()
+    assert world.app.erasing.resume(PERSON) is not None
+    assert world.app.erasing.unfinished() is None
+    assert leftovers(tmp_path, words_of(1)) == set()
 
 
 def test_what_was_deleted_before_is_erased_by_itself(world: World, tmp_path: Path) -> None:

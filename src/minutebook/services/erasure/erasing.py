@@ -248,7 +248,13 @@ class Erasing:
         with self._locks.hold("sync", 30.0) as held:
             if held is None:
                 raise StoreBusy("a sync is under way; `minutebook erase --resume` when it is done")
-            shutil.rmtree(self._where.copies)
+            try:
+                shutil.rmtree(self._where.copies)
+            except OSError as error:
+                raise StoreError(
+                    f"{error.filename or self._where.copies}: {error.strerror}; remove it by hand, then "
+                    "`minutebook erase --resume` ends the erasure"
+                ) from error
 
     def _rewrite_backups(self, caller: Caller, order: Order, done: Erased) -> None:
         for path in self._where.backups():
