@@ -22,13 +22,17 @@ from minutebook.domain.errors import (
 from minutebook.domain.records import Decision, Entry, Kind, Memory, Role, Version
 from minutebook.domain.tidying import Finding, Suggestion
 from minutebook.domain.trail import ERASE
+from minutebook.search.text import terms
 from minutebook.services.erasure.erasing import Erased
 from minutebook.services.erasure.selection import Choice
 from minutebook.services.erasure.traces import Finder, pieces_of, search
-from minutebook.store.sidecar import sizes
+from minutebook.store.sidecar import segment, sizes
+from minutebook.store.sidecar.words import Postings, term_digest
+from minutebook.store.sqlite.index_source import WORDS
 from tests.services.decided import draft
 from tests.services.erasure.given import PERSON, kept, text_of, words_of
 from tests.services.erasure.leftovers import leftovers
+from tests.store.small_index import small_index
 from tests.world import World, everything, ready, worlds
 
 
@@ -172,7 +176,7 @@ def test_a_decision_keeps_its_place_and_loses_its_words(world: World, tmp_path: 
     ledger = tmp_path / "one" / "ledgers" / "default"
     # Packed, as Git itself does it now and then.
     subprocess.run(["git", "-C", str(ledger), "gc", "-q"], check=True)
-    found = search(Finder(pieces_of([text_of(1)])), [ledger], [])
+    found = search(Finder(pieces_of([text_of(1)])), [ledger], [], None)[0]
     assert {each.path.suffix for each in found} == {".pack"}
     words = words_of(1) + words_of(2)
     done = erased(world, first.id, ledger=True, backups=True)
@@ -283,6 +287,46 @@ def test_no_byte_is_left_of_random_records(
         for n in set(range(count)) - chosen:
             assert app.memories.read(PERSON, ids[n])
         assert world.store.check() == []
+
+
+def test_only_segments_with_a_dead_record_are_written_anew_and_none_holds_its_terms(
+    tmp_path: Path,
+) -> None:
+    with small_index(), worlds(tmp_path) as open_one:
+        world = open_one(ready())
+        ids = [kept(world, text_of(n)) for n in range(12)]
+        world.store.rebuild()
+        for n in range(12, 15):
+            ids.append(kept(world, text_of(n)))
+        erased(world, ids[13])
+        before = segments(tmp_path)
+        assert {term for n in (0, 14) for term in words_of(n)} <= held_terms(tmp_path)
+        erased(world, ids[14], ids[3])
+        assert not held_terms(tmp_path) & {word for n in (13, 14, 3) for word in words_of(n)}
+        assert held_terms(tmp_path) >= {word for n in (0, 12) for word in words_of(n)}
+        again = segments(tmp_path)
+        erased(world, kept(world, text_of(20)))
+        # What was never in a file changes none.
+        assert segments(tmp_path) == again != before
+        assert world.store.check() == []
+
+
+def segments(home: Path) -> list[Path]:
+    return sorted(home.rglob("*.segment"))
+
+
+def held_terms(home: Path) -> set[str]:
+    """The words of texts, of those that the indices of words hold the digests of."""
+    known = {
+        term_digest(term): word for n in range(21) for word in words_of(n) for term in terms(word)
+    }
+    return {
+        known[digest]
+        for path in segments(home)
+        if path.parent.name.endswith(f"-{WORDS}")
+        for digest in segment.read(path, Postings, None).payload.terms.tolist()
+        if digest in known
+    }
 
 
 def killed(home: Path, step: int, *ids: str) -> bool:

@@ -76,21 +76,39 @@ def save(folder: Path, identity: Identity, view: View[P], key: Key | None = None
     separate, joined = _divided(view.layers)
     try:
         fresh = [_written(folder, block, key) for block in _blocks(joined)]
-        layers = (*separate, *fresh)
-        segments = [_named(folder, layer, key) for layer in layers]
-        manifest = {
-            "format": _FORMAT,
-            "identity": identity,
-            "sequence": view.sequence,
-            "witness": view.witness,
-            "segments": segments,
-        }
-        replace_file(folder / _MANIFEST, encrypted(json.dumps(manifest).encode(), key))
-        _remove_all_but(folder, {name for named in segments for name in named.values()})
+        return _replaced(folder, identity, replace(view, layers=(*separate, *fresh)), key)
     except OSError as error:
         log.warning("the index in %s stays in memory: %s", folder, error)
         return view
-    return View(view.sequence, view.witness, layers)
+
+
+def scrub(folder: Path, identity: Identity, view: View[P], key: Key | None = None) -> View[P]:
+    """Write each segment anew that holds a dead record, without those, and what is in memory; under the lock.
+
+    Nothing of a dead record is left in the files then. Raises OSError.
+    """
+    layers: list[Layer[P]] = []
+    for layer in view.layers:
+        if layer.file is not None and layer.dead is None:
+            layers.append(layer)
+        else:
+            layers += [_written(folder, block, key) for block in _blocks([layer])]
+    return _replaced(folder, identity, replace(view, layers=tuple(layers)), key)
+
+
+def _replaced(folder: Path, identity: Identity, view: View[P], key: Key | None) -> View[P]:
+    """Let the manifest name the layers of a view, all written, and remove what it names no more."""
+    segments = [_named(folder, layer, key) for layer in view.layers]
+    manifest = {
+        "format": _FORMAT,
+        "identity": identity,
+        "sequence": view.sequence,
+        "witness": view.witness,
+        "segments": segments,
+    }
+    replace_file(folder / _MANIFEST, encrypted(json.dumps(manifest).encode(), key))
+    _remove_all_but(folder, {name for named in segments for name in named.values()})
+    return replace(view, pending=0)
 
 
 def remove_all(folder: Path) -> None:

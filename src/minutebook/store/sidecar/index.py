@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeAlias
 
 from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
+from minutebook.domain.errors import StoreError
 from minutebook.store.sidecar import files, sizes
 from minutebook.store.sidecar.block import Block, P
 from minutebook.store.sidecar.files import Identity
@@ -130,6 +131,35 @@ class Index(Generic[P]):
                 files.remove_all(self._folder)
             self._view = self._saved(self._caught_up(View()))
             self._next_try = 0
+
+    def scrub(self) -> None:
+        """Bring the files up to date, and leave nothing in them of a record that was removed or changed.
+
+        Only the segments that hold one are written anew. Raises StoreError if they cannot be, StoreBusy if
+        another process keeps the files.
+        """
+        with self._saving, self._turn:
+            while True:
+                view = self._caught_up(self._loaded())
+                with files.locked(self._folder, wait=_REBUILD_WAIT):
+                    saved = self._loaded()
+                    if saved is None:
+                        # Not ours, or damaged: nothing in them is kept.
+                        files.remove_all(self._folder)
+                        view = replace(
+                            view, layers=tuple(replace(a, file=None) for a in view.layers)
+                        )
+                    elif saved.files != view.files:
+                        # Another process has saved meanwhile.
+                        continue
+                    try:
+                        self._view = files.scrub(self._folder, self._identity, view, self._key)
+                    except OSError as error:
+                        raise StoreError(
+                            f"{error.filename or self._folder}: {error.strerror}"
+                        ) from error
+                self._next_try = 0
+                return
 
     def _is_worth_saving(self, view: View[P]) -> bool:
         share = min(view.saved // sizes.SAVED_SHARE, sizes.MOST_UNSAVED)

@@ -406,9 +406,9 @@ class SqliteStore:
         self._indices.rebuild()
 
     def scrub(self) -> list[str]:
-        """Make text indices, file, log and the indices beside it anew without what was removed; return nothing.
+        """Leave nothing of what was removed in text indices, file, log and the indices beside it; return nothing.
 
-        Raises StoreBusy if somebody reads an old state for too long.
+        Raises StoreBusy if somebody reads an old state for too long, StoreError if a file cannot be written.
         """
         with self._connections.writing() as connection:
             texts.purge(connection)
@@ -416,7 +416,7 @@ class SqliteStore:
             if not self.sync_rows.remotes():
                 change_feed.forget_links(connection)
         self._connections.rewrite()
-        self._indices.rebuild()
+        self._indices.scrub()
         return []
 
     def to_analyse(self) -> int:

@@ -113,7 +113,16 @@ class Indices:
 
     def rebuild(self) -> None:
         """Make all indices anew, and remove what belongs to no records."""
-        current = {*self._vectors.rebuild(), *self._words.rebuild()}
+        self._keep_only({*self._vectors.rebuild(), *self._words.rebuild()})
+
+    def scrub(self) -> None:
+        """Leave nothing of removed records in the files, and no index that belongs to no records.
+
+        Raises StoreError if a file cannot be written.
+        """
+        self._keep_only({*self._vectors.scrub(), *self._words.scrub()})
+
+    def _keep_only(self, current: Collection[str]) -> None:
         if self.folder.is_dir():
             for folder in [path for path in self.folder.iterdir() if path.name not in current]:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -203,12 +212,23 @@ class _Family(ABC, Generic[P]):
 
     def rebuild(self) -> list[str]:
         """Rebuild the indices; return the names of their folders."""
+        indices = self._all()
+        for index in indices.values():
+            index.rebuild()
+        return list(indices)
+
+    def scrub(self) -> list[str]:
+        """Write anew what holds removed records; return the names of the indices' folders."""
+        indices = self._all()
+        for index in indices.values():
+            index.scrub()
+        return list(indices)
+
+    def _all(self) -> dict[str, Index[P]]:
+        """Return the index of everything that can be indexed, by the name of its folder."""
         with self._connections.committed() as connection:
             keys = list(self.keys(connection))
-            indices = [self.index(connection, key) for key in keys]
-        for index in indices:
-            index.rebuild()
-        return [_folder_name(key) for key in keys]
+            return {_folder_name(key): self.index(connection, key) for key in keys}
 
     def gaps(self) -> Iterator[str]:
         """Tell of each index about how many records it is wrong."""
