@@ -85,7 +85,7 @@ def erase(
         if texts is not None:
             checked = app.erasing.check(caller, texts.read().splitlines())
             say(_shape_of(checked), _lines_of(checked), as_json)
-            is_clean = not checked.traces
+            is_clean = _is_clean(checked)
         elif deleted:
             is_clean = _say_left(app.erasing.scrub(caller), as_json)
         elif resume:
@@ -154,7 +154,11 @@ def _say_done(done: "Erased | None", as_json: bool) -> bool:  # noqa: FBT001
         shape |= _shape_of(done.checked)
         lines += _lines_of(done.checked)
     say(shape, [*lines, *_remarks(done.left)], as_json)
-    return not done.left and (done.checked is None or not done.checked.traces)
+    return not done.left and (done.checked is None or _is_clean(done.checked))
+
+
+def _is_clean(checked: "Checked") -> bool:
+    return not checked.traces and not checked.unread
 
 
 def _remarks(left: Sequence[str]) -> Iterator[str]:
@@ -168,6 +172,7 @@ def _shape_of(checked: "Checked") -> dict[str, object]:
             {"path": str(each.path), "member": each.member, "pieces": each.pieces}
             for each in checked.traces
         ],
+        "unread": [{"path": str(each.path), "reason": each.reason} for each in checked.unread],
         "alike": [{"kind": kind, "id": id} for _, kind, id in checked.alike],
     }
 
@@ -180,9 +185,11 @@ def _lines_of(checked: "Checked") -> Iterator[str]:
     for each in checked.traces:
         member = f", in {each.member}," if each.member else ""
         yield style(f"Still in {each.path}{member} {each.pieces:,} pieces of it", fg="red")
+    for unread in checked.unread:
+        yield style(f"{unread.path} could not be searched: {unread.reason}", fg="red")
     if not checked.pieces:
         yield "No words of its own were left to search for."
-    elif not checked.traces:
+    elif _is_clean(checked):
         yield f"No file holds any of the {checked.pieces:,} pieces of it that were searched for."
 
 

@@ -36,5 +36,6 @@ class ErasureServices(MaintenanceServices):
                 (self._settings.models,),
                 sync_folder(self._settings),
                 lambda: [] if directory.is_on_server else known_backups(directory),
+                directory.keys,
             ),
         )

@@ -15,6 +15,7 @@ from minutebook.app import App, now, open_app
 from minutebook.config import Settings
 from minutebook.disk.atomic_file import PART
 from minutebook.disk.encryption import key_id_of
+from minutebook.disk.keys import FilePlace
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
@@ -28,14 +29,18 @@ from minutebook.domain.errors import (
 from minutebook.domain.records import Kind, Memory, MemoryType, Role
 from minutebook.models import models_of
 from minutebook.places import data_directory, encryption_of, sync_folder
-from minutebook.services.maintenance.restores import Restores
+from minutebook.services.erasure.selection import Choice
+from minutebook.services.erasure.traces import Finder, pieces_of, search
+from minutebook.services.maintenance.restores import Restores, check_restorable
 from minutebook.services.sync.remotes import remote_of
 from minutebook.store.sqlite import encryption as database
+from tests.services.erasure.given import text_of, words_of
 from tests.services.maintenance.encrypted import main, settings
 from tests.store.small_index import small_index
 from tests.world import NOON, everything, ready
 
 PERSON = Caller(name="ana", role=Role.HUMAN, writes_system=True)
+ADMIN = replace(PERSON, role=Role.ADMIN)
 WORDS = (b"canary", b"zanzibar")
 
 
@@ -223,6 +228,24 @@ def test_what_a_sync_copied_is_removed_beside_an_encrypted_store(
         assert shown_in(chosen.home) == []
 
 
+def test_nor_is_it_left_by_a_sync_that_failed(chosen: Settings, tmp_path: Path) -> None:
+    encryption_of(chosen).encrypt()
+    remote, work = tmp_path / "remote.git", sync_folder(chosen)
+    subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True)
+    hook = remote / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    with app_of(chosen) as app:
+        with pytest.raises(StoreError):
+            app.machine_sync.run(PERSON, remote_of(str(remote), work, tmp_path))
+        assert not work.exists()
+        hook.unlink()
+        # What was on its way is sent after all: memories, their versions, a turn.
+        done = app.machine_sync.run(PERSON, remote_of(str(remote), work, tmp_path))
+        assert done.sent == 2 * len(held(app)) + 1
+        assert app.machine_sync.run(PERSON, remote_of(str(remote), work, tmp_path)).sent == 0
+
+
 def test_it_needs_a_place_for_the_key_and_the_store_for_itself(
     chosen: Settings, tmp_path: Path
 ) -> None:
@@ -241,11 +264,39 @@ def test_it_needs_a_place_for_the_key_and_the_store_for_itself(
     assert not list(tmp_path.rglob("*keys*"))
 
 
-def test_an_erasure_that_could_not_be_shown_is_refused(chosen: Settings) -> None:
-    encryption_of(chosen).encrypt()
-    admin = replace(PERSON, role=Role.ADMIN)
-    with app_of(chosen) as app, pytest.raises(InvalidInput, match="encrypt --off"):
-        app.erasing.check(admin, ["canary"])
+def test_a_memory_is_erased_from_an_encrypted_store_and_its_backups(
+    chosen: Settings, tmp_path: Path
+) -> None:
+    key = encryption_of(chosen).encrypt().key
+    keys, backup = data_directory(chosen).keys, tmp_path / "kept.tar"
+    finder, stays = Finder(pieces_of(words_of(1))), Finder(pieces_of(words_of(2)))
+
+    def holding(finder: Finder) -> set[str]:
+        traces, unread = search(finder, [chosen.home, backup], [], keys)
+        assert unread == []
+        return {each.path.name for each in traces}
+
+    with small_index(), app_of(chosen) as app:
+        remember(app, text_of(1), text_of(2))
+        app.backups.make(PERSON, backup)
+        before = held(app)
+        assert holding(finder) >= {"minutebook.db-wal", "kept.tar"}
+        records = app.erasing.find(ADMIN, Choice(query=words_of(1)[0]))
+        done = app.erasing.erase(ADMIN, records, backups=True, from_ledger=False)
+        assert done.checked is not None
+        assert (done.checked.traces, done.checked.unread, done.left) == ([], [], [])
+        assert backup in done.rewritten
+        assert holding(finder) == set()
+        assert holding(stays) >= {"minutebook.db", "kept.tar"}
+        assert held(app) == [text for text in before if text != text_of(1)]
+        assert app.doctor.examine() == []
+    assert key_id_of(backup) == key
+    check_restorable(backup, keys)
+    assert shown_in(tmp_path) == []
+    # Whoever lacks the key of a file is told that nobody can say what it holds.
+    (tmp_path / "keys").write_text("")
+    unread = search(finder, [backup], [], FilePlace(tmp_path / "keys"))[1]
+    assert [each.path for each in unread] == [backup]
 
 
 def test_doctor_names_what_is_plain_and_a_key_that_others_can_read(chosen: Settings) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from minutebook.disk.atomic_file import scratch_folder
+from minutebook.disk.encryption import Keys, key_id_of, no_place
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
@@ -23,6 +24,7 @@ from minutebook.services.maintenance.restores import unpack
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
 
+_DRAFT = "erasure"
 
 def decisions_among(records: Sequence[Key]) -> dict[str, list[str]]:
     """Return the ids of the decisions among records, by organization."""
@@ -33,16 +35,28 @@ def decisions_among(records: Sequence[Key]) -> dict[str, list[str]]:
     return decided
 
 
-def without(backup: Path, caller: Caller, records: Sequence[Key], clock: Clock) -> None:
+def without(
+    backup: Path,
+    caller: Caller,
+    records: Sequence[Key],
+    clock: Clock,
+    home: Path,
+    keys: Keys | None,
+) -> None:
     """Write a backup anew without some records, with an entry for each on the trail in it.
 
-    Its free pages go too. Raises InvalidArchive if it is damaged, StoreError or LedgerError if it cannot be
-    written anew; the old one stays.
+    Its free pages go too. An encrypted one stays so, under its own key, and is unpacked in the data directory
+    `home`, where what is plain in it is plain already. Raises InvalidArchive if it is damaged,
+    EncryptionKeyMissing, StoreError or LedgerError if it cannot be written anew; the old one stays.
     """
     try:
-        with scratch_folder(backup) as draft:
-            unpack(backup, draft, None)
-            with closing(SqliteStore(draft / DATABASE)) as store:
+        id = key_id_of(backup)
+        if id is not None and keys is None:
+            raise no_place(str(backup), id)
+        secret = None if id is None or keys is None else keys.find(id, str(backup))
+        with scratch_folder(backup if secret is None else home / _DRAFT) as draft:
+            unpack(backup, draft, keys)
+            with closing(SqliteStore(draft / DATABASE, keys=keys)) as store:
                 trail = Trail(store, clock)
                 for key in records:
                     with store.transaction(key[0]):
@@ -51,7 +65,7 @@ def without(backup: Path, caller: Caller, records: Sequence[Key], clock: Clock) 
                 _rewrite_ledgers(store, draft, records)
                 store.scrub()
             made = backup.stat()
-            pack(backup, draft, datetime.fromtimestamp(made.st_mtime, UTC))
+            pack(backup, draft, datetime.fromtimestamp(made.st_mtime, UTC), secret)
             os.utime(backup, ns=(made.st_atime_ns, made.st_mtime_ns))
     except OSError as error:
         raise StoreError(f"{error.filename or backup}: {error.strerror}") from error

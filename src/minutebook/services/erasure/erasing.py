@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from minutebook.disk.encryption import Keys
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, MinutebookError, Refused, StoreBusy, StoreError
@@ -30,7 +31,7 @@ from minutebook.services.erasure.backup_texts import decisions_among, without
 from minutebook.services.erasure.ledger_texts import LedgerTexts
 from minutebook.services.erasure.selection import Choice, Selection
 from minutebook.services.erasure.suggestions import forget_suggestions
-from minutebook.services.erasure.traces import Finder, Trace, pieces_of, search
+from minutebook.services.erasure.traces import Finder, Trace, Unread, pieces_of, search
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.knowledge.supersession import Supersession
@@ -47,7 +48,8 @@ LOCK = "erase"
 class Whereabouts:
     """Where an erasure looks: the data directory, what else may hold copies, and what never does.
 
-    `copies` are files of changes and copies of remotes that a sync can make again; `backups` those known of.
+    `copies` are files of changes and copies of remotes that a sync can make again; `backups` those known of. `keys` is where keys of
+    encrypted files are.
     """
 
     home: Path
@@ -55,15 +57,20 @@ class Whereabouts:
     skipped: tuple[Path, ...]
     copies: Path
     backups: Callable[[], Sequence[Path]]
+    keys: Keys | None
 
 
 @dataclass(slots=True)
 class Checked:
-    """What a search found: files with pieces of the texts, and records that are there and say the same."""
+    """What a search found: files with pieces of the texts, and records that are there and say the same.
+
+    `unread` are encrypted files that could not be searched.
+    """
 
     traces: list[Trace] = field(default_factory=list)
     alike: list[Key] = field(default_factory=list)
     """Records that hold pieces of the texts, too: those pieces prove nothing, and are not searched for."""
+    unread: list[Unread] = field(default_factory=list)
     pieces: int = 0
     """How many pieces were searched for."""
 
@@ -259,7 +266,9 @@ class Erasing:
     def _rewrite_backups(self, caller: Caller, order: Order, done: Erased) -> None:
         for path in self._where.backups():
             try:
-                without(path, caller, order.records, self._clock)
+                without(
+                    path, caller, order.records, self._clock, self._where.home, self._where.keys
+                )
             except MinutebookError as error:
                 done.left.append(f"{path} could not be written anew: {error}")
             else:
@@ -276,7 +285,10 @@ class Erasing:
         checked.pieces = len(pieces)
         roots = [self._where.home, *self._where.roots, *self._where.backups()]
         try:
-            checked.traces = search(Finder(pieces), roots, self._where.skipped) if pieces else []
+            if pieces:
+                where = self._where
+                found = search(Finder(pieces), roots, where.skipped, where.keys)
+                checked.traces, checked.unread = found
         except OSError as error:
             raise StoreError(f"{error.filename}: {error.strerror}") from error
         return checked
@@ -301,12 +313,6 @@ class Erasing:
     def _check_may(self, caller: Caller) -> None:
         with self._trail.audit_refusals(caller, None, ERASE, Kind.MEMORY, "*"):
             policy.check_may_erase(caller)
-        if self._store.key is not None:
-            raise InvalidInput(
-                "store",
-                "must be plain: no search of encrypted files shows that a text is gone. "
-                "`minutebook encrypt --off`, then erase, then `minutebook encrypt`",
-            )
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

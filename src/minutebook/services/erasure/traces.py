@@ -8,11 +8,17 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
+
+from minutebook.disk.encryption import FileDamaged, Keys, decrypting, no_place
+from minutebook.domain.errors import EncryptionKeyMissing
+from minutebook.store.sqlite.encrypted_pages import PagesUnreadable, log_of, log_pages, pages
+from minutebook.store.sqlite.encryption import HEAD_BYTES, key_id_in, key_of
 
 LENGTH = 24
 """Characters of a piece; a shorter text is one piece."""
@@ -24,6 +30,7 @@ SHORTEST = 6
 """Bytes of a piece; what is shorter stands everywhere by chance, and is not searched for."""
 
 _BLOCK = 8 << 20
+_PAGES = 512
 _LONG = 8
 _BITS = 20
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -36,6 +43,14 @@ class Trace:
     path: Path
     pieces: int
     member: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An encrypted file of which nobody can tell what it holds, and why."""
+
+    path: Path
+    reason: str
 
 
 def pieces_of(texts: Iterable[str]) -> set[str]:
@@ -79,38 +94,39 @@ class Finder:
                         found.add(self._pieces_of[form])
         return found
 
-    def found_in_file(self, file: BinaryIO) -> set[str]:
-        """Return the pieces that a file holds, read block by block."""
+    def found_in_blocks(self, blocks: Iterable[bytes]) -> set[str]:
+        """Return the pieces that blocks hold, which follow one another."""
         found: set[str] = set()
         before = b""
-        while block := file.read(_BLOCK):
+        for block in blocks:
             data = before + block
             found |= self.found_in(data)
             before = data[-self.longest :] if self.longest else b""
         return found
 
 
-def search(finder: Finder, roots: Sequence[Path], skipped: Collection[Path]) -> list[Trace]:
-    """Search every file below some folders, and what Git, gzip and tar have compressed in them.
+def search(
+    finder: Finder, roots: Sequence[Path], skipped: Collection[Path], keys: Keys | None
+) -> tuple[list[Trace], list[Unread]]:
+    """Search every file below some folders, decrypted, and what Git, gzip and tar have compressed in them.
 
+    Also return the encrypted files that could not be read: their key cannot be had, or they are damaged.
     Raises OSError if a file cannot be read; one that vanishes meanwhile holds nothing any more.
     """
-    traces = []
+    traces, unread = [], []
     for path in _files(roots, skipped):
         try:
             with path.open("rb") as file:
                 if not S_ISREG(os.fstat(file.fileno()).st_mode):
                     continue
-                found = finder.found_in_file(file)
-            unpacked = _unpacked(path)
+                for member, blocks in _contents(path, file, keys):
+                    if found := finder.found_in_blocks(blocks):
+                        traces.append(Trace(path, len(found), member))
         except FileNotFoundError:
             continue
-        if found:
-            traces.append(Trace(path, len(found)))
-        for member, data in unpacked:
-            if inside := finder.found_in(data):
-                traces.append(Trace(path, len(inside), member))
-    return traces
+        except (EncryptionKeyMissing, FileDamaged, PagesUnreadable) as error:
+            unread.append(Unread(path, str(error)))
+    return traces, unread
 
 
 def _files(roots: Sequence[Path], skipped: Collection[Path]) -> Iterator[Path]:
@@ -129,40 +145,79 @@ def _files(roots: Sequence[Path], skipped: Collection[Path]) -> Iterator[Path]:
                     yield path
 
 
-def _unpacked(path: Path) -> Iterator[tuple[str, bytes]]:
+def _contents(
+    path: Path, file: BinaryIO, keys: Keys | None
+) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield what a file holds, decrypted, under "" as it stands, then what is compressed in it."""
+    log_key, key = key_of(log_of(path), keys), key_of(path, keys)
+    if key is not None:
+        yield "", _joined(pages(file, str(path), key))
+    elif log_key is not None:
+        yield "", _joined(log_pages(file, str(path), log_key))
+    else:
+        with decrypting(file, str(path), keys) as inside:
+            yield "", _blocks(inside)
+            inside.seek(0)
+            yield from _unpacked(path, inside, keys)
+
+
+def _unpacked(
+    path: Path, file: BinaryIO, keys: Keys | None
+) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Yield what a file holds compressed: a Git object, a Git pack, a gzip file, a backup with Git objects."""
     parts = path.parts
     if len(parts) > 2 and "objects" in parts[-3:-1]:
         if path.suffix == ".pack":
             from minutebook.ledger.objects import packed
 
-            yield from packed(path)
+            for name, data in packed(path):
+                yield name, [data]
         elif len(parts[-2]) == 2:
-            yield from _inflated("", path.read_bytes())
+            yield from _inflated("", file.read())
     elif path.suffix == ".gz":
         try:
-            yield "", gzip.decompress(path.read_bytes())
+            yield "", [gzip.decompress(file.read())]
         except (OSError, EOFError, zlib.error):
             return
     elif path.suffix == ".tar":
-        yield from _members(path)
+        yield from _members(path, file, keys)
 
 
-def _members(path: Path) -> Iterator[tuple[str, bytes]]:
+def _members(
+    path: Path, file: BinaryIO, keys: Keys | None
+) -> Iterator[tuple[str, Iterable[bytes]]]:
     try:
-        with tarfile.open(path, "r:") as tar:
+        with tarfile.open(fileobj=file, mode="r:") as tar:
             for member in tar:
-                if "/objects/" in member.name and member.isreg():
-                    file = tar.extractfile(member) or BytesIO()
-                    yield from _inflated(member.name, file.read())
+                if not member.isreg():
+                    continue
+                content = cast("BinaryIO", tar.extractfile(member) or BytesIO())
+                if "/objects/" in member.name:
+                    yield from _inflated(member.name, content.read())
+                elif (id := key_id_in(content.read(HEAD_BYTES))) is not None:
+                    called = f"{path}, in it {member.name},"
+                    if keys is None:
+                        raise no_place(called, id)
+                    yield member.name, _joined(pages(content, called, keys.find(id, called)))
     except tarfile.TarError:
         # It was searched as it stands; no tar has members to look into.
         return
 
 
-def _inflated(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    while block := file.read(_BLOCK):
+        yield block
+
+
+def _joined(contents: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield pages, many at once."""
+    while several := list(islice(contents, _PAGES)):
+        yield b"".join(several)
+
+
+def _inflated(name: str, data: bytes) -> Iterator[tuple[str, Iterable[bytes]]]:
     try:
-        yield name, zlib.decompress(data)
+        yield name, [zlib.decompress(data)]
     except zlib.error:
         # It was searched as it stands; what is no Git object has no other content.
         return

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from minutebook.disk.atomic_file import new_file, noted_in, replacing, scratch_folder
-from minutebook.disk.encryption import encrypting
+from minutebook.disk.encryption import Key, encrypting
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
@@ -106,8 +106,11 @@ def known_backups(directory: DataDirectory) -> list[Path]:
     return [path for _, path in sorted(there, reverse=True)]
 
 
-def pack(path: Path, folder: Path, made_at: datetime) -> None:
-    """Write a backup of an unpacked one in place of the file of that name. Raises OSError, StoreError."""
+def pack(path: Path, folder: Path, made_at: datetime, key: Key | None) -> None:
+    """Write a backup of an unpacked one, encrypted if there is a key, in place of the file of that name.
+
+    Raises OSError, StoreError.
+    """
     files = {
         each.relative_to(folder).as_posix(): each
         for each in sorted(folder.rglob("*"))
@@ -115,7 +118,11 @@ def pack(path: Path, folder: Path, made_at: datetime) -> None:
     }
     # What the engine makes beside the database is derived.
     kept = {n: f for n, f in files.items() if n == DATABASE or not n.startswith(DATABASE)}
-    with replacing(path) as file, tarfile.open(fileobj=file, mode="w") as tar:
+    with (
+        replacing(path) as file,
+        encrypting(file, key) as inside,
+        tarfile.open(fileobj=inside, mode="w") as tar,
+    ):
         digests = {name: _add(tar, name, source) for name, source in kept.items()}
         _add_manifest(tar, made_at.isoformat(), digests)
 

@@ -171,12 +171,14 @@ class MachineSync:
                     self._work / id,
                     self._name,
                 )
-                if self._store.key is not None:
-                    # Copies of what others can read; beside an encrypted store nothing plain is left of them.
-                    shutil.rmtree(self._work, ignore_errors=True)
             except OSError as error:
                 place = error.filename or remote.folder
                 raise StoreError(f"{place}: {error.strerror or error}") from error
+            finally:
+                if self._store.key is not None:
+                    # Copies of what others can read; beside an encrypted store nothing plain is left of them,
+                    # though it failed: what was on its way is sent again, under another name.
+                    shutil.rmtree(self._work, ignore_errors=True)
 
 
 class _Exchange:

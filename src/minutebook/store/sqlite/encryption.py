@@ -17,7 +17,8 @@ from minutebook.store.sqlite.errors import damaged, translate_errors
 
 _CIPHER = "chacha20"
 _MARK = b"minutebk"
-_BEGINNING = 16
+HEAD_BYTES = 16
+"""The bytes at the beginning of a database that tell its key."""
 _READ_AND_MAKE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 IN_USE = "it is in use; first end the clients and servers that have it open"
 
@@ -31,11 +32,16 @@ def key_id_of(path: Path) -> str | None:
     """Return the id of the key that a database is encrypted with; None if it is plain, or not there."""
     try:
         with path.open("rb") as file:
-            beginning = file.read(_BEGINNING)
+            return key_id_in(file.read(HEAD_BYTES))
     except OSError:
         # Whoever opens it says why it cannot be read.
         return None
-    is_ours = len(beginning) == _BEGINNING and beginning.startswith(_MARK)
+
+
+def key_id_in(content: bytes) -> str | None:
+    """Return the id of the key of a database that begins with these bytes; None if it is plain."""
+    beginning = content[:HEAD_BYTES]
+    is_ours = len(beginning) == HEAD_BYTES and beginning.startswith(_MARK)
     return beginning[len(_MARK) :].hex() if is_ours else None
 
 
