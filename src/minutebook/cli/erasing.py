@@ -28,6 +28,11 @@ _RECORDS = completing(Memory, Decision, Proposal)
 @click.option("--session", metavar="NAME", help="All turns and summaries of this session.")
 @click.option("--backups", is_flag=True, help="Write the known backups anew without it, too.")
 @click.option("--from-ledger", is_flag=True, help="Rewrite the ledger's history, for decisions.")
+@click.option(
+    "--rewrite-tables",
+    is_flag=True,
+    help="Have a PostgreSQL server write its tables anew (VACUUM FULL), each locked meanwhile.",
+)
 @click.option("--deleted", is_flag=True, help="Erase what was deleted before, and nothing else.")
 @click.option("--resume", is_flag=True, help="End an erasure that was cut short.")
 @click.option(
@@ -52,6 +57,7 @@ def erase(
     session: str | None,
     backups: bool,  # noqa: FBT001
     from_ledger: bool,  # noqa: FBT001
+    rewrite_tables: bool,  # noqa: FBT001
     deleted: bool,  # noqa: FBT001
     resume: bool,  # noqa: FBT001
     texts: IO[str] | None,
@@ -87,7 +93,7 @@ def erase(
             say(_shape_of(checked), _lines_of(checked), as_json)
             is_clean = _is_clean(checked)
         elif deleted:
-            is_clean = _say_left(app.erasing.scrub(caller), as_json)
+            is_clean = _say_left(app.erasing.scrub(caller, rewrites_tables=rewrite_tables), as_json)
         elif resume:
             is_clean = _say_done(app.erasing.resume(caller), as_json)
         else:
@@ -98,7 +104,13 @@ def erase(
                 return
             if not yes:
                 _ask(records)
-            done = app.erasing.erase(caller, records, backups=backups, from_ledger=from_ledger)
+            done = app.erasing.erase(
+                caller,
+                records,
+                backups=backups,
+                from_ledger=from_ledger,
+                rewrites_tables=rewrite_tables,
+            )
             is_clean = _say_done(done, as_json)
     context.exit(0 if is_clean else 1)
 
@@ -158,7 +170,7 @@ def _say_done(done: "Erased | None", as_json: bool) -> bool:  # noqa: FBT001
 
 
 def _is_clean(checked: "Checked") -> bool:
-    return not checked.traces and not checked.unread
+    return not (checked.traces or checked.tables or checked.unread)
 
 
 def _remarks(left: Sequence[str]) -> Iterator[str]:
@@ -172,6 +184,7 @@ def _shape_of(checked: "Checked") -> dict[str, object]:
             {"path": str(each.path), "member": each.member, "pieces": each.pieces}
             for each in checked.traces
         ],
+        "tables": checked.tables,
         "unread": [{"path": str(each.path), "reason": each.reason} for each in checked.unread],
         "alike": [{"kind": kind, "id": id} for _, kind, id in checked.alike],
     }
@@ -185,6 +198,8 @@ def _lines_of(checked: "Checked") -> Iterator[str]:
     for each in checked.traces:
         member = f", in {each.member}," if each.member else ""
         yield style(f"Still in {each.path}{member} {each.pieces:,} pieces of it", fg="red")
+    for table, pieces in checked.tables.items():
+        yield style(f"Still in the server's table {table} {pieces:,} pieces of it", fg="red")
     for unread in checked.unread:
         yield style(f"{unread.path} could not be searched: {unread.reason}", fg="red")
     if not checked.pieces:

@@ -394,6 +394,12 @@ class Tended(Store, Protocol):
         old state for too long, StoreError if a file cannot be written.
         """
 
+    def rewrite_tables(self) -> list[str]:
+        """Do what `scrub` does, and have a server write its tables anew, each locked meanwhile. Raises the same."""
+
+    def server_contents(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """Yield each table that a server keeps, with everything in its rows; nothing of a store in a file."""
+
     def moment(self) -> AbstractContextManager[Moment]:
         """Open a snapshot of the whole store that can be copied; it may stay open long.
 

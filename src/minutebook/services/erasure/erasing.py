@@ -70,6 +70,8 @@ class Checked:
     traces: list[Trace] = field(default_factory=list)
     alike: list[Key] = field(default_factory=list)
     """Records that hold pieces of the texts, too: those pieces prove nothing, and are not searched for."""
+    tables: dict[str, int] = field(default_factory=dict)
+    """How many pieces stand in the rows of a server's tables, by table."""
     unread: list[Unread] = field(default_factory=list)
     pieces: int = 0
     """How many pieces were searched for."""
@@ -120,11 +122,18 @@ class Erasing:
         return self._selection.find(caller, choice)
 
     def erase(
-        self, caller: Caller, records: Sequence[Record], *, backups: bool, from_ledger: bool
+        self,
+        caller: Caller,
+        records: Sequence[Record],
+        *,
+        backups: bool,
+        from_ledger: bool,
+        rewrites_tables: bool = False,
     ) -> Erased:
         """Erase records, all or none, with all that belongs to them, then search for what they said.
 
-        With `backups`, those that are known are written anew. Raises InvalidInput if one is a decision and
+        With `backups`, those that are known are written anew; with `rewrites_tables` a server's tables, each
+        locked meanwhile. Raises InvalidInput if one is a decision and
         not `from_ledger`, Refused if one is locked or not the caller's to remove, LedgerError if a
         ledger's history is not ours to rewrite, StoreBusy if another erasure is under way or somebody
         reads an old state for too long: then `resume` ends it.
@@ -144,7 +153,8 @@ class Erasing:
                 self._ledger_texts.check(organization)
             texts = [text for each in records for text in self._selection.texts(each)]
             keys = tuple((each.organization, each.kind, each.id) for each in records)
-            order = Order(self._clock().isoformat(), keys, backups, from_ledger)
+            began = self._clock().isoformat()
+            order = Order(began, keys, backups, from_ledger, rewrites_tables)
             self._orders.put(order)
             done = self._carry_out(caller, order)
             done.checked = self._check(texts)
@@ -160,12 +170,12 @@ class Erasing:
             order = self._orders.read()
             return None if order is None else self._carry_out(caller, order)
 
-    def scrub(self, caller: Caller) -> list[str]:
+    def scrub(self, caller: Caller, *, rewrites_tables: bool = False) -> list[str]:
         """Leave nothing in the store's files of what was deleted before; return what is left to a person."""
         self._check_may(caller)
         with self._alone():
             self._trail.log(caller, default_organization(caller), ERASE, Kind.HEAD, ["deleted"])
-            return self._store.scrub()
+            return self._scrub(rewrites_tables=rewrites_tables)
 
     def check(self, caller: Caller, texts: Iterable[str]) -> Checked:
         """Search the data directory and the known backups for texts, and the records for what says the same."""
@@ -185,11 +195,14 @@ class Erasing:
         for organization, ids in sorted(decisions_among(order.records).items()):
             self._ledger_texts.erase(caller, organization, ids)
         self._remove_copies(done)
-        done.left += self._store.scrub()
+        done.left += self._scrub(rewrites_tables=order.rewrites_tables)
         if order.backups:
             self._rewrite_backups(caller, order, done)
         self._orders.clear()
         return done
+
+    def _scrub(self, *, rewrites_tables: bool) -> list[str]:
+        return self._store.rewrite_tables() if rewrites_tables else self._store.scrub()
 
     def _remove(self, caller: Caller, order: Order) -> None:
         organizations = sorted({organization for organization, _, _ in order.records})
@@ -289,6 +302,10 @@ class Erasing:
                 where = self._where
                 found = search(Finder(pieces), roots, where.skipped, where.keys)
                 checked.traces, checked.unread = found
+                finder = Finder(pieces)
+                for table, rows in self._store.server_contents():
+                    if held := finder.found_in_blocks(rows):
+                        checked.tables[table] = len(held)
         except OSError as error:
             raise StoreError(f"{error.filename}: {error.strerror}") from error
         return checked

@@ -20,6 +20,7 @@ class Order:
     records: tuple[Key, ...]
     backups: bool = False
     from_ledger: bool = False
+    rewrites_tables: bool = False
 
 
 class Orders:

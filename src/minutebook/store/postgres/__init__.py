@@ -18,6 +18,7 @@ from minutebook.store.postgres import (
     distribution,
     embeddings,
     entity_names,
+    remains,
     rows,
     transfer,
 )
@@ -445,8 +446,27 @@ class PostgresStore:
         """Make this machine's indices anew; return what only who runs the server can do."""
         self._indices.rebuild()
         return [
-            "the server keeps removed rows until VACUUM FULL has written its tables anew: run it when nobody "
-            "needs the store, since it locks each table meanwhile",
+            "the server keeps removed rows until VACUUM FULL has written its tables anew, which locks each meanwhile: "
+            "`minutebook erase --deleted --rewrite-tables` does that when nobody needs the store",
+            *self._not_ours(),
+        ]
+
+    def rewrite_tables(self) -> list[str]:
+        """Do the same, and have the server write its tables anew; return what is left.
+
+        Raises StoreBusy if somebody uses a table for longer than a write waits.
+        """
+        self._indices.rebuild()
+        with self._connections.committed() as connection:
+            return [*remains.rewrite_tables(connection), *self._not_ours()]
+
+    def server_contents(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """Yield each table of the store with everything in its rows."""
+        with self._connections.stream() as connection:
+            yield from remains.contents(connection)
+
+    def _not_ours(self) -> list[str]:
+        return [
             "the server's log (WAL), its replicas, base backups and dumps keep what they held: let those "
             "of before now run out, or remove them; nothing here can prove that they did",
         ]

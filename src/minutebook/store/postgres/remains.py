@@ -1,0 +1,80 @@
+"""What a server keeps of removed rows: tables written anew, and everything in them read."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from psycopg import Connection as AnyConnection
+from psycopg import sql
+from psycopg.errors import Diagnostic
+
+from minutebook.store.postgres.connections import Connection
+
+_TABLES = """
+SELECT c.relname, pg_relation_filenode(c.oid) FROM pg_class AS c
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' ORDER BY 1
+"""
+
+
+def rewrite_tables(connection: Connection) -> Iterator[str]:
+    """Have the server write each table and its indices anew; yield a sentence for each that is not free of removed rows.
+
+    Each table is locked meanwhile. Raises LockNotAvailable if somebody uses one for too long.
+    """
+    before = _tables(connection)
+    kept = {name: _vacuum(connection, name) for name in before}
+    after = _tables(connection)
+    for name, file in before.items():
+        if after.get(name) == file:
+            yield (
+                f"the server did not write the table {name} anew: its owner must run VACUUM FULL, or grant that "
+                "to the user of the setting `store`"
+            )
+        elif kept[name]:
+            yield (
+                f"the table {name} keeps {kept[name]:,} removed rows for a transaction that is open: end that, then "
+                "run `minutebook erase --deleted --rewrite-tables`"
+            )
+
+
+def contents(connection: Connection) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """Yield each table with all columns of all its rows, as the server sends them: texts as UTF-8, bytes as they are."""
+    for name in _tables(connection):
+        yield name, _rows(connection, name)
+
+
+def _rows(connection: Connection, name: str) -> Iterator[bytes]:
+    reading = sql.SQL("COPY (SELECT * FROM {}) TO STDOUT (FORMAT binary)")
+    with connection.cursor().copy(reading.format(sql.Identifier(name))) as copy:
+        for block in copy:
+            yield bytes(block)
+
+
+def _tables(connection: Connection) -> dict[str, int]:
+    """Return the tables, each with the number of the file that the server has it in."""
+    return {str(name): int(file or 0) for name, file in connection.execute(_TABLES)}
+
+
+def _vacuum(connection: Connection, name: str) -> int:
+    """Write a table anew; return how many removed rows are in it all the same."""
+    with _listening(connection) as said:
+        connection.execute(sql.SQL("VACUUM (FULL, VERBOSE) {}").format(sql.Identifier(name)))
+    # The server says it in its own language, with the number first.
+    numbers = (re.match(r"\d+", each) for each in said)
+    return sum(int(number[0]) for number in numbers if number is not None)
+
+
+@contextmanager
+def _listening(connection: AnyConnection) -> Iterator[list[str]]:
+    """Yield a list to which the details of the server's remarks are added."""
+    said: list[str] = []
+
+    def note(remark: Diagnostic) -> None:
+        if remark.message_detail:
+            said.append(remark.message_detail)
+
+    connection.add_notice_handler(note)
+    try:
+        yield said
+    finally:
+        connection.remove_notice_handler(note)
