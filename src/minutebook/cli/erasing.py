@@ -76,17 +76,7 @@ def erase(
 
     chosen = [bool(ids or query or of_user or session), deleted, resume, texts is not None]
     with opened(options) as (app, caller):
-        if sum(chosen) != 1:
-            raise InvalidInput(
-                "ID",
-                "or --query, --of-user or --session must say what to erase; --deleted, --resume and --check "
-                "stand alone",
-            )
-        if dry_run and not chosen[0]:
-            raise InvalidInput(
-                "--dry-run",
-                "counts what ID, --query, --of-user or --session say; leave it out here",
-            )
+        _check_chosen(chosen, dry_run)
         caller = in_call(caller, reason=reason or "")
         if texts is not None:
             checked = app.erasing.check(caller, texts.read().splitlines())
@@ -113,6 +103,21 @@ def erase(
             )
             is_clean = _say_done(done, as_json)
     context.exit(0 if is_clean else 1)
+
+
+def _check_chosen(chosen: Sequence[bool], dry_run: bool) -> None:  # noqa: FBT001
+    """Raise InvalidInput unless one thing is to be done, and can be counted if that is wanted."""
+    if sum(chosen) != 1:
+        raise InvalidInput(
+            "ID",
+            "or --query, --of-user or --session must say what to erase; --deleted, --resume and --check "
+            "stand alone",
+        )
+    if dry_run and not chosen[0]:
+        raise InvalidInput(
+            "--dry-run",
+            "counts what ID, --query, --of-user or --session say; leave it out here",
+        )
 
 
 def _ask(records: Sequence[Record]) -> None:
