@@ -26,6 +26,7 @@ from minutebook.store.sqlite import SqliteStore
 
 _DRAFT = "erasure"
 
+
 def decisions_among(records: Sequence[Key]) -> dict[str, list[str]]:
     """Return the ids of the decisions among records, by organization."""
     decided: dict[str, list[str]] = {}
