@@ -155,6 +155,23 @@ TABLES: Mapping[str, Table] = {
             "probe": "probe, ms",
         },
     ),
+    "hostile content": Table(
+        "Hostile content",
+        "Of the labelled texts in `tests/faults/hostile/` a third, drawn at random, goes in by each door, and a tenth again with "
+        "`redact = mask`. They come out by tools, pages, the terminal, five forms of export, the context of hooks and the log; the "
+        "data directory is searched for the bytes of what was masked. Secrets are masked or named as the setting says, except by the doors "
+        "that keep what another store had; what is labelled so is marked as instructions, look-alikes come out as they were and "
+        "unmarked; nothing acts on a page, steers a terminal, forges a line or a formula, or is written elsewhere.",
+        "door",
+        {
+            "items": "items",
+            "secrets": "with secrets",
+            "marked": "found marked",
+            "kept": "look-alikes kept",
+            "refused": "answers that refuse",
+            "wrong": "wrong",
+        },
+    ),
 }
 """The tables, by the name that tests give to `tests.faults.campaign.report`."""
 

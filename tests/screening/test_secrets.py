@@ -178,3 +178,11 @@ def test_characters_that_nobody_sees_hide_no_secret(template: str) -> None:
     for secret in (made, "\u200b".join((made[:9], made[9:]))):
         text = template.format(secret)
         assert secret not in mask(text, find(text)), ascii(text)
+
+
+@pytest.mark.parametrize(
+    "template", ["[model PASSWORD={}]", "login(password={})", "{{password: {}}}"]
+)
+def test_a_bracket_that_closes_behind_a_secret_does_not_hide_it(template: str) -> None:
+    text, (secret,) = filled(template.format("{{<A:14>}}").replace("{{p", "{p"), Random(1))
+    assert secret not in mask(text, find(text)), text

@@ -245,6 +245,17 @@ def test_markdown_is_rendered_and_its_links_tell_nobody() -> None:
     assert 'href="https://x.example" rel="noopener noreferrer nofollow"' in html
 
 
+def test_links_lead_to_web_pages_and_addresses_only() -> None:
+    for address in (
+        "java&#10;script:alert(1)",
+        "/settings",
+        "//evil.example",
+        "file:///etc/passwd",
+    ):
+        assert "href" not in markdown(f"[x]({address})")
+    assert 'href="mailto:ana@x.example"' in markdown("[x](mailto:ana@x.example)")
+
+
 def test_a_text_that_is_too_long_for_markdown_is_shown_as_it_is() -> None:
     html = markdown("*a* <b>" + "x" * LONGEST_MARKDOWN)
     assert html.startswith('<pre class="plain">*a* &lt;b&gt;x')

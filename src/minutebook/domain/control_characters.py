@@ -1,12 +1,15 @@
 """Characters that steer a terminal instead of being shown, written as escapes that a person sees."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 # C0 and C1 controls with DEL; the bidirectional controls of Unicode (UAX #9), which reorder a line;
 # its line and paragraph separators; lone surrogates, which no encoding can write.
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+_HALF = re.compile("[\ud800-\udfff]")
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -29,3 +32,16 @@ def escaped_in_json(document: str) -> str:
     return _CONTROL.sub(
         lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", document
     )
+
+
+def encodable(value: Any) -> Any:
+    """Return a text, or a document of JSON, with U+FFFD for each lone surrogate, which UTF-8 cannot hold."""
+    match value:
+        case str():
+            return value if value.isascii() else _HALF.sub("\ufffd", value)
+        case Mapping():
+            return {encodable(name): encodable(each) for name, each in value.items()}
+        case list() | tuple():
+            return [encodable(each) for each in value]
+        case _:
+            return value

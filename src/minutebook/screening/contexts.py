@@ -133,7 +133,7 @@ _ASSIGNED = (
     r"hasło|senha|пароль|密码|密碼|パスワード|비밀번호|secret|token|key)(?P<rest>[\w\-]{0,20}?)"
     r"""(?P<sign>[\\"'\]`]{0,3}\s{0,3}(?:=>|:=|==|[:=：])\s{0,3}|\s{0,2}[是为は]\s{0,2}|\s(?=["'`])|"""
     r"\s(?:(?:for|of|to|für|para|pour)\s[\w \-]{1,40}\s|)(?:is|was|to|ist|lautet|est|es|är)[\s:]{1,2}))"
-    r"""(?P<quote>[\\"'`]{0,2})(?P<secret>[^\s"'`\\,;，；。]{4,300})"""
+    r"""(?P<quote>[\\"'`]{0,2})(?P<secret>[^\s"'`\\,;，；。]{4,300}?)(?=[\])}]{0,3}(?:[\s"'`\\,;，；。]|\Z)|\Z)"""
 )
 _PRIVATE_KEY = (
     r"(?:-----BEGIN (?:RSA |EC |DSA |OPENSSH |ENCRYPTED |PGP |)PRIVATE KEY(?: BLOCK|)-----"

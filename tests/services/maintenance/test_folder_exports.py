@@ -128,10 +128,15 @@ def test_names_are_safe_whatever_the_title(world: World, tmp_path: Path) -> None
 
 def test_tables_hold_no_formula(filled: World, tmp_path: Path) -> None:
     filled.remember("=HYPERLINK(1)")
+    filled.remember("\uff1d1+1")
     filled.app.folder_exports.tables(filled.caller, tmp_path)
     with (tmp_path / "memory.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert sorted(row["content"] for row in rows) == ["'=HYPERLINK(1)", "Ana drinks tea"]
+    assert sorted(row["content"] for row in rows) == [
+        "'=HYPERLINK(1)",
+        "'\uff1d1+1",
+        "Ana drinks tea",
+    ]
     with (tmp_path / "relation.csv").open(newline="", encoding="utf-8") as file:
         assert [row["type"] for row in csv.DictReader(file)] == ["works at"]
     assert filled.app.folder_exports.tables(filled.caller, tmp_path).changed == 0

@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 from minutebook.contracts.answers import Answer, Failure, failed
 from minutebook.contracts.contract import Contract, Tool
 from minutebook.domain.caller import Progress, Sample
+from minutebook.domain.control_characters import encodable
 from minutebook.server.dispatch import Dispatcher, error_facts, protocol_error, tool_job
 from minutebook.server.protocol.sampling import ContextOf, Sampling
 
@@ -114,11 +115,12 @@ def _as_result(
     texts = [answer.text, *(note.text for note in answer.notes.values() if note.text)]
     meta = {f"{_NOTES}/{name}": dict(note.facts) for name, note in answer.notes.items()}
     meta |= error_facts(failure, request_meta)
+    # The command line can be given half a character, and what was stored can hold one.
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text) for text in texts],
-        structured_content=None if structured is None else dict(structured),
+        content=[types.TextContent(type="text", text=encodable(text)) for text in texts],
+        structured_content=None if structured is None else encodable(structured),
         is_error=failure is not None,
-        _meta=meta or None,
+        _meta=encodable(meta) or None,
     )
 
 

@@ -34,7 +34,7 @@ IN_TABLES = (
 )
 """The kinds that have a table among CSV files."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """How a cell begins that spreadsheets would run."""
 
 _HEARD_EVERY = 100

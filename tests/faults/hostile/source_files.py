@@ -1,0 +1,192 @@
+"""The items of the set in the files of each program that can be imported."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from tests.faults.hostile.items import Item
+from tests.sources import test_databases as forms
+from tests.sources.test_chat_export import node
+from tests.sources.test_mcp_memory_service import with_rows
+from tests.sources.transcripts import lines, message
+
+Write = Callable[[Path, Sequence[Item]], None]
+
+
+def _claude_code(folder: Path, items: Sequence[Item]) -> None:
+    for each in items:
+        id = f"session-{each.word}"
+        said = [
+            message("user", f"u{each.word}", 1, each.text, sessionId=id),
+            message("assistant", f"a{each.word}", 2, [{"type": "text", "text": each.text}], sessionId=id),
+        ]  # fmt: skip
+        lines(folder / "proj" / f"{id}.jsonl", *said)
+
+
+def _codex(folder: Path, items: Sequence[Item]) -> None:
+    for each in items:
+
+        def event(kind: str, second: int, /, **payload: Any) -> dict[str, Any]:
+            at = f"2025-10-29T00:59:{second:02}.317Z"
+            return {"timestamp": at, "type": kind, "payload": payload}
+
+        part = [{"type": "output_text", "text": each.text}]
+        lines(
+            folder / f"rollout-{each.word}.jsonl",
+            event("session_meta", 0, id=each.word, cwd=each.bare[:50], cli_version="0.46.0"),
+            event("event_msg", 2, type="user_message", message=each.text, kind="plain"),
+            event("response_item", 7, type="message", role="assistant", content=part),
+        )
+
+
+def _copilot(folder: Path, items: Sequence[Item]) -> None:
+    for each in items:
+        told = {
+            "session.start": {"sessionId": each.word, "context": {"cwd": each.bare[:50]}},
+            "user.message": {"content": each.text},
+            "assistant.message": {"content": each.text, "model": each.bare[:50]},
+        }
+        events = [
+            {"type": kind, "data": data, "id": f"{kind} {each.word}", "timestamp": "2026-11-22T18:26:01.366Z"}
+            for kind, data in told.items()
+        ]  # fmt: skip
+        lines(folder / each.word / "events.jsonl", *events)
+
+
+def _gemini(folder: Path, items: Sequence[Item]) -> None:
+    for each in items:
+        chat = {
+            "sessionId": each.word,
+            "startTime": "2025-10-18T14:57:28.974Z",
+            "messages": [
+                {"id": f"u{each.word}", "timestamp": "2025-10-18T14:57:28.974Z", "type": "user", "content": [{"text": each.text}]},
+                {"id": f"a{each.word}", "timestamp": "2025-10-18T14:57:30.974Z", "type": "gemini", "content": each.text},
+            ],
+        }  # fmt: skip
+        (folder / "p" / "chats").mkdir(parents=True, exist_ok=True)
+        (folder / "p" / "chats" / f"session-{each.word}.json").write_text(json.dumps(chat))
+
+
+def _chats(folder: Path, items: Sequence[Item]) -> None:
+    chats = [
+        {
+            "id": f"chat-{each.word}",
+            "title": each.text,
+            "create_time": 1699564800.0,
+            "current_node": f"a{each.word}",
+            "mapping": {
+                "root": {"id": "root", "message": None, "parent": None, "children": []},
+                f"u{each.word}": node(f"u{each.word}", "root", "user", each.text),
+                f"a{each.word}": node(f"a{each.word}", f"u{each.word}", "assistant", each.text),
+            },
+        }
+        for each in items
+    ]
+    (folder / "conversations.json").write_text(json.dumps(chats))
+
+
+def _server_memory(folder: Path, items: Sequence[Item]) -> None:
+    told: list[dict[str, Any]] = []
+    for each in items:
+        told += [
+            {"type": "entity", "name": each.text, "entityType": each.text, "observations": [each.text]},
+            {"type": "relation", "from": each.text, "to": each.text, "relationType": each.text},
+        ]  # fmt: skip
+    lines(folder / "memory.json", *told)
+
+
+def _markdown(folder: Path, items: Sequence[Item]) -> None:
+    for each in items:
+        if each.carries:
+            (folder / f"{each.word}.md").write_text(f"# Note\n\n{each.text}\n", "utf-8")
+
+
+def _doobidoo(folder: Path, items: Sequence[Item]) -> None:
+    with_rows(
+        folder / "a.db",
+        *(
+            (each.word, each.text, "" if each.secrets else each.bare[:50], each.bare[:50], json.dumps({"note": each.text}), 1e9, 1e9, None)
+            for each in items
+            if each.carries
+        ),
+    )  # fmt: skip
+
+
+def _instructions(folder: Path, items: Sequence[Item]) -> None:
+    for each in items:
+        if each.carries:
+            (folder / each.word).mkdir()
+            (folder / each.word / "CLAUDE.md").write_text(f"# Rules\n\n- {each.text}\n", "utf-8")
+
+
+def _adr(folder: Path, items: Sequence[Item]) -> None:
+    for number, each in enumerate(items, 1):
+        if each.carries:
+            text = f"# {number}. Use {each.word}\n\nDate: 2026-01-01\n\n## Status\n\nAccepted\n\n## Context\n\n{each.text}\n\n## Decision\n\nSo be it.\n"
+            (folder / f"{number:04}-use-it.md").write_text(text, "utf-8")
+
+
+def _chroma(folder: Path, items: Sequence[Item]) -> None:
+    with closing(apsw.Connection(str(folder / "chroma.sqlite3"))) as connection:
+        connection.execute(forms.CHROMA)
+        for number, each in enumerate(items, 100):
+            if not each.carries:
+                continue
+            connection.execute(
+                "INSERT INTO embeddings VALUES (?, 's', ?, x'00', '2026-01-02 03:04:05')", (number, each.word)
+            )  # fmt: skip
+            insert = "INSERT INTO embedding_metadata VALUES (?, ?, ?, NULL, NULL, NULL)"
+            connection.execute(insert, (number, "chroma:document", each.text))
+            connection.execute(insert, (number, "note", each.text))
+
+
+def _claude_mem(folder: Path, items: Sequence[Item]) -> None:
+    with closing(apsw.Connection(str(folder / "claude-mem.db"))) as connection:
+        connection.execute(forms.CLAUDE_MEM)
+        for number, each in enumerate(items, 100):
+            if each.carries:
+                connection.execute(
+                    "INSERT INTO observations VALUES (?, 'm', ?, NULL, 'decision', ?, ?, NULL, ?, NULL, NULL, NULL, 1767323045000)",
+                    (number, each.bare[:50], each.text, each.text, each.text),
+                )
+
+
+def _mem0(folder: Path, items: Sequence[Item]) -> None:
+    results = [
+        {"id": each.word, "memory": each.text, "metadata": {"note": each.text, each.bare[:50]: 1}, "created_at": "2025-06-01T10:00:00-07:00"}
+        for each in items
+    ]  # fmt: skip
+    relations = [
+        {"source": e.text, "relationship": e.text, "target": f"to {e.text}"} for e in items
+    ]
+    (folder / "all.json").write_text(json.dumps({"results": results, "relations": relations}))
+
+
+def _neo4j(folder: Path, items: Sequence[Item]) -> None:
+    nodes = [
+        {"type": "node", "id": each.word, "labels": [each.bare[:50]], "properties": {"name": each.text, "note": each.text}}
+        for each in items
+    ]  # fmt: skip
+    lines(folder / "all.json", *nodes)
+
+
+SOURCE_FILES: Mapping[str, Write] = {
+    "claude-code": _claude_code,
+    "codex": _codex,
+    "copilot-cli": _copilot,
+    "gemini-cli": _gemini,
+    "chat-export": _chats,
+    "server-memory": _server_memory,
+    "markdown": _markdown,
+    "mcp-memory-service": _doobidoo,
+    "instructions": _instructions,
+    "adr": _adr,
+    "chroma": _chroma,
+    "claude-mem": _claude_mem,
+    "mem0": _mem0,
+    "neo4j": _neo4j,
+}
