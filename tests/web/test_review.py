@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.secret_samples import filled
 from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.records import Memory, ProposalStatus, Role, Status
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Link, Memory, ProposalStatus, Role, Status
 from minutebook.domain.tidying import Finding
 from tests.web.conftest import AGENT, OWNER, Browser, Site
 
@@ -184,6 +185,24 @@ def test_suggestions_are_looked_for_applied_refused_and_undone(site: Site) -> No
     agent = site.bearer(Role.AGENT)
     assert f'value="{name}"' not in agent.get("/review").text
     assert agent.post("/review", act="apply", pick0=name).status_code == 403
+
+
+def test_a_pair_of_which_both_stay_is_linked_and_undone(site: Site) -> None:
+    one = site.remember("The retry limit is 3.")
+    site.remember("The retry limit is 5.")
+    site.app.rounds.run(OWNER)
+    waits = unverified(site, "Tea at four")
+    (pair,) = (each.name for each in site.app.inbox.listing(OWNER, 9).waiting)
+    browser = site.owner()
+    page = browser.followed(browser.post("/review", act="link", pick0=pair)).text
+    assert "1 pair linked; both stay." in page
+    assert site.app.infrastructure.store.count(Link, Filter(organization=one.organization)) == 2
+    assert "Says otherwise" not in browser.get("/review").text
+    assert "Says otherwise" in undo(browser, page)
+    assert site.app.infrastructure.store.count(Link, Filter(organization=one.organization)) == 0
+    answer = browser.post("/review", act="link", pick0=waits.id)
+    assert answer.status_code == 409
+    assert "it is about no two memories" in unescape(answer.text)
 
 
 def test_all_that_waits_is_one_list_with_a_filter_by_kind(site: Site) -> None:

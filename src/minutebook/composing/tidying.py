@@ -62,7 +62,13 @@ class TidyingServices(KnowledgeServices, LedgerServices, JournalServices):
         from minutebook.services.tidying.review import Review
 
         return Review(
-            self.inbox, self.memories, self.status, self.proposals, self.decisions, self.clock
+            self.inbox,
+            self.memories,
+            self.links,
+            self.status,
+            self.proposals,
+            self.decisions,
+            self.clock,
         )
 
     @service

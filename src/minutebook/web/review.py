@@ -196,6 +196,12 @@ def _settle(
         outcome.attempt(visit, done, partial(act, visit.caller, name))
 
 
+def _link(visit: Visit, outcome: Outcome) -> None:
+    for name in _picked(visit.form):
+        done = Done("link", "-", name)
+        outcome.attempt(visit, done, partial(visit.app.review.link, visit.caller, name))
+
+
 def _look(visit: Visit, outcome: Outcome) -> None:
     visit.app.rounds.run(visit.caller, most=suggestions.LOOKED_AT)
 
@@ -203,6 +209,7 @@ def _look(visit: Visit, outcome: Outcome) -> None:
 ACTS: dict[str, Callable[[Visit, Outcome], None]] = {
     "apply": _apply,
     "refuse": _refuse,
+    "link": _link,
     "look": _look,
 }
 """What may be done to what was chosen, and the look for more."""
@@ -219,6 +226,8 @@ def _undone(visit: Visit, done: Done) -> None:
             app.proposals.reopen(caller, done.id)
         case "apply" | "refuse":
             app.inbox.undo(caller, done.id)
+        case "link":
+            app.review.unlink(caller, done.id)
         case "verify":
             _check_last(visit, done)
             app.memories.update(caller, done.id, {"status": _status(done.status)})
@@ -259,6 +268,7 @@ UNDOABLE = {
         "{count} suggestion refused; it is never made again.",
         "{count} suggestions refused; they are never made again.",
     ),
+    "link": later_number_of("{count} pair linked; both stay.", "{count} pairs linked; both stay."),
     "decline": later_number_of("{count} proposal declined.", "{count} proposals declined."),
 }
 """What is said of each act that was done, for a count."""
