@@ -11,7 +11,8 @@ _UNSEEN = re.compile(
 _LETTERS_ALIKE = str.maketrans(
     "АВЕЅІЈКМНОРСТХУаеоіјѕсрхуԁԛԝһΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABESIJKMHOPCTXYaeoijscpxydqwhABEZHIKMNOPTYXo"
 )  # fmt: skip
-_MIXED = re.compile(r"[^\W\d_]*[A-Za-z][^\W\d_]*")
+_WORD = re.compile(r"[^\W\d_]+")
+_LATIN = re.compile("[A-Za-z]")
 
 
 def without_unseen(text: str) -> tuple[str, list[int]] | None:
@@ -38,4 +39,9 @@ def as_read(text: str) -> str:
     if plain.isascii():
         return plain
     plain = unicodedata.normalize("NFKC", plain)
-    return _MIXED.sub(lambda found: found[0].translate(_LETTERS_ALIKE), plain)
+    return _WORD.sub(_in_latin, plain)
+
+
+def _in_latin(found: re.Match[str]) -> str:
+    """Return a word whose letters are all Latin if some are; the time is linear in its length."""
+    return found[0].translate(_LETTERS_ALIKE) if _LATIN.search(found[0]) else found[0]
