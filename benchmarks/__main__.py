@@ -34,7 +34,6 @@ NAMES = (
         "code",
         "start",
         "serving",
-        "flood",
         "tool",
         "pages",
     ),

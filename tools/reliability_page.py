@@ -132,6 +132,47 @@ TABLES: Mapping[str, Table] = {
             "broken": "invariants broken",
         },
     ),
+    "floods": Table(
+        "Floods",
+        "A server of 1,000 memories has a core of the machine for itself; on the other, 48 tasks with one token flood it, and somebody "
+        "with another token calls beside them: a search by words, a write, a ping, in turn. Times are milliseconds. Idle: the same calls, while the "
+        "same tasks flood a server that does nothing. The limit on requests a second is off, so that only the fairness of the server counts. "
+        "Times: the median of three rounds' ratios of p99, at most 3 is wanted.",
+        "flood",
+        {
+            "search calls": "calls of each",
+            "search idle": "search: p99 idle",
+            "search p99": "search: p99 flooded",
+            "search ratio": "search: times",
+            "write idle": "write: p99 idle",
+            "write p99": "write: p99 flooded",
+            "write ratio": "write: times",
+            "ping idle": "ping: p99 idle",
+            "ping p99": "ping: p99 flooded",
+            "ping ratio": "ping: times",
+        },
+    ),
+    "floods cpu": Table(
+        "Floods, by the server's processor time",
+        "Of the same calls, the processor time that the server used between question and answer, for whomever: what another caller's "
+        "work adds on a machine whose other work does not count. All: of the whole flood, for each of the other's calls.",
+        "flood",
+        {
+            "search idle p50": "search: p50 idle",
+            "search p50": "search: p50 flooded",
+            "search idle": "search: p99 idle",
+            "search p99": "search: p99 flooded",
+            "write idle p50": "write: p50 idle",
+            "write p50": "write: p50 flooded",
+            "write idle": "write: p99 idle",
+            "write p99": "write: p99 flooded",
+            "ping idle p50": "ping: p50 idle",
+            "ping p50": "ping: p50 flooded",
+            "ping idle": "ping: p99 idle",
+            "ping p99": "ping: p99 flooded",
+            "spent": "all",
+        },
+    ),
     "damage": Table(
         "Files that are damaged",
         "A file of a data directory that a process left without closing it: a bit or byte flipped, a page of zeros or "

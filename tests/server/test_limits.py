@@ -11,8 +11,8 @@ from minutebook.server.limits import (
     KEPT,
     THREADS,
     ConcurrencyLimit,
+    FairQueue,
     RateLimit,
-    ThreadQuota,
     TooManyRequests,
     quota_of,
 )
@@ -107,7 +107,7 @@ def test_a_quota_binds_the_owner_only_where_it_says_so() -> None:
 @pytest.mark.parametrize("other", ["other", OWNER])
 def test_a_bearer_has_few_threads_while_another_calls_and_its_quarter_alone(other: str) -> None:
     clock = Seconds()
-    threads = ThreadQuota(clock)
+    threads = FairQueue(quota_of(THREADS), CROWDED_THREADS, THREADS, clock)
 
     async def flood() -> int:
         """Start more calls than may run, and count those that do before any has ended."""

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from threading import Lock
 
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, WouldBlock
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
@@ -33,6 +33,15 @@ THREADS = 40
 CROWDED_THREADS = 2
 """Threads of one token's bearer while others call, too: Python runs one thread at a time, so that each further
 one makes all others wait and gains its owner nothing."""
+
+CROWDED_TURNS = 1
+"""Requests of one holder over HTTP that are worked on while others call, too: its next waits."""
+
+TURN_SECONDS = 0.05
+"""Seconds after which a request that is still worked on, or waits for something, keeps the next waiting no more."""
+
+WAITING_REQUESTS = 256
+"""Requests of one holder that wait for their turn."""
 
 CROWDED_SECONDS = 10.0
 """Seconds after a call in which its caller counts as one who calls."""
@@ -106,44 +115,73 @@ class ConcurrencyLimit:
                 del self._held[principal]
 
 
-class ThreadQuota:
-    """Has the calls of each token's bearer wait in a queue of their own for the threads of all.
+class FairQueue:
+    """Has what each principal asks for wait in a queue of its own for what all share.
 
-    A call works on in its thread when its client has hung up, so that counting requests is not
-    enough. A bearer has a quarter of the threads alone, CROWDED_THREADS while another caller calls.
+    A principal holds `alone` of it, or `crowded` while another has asked in the last CROWDED_SECONDS;
+    the owner has it at once. At most `waiting` wait in a queue.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        alone: float,
+        crowded: int,
+        waiting: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._alone, self._crowded, self._waiting = alone, crowded, waiting
         self._clock = clock
         self._queues: dict[str, CapacityLimiter] = {}
         self._called: dict[str, float] = {}
 
     @asynccontextmanager
     async def hold(self, principal: str) -> AsyncIterator[None]:
-        """Wait until the principal may have one more thread.
+        """Hold one of it, once the principal may have one more. Raises TooManyRequests if its queue is full."""
+        holder = object()
+        await self.take(principal, holder)
+        try:
+            yield
+        finally:
+            self.release(principal, holder)
 
-        Raises TooManyRequests if WAITING_CALLS of the principal wait already.
+    async def take(self, principal: str, holder: object) -> None:
+        """Wait until the principal may have one more; it is the holder's until it is given back.
+
+        Raises TooManyRequests if its queue is full.
         """
         self._called[principal] = self._clock()
         self._divide()
         if principal == OWNER:
-            yield
             return
         queue = self._queues.setdefault(principal, CapacityLimiter(self._share()))
-        if queue.statistics().tasks_waiting >= WAITING_CALLS:
-            raise TooManyRequests("Too many calls of yours wait already; await their answers")
         try:
-            async with queue:
-                yield
-        finally:
-            left = queue.statistics()
-            is_idle = not (left.borrowed_tokens or left.tasks_waiting)
-            if is_idle and self._queues.get(principal) is queue:
-                del self._queues[principal]
-            self._divide()
+            queue.acquire_on_behalf_of_nowait(holder)
+        except WouldBlock:
+            if queue.statistics().tasks_waiting >= self._waiting:
+                raise TooManyRequests(
+                    "Too many calls of yours wait already; await their answers"
+                ) from None
+            try:
+                await queue.acquire_on_behalf_of(holder)
+            except BaseException:
+                self._drop(principal)
+                raise
+
+    def release(self, principal: str, holder: object) -> None:
+        """Take back what a holder has."""
+        if principal != OWNER:
+            self._queues[principal].release_on_behalf_of(holder)
+            self._drop(principal)
+        self._divide()
+
+    def _drop(self, principal: str) -> None:
+        """Forget a queue that nobody waits in, for nothing that is held."""
+        left = self._queues[principal].statistics()
+        if not (left.borrowed_tokens or left.tasks_waiting):
+            del self._queues[principal]
 
     def _divide(self) -> None:
-        """Divide the threads among the queues by the number of callers in the last seconds."""
+        """Divide what is shared by the number of callers in the last seconds."""
         since = self._clock() - CROWDED_SECONDS
         self._called = {
             each: at for each, at in self._called.items() if at > since or each in self._queues
@@ -151,8 +189,8 @@ class ThreadQuota:
         for queue in self._queues.values():
             queue.total_tokens = self._share()
 
-    def _share(self) -> int:
-        return CROWDED_THREADS if len(self._called) > 1 else quota_of(THREADS)
+    def _share(self) -> float:
+        return self._crowded if len(self._called) > 1 else self._alone
 
 
 class RateLimit:
@@ -198,6 +236,7 @@ class Limits:
     | `calls` over HTTP | setting `http_calls` | a quarter | HTTP 429; on `/sse` JSON-RPC −32600 |
     | `streams` over HTTP | STREAMS | a quarter | HTTP 429 |
     | `sessions` over HTTP | SESSIONS | a quarter | HTTP 429 |
+    | `turns` of requests over HTTP | no limit | no limit, CROWDED_TURNS beside others; WAITING_REQUESTS wait | HTTP 429 |
     | `threads` | THREADS | a quarter, CROWDED_THREADS beside others; WAITING_CALLS wait | JSON-RPC −32603 |
     | `paused_calls` | no limit | PAUSED_CALLS, the owner's too | JSON-RPC −32603 |
 
@@ -224,7 +263,8 @@ class Limits:
             quota_of(SESSIONS),
             "As many sessions of yours are open as one caller may have; DELETE ends one",
         )
-        self.threads = ThreadQuota()
+        self.threads = FairQueue(quota_of(THREADS), CROWDED_THREADS, WAITING_CALLS)
+        self.turns = FairQueue(math.inf, CROWDED_TURNS, WAITING_REQUESTS)
         self.paused_calls = ConcurrencyLimit(
             None,
             PAUSED_CALLS,

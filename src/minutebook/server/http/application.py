@@ -23,6 +23,7 @@ from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.http.access import AccessControl, AccessMiddleware
 from minutebook.server.http.access_log import HEADER, AccessLog
+from minutebook.server.http.admission import Admission
 from minutebook.server.http.authentication import Authenticator
 from minutebook.server.http.commands import Run, command_route
 from minutebook.server.http.endpoint import Endpoint
@@ -90,7 +91,7 @@ def application(
     return Starlette(
         routes=routes,
         lifespan=_lifespan(paths.endpoints.values(), end),
-        middleware=_middleware(metrics, names),
+        middleware=_middleware(metrics, names, limits),
         exception_handlers={HTTPException: _unserved},
     )
 
@@ -160,10 +161,11 @@ def _pages(
     return Mount("/", pages_application(host, sign_ins))
 
 
-def _middleware(metrics: Metrics, names: AllowedHosts) -> list[Middleware]:
+def _middleware(metrics: Metrics, names: AllowedHosts, limits: Limits) -> list[Middleware]:
     """Return what every request passes, first to last."""
     return [
         Middleware(AccessLog, count=metrics.count),
+        Middleware(Admission, queue=limits.turns),
         Middleware(HostCheck, names=names),
         Middleware(
             CORSMiddleware,

@@ -6,6 +6,8 @@ import anyio
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
+from minutebook.server.http.turns import while_waiting
+
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
@@ -32,11 +34,12 @@ async def read_body(request: Request, limit: int, within: float, type: str = JSO
         raise too_large
     body = bytearray()
     try:
-        with anyio.fail_after(within):
-            async for part in request.stream():
-                body += part
-                if len(body) > limit:
-                    raise too_large
+        async with while_waiting(request):
+            with anyio.fail_after(within):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > limit:
+                        raise too_large
     except TimeoutError:
         raise BadBody(408, f"The body did not come within {within:g} seconds") from None
     return bytes(body)

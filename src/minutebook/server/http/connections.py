@@ -36,7 +36,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: BaseTransport) -> None:
         """Begin to wait for a request's head, if there is room for the connection."""
         super().connection_made(transport)  # type: ignore[arg-type]
-        self.address = _network_of(self.client[0] if self.client else "")
+        self.address = network_of(self.client[0] if self.client else "")
         self.since = self.loop.time()
         if not self.open.admit(self):
             # uvicorn answers 503 to whatever is asked for.
@@ -171,7 +171,7 @@ class Connections:
         return True
 
 
-def _network_of(address: str) -> str:
+def network_of(address: str) -> str:
     """Return the IPv4 address, or the /64 network of an IPv6 address, which one subscriber has."""
     try:
         parsed = ip_address(address.partition("%")[0])

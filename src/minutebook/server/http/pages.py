@@ -107,7 +107,7 @@ class PageHost:
         return await self._access.ask_provider(lambda provider: provider.sign_out_url(id_token))
 
     async def form(self, request: Request) -> dict[str, str]:
-        """Read the fields of a form. Raises Rejected if it is too large, too slow or no form."""
+        """Read the fields of a form. Raises Rejected if it is too large, too slow or no form, or too many wait."""
         limits = self._access.limits
         try:
             body = await read_body(request, limits.body_bytes, limits.body_seconds, FORM)
@@ -115,6 +115,8 @@ class PageHost:
             return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
         except BadBody as error:
             raise Rejected(error.status, error.reason, {"Connection": "close"}) from error
+        except TooManyRequests as error:
+            raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
         except ValueError as error:
             raise Rejected(400, f"The form cannot be read: {error}") from error
 
