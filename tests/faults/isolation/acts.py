@@ -404,7 +404,7 @@ def linked(hand: Hand) -> Made | None:
 def superseded(hand: Hand) -> Made | None:
     """An end in favour of another memory."""
     old, new = hand.one(Memory), hand.one(Memory)
-    if old is None or old.id == new.id:
+    if old is None or new is None or old.id == new.id:
         return None
     if hand.view.sees(hand.who, old):
         more = {"need": "see", "targets": (new,)} if not hand.view.sees(hand.who, new) else {}
