@@ -45,7 +45,7 @@ ROUNDS = rounds(1, 3)
 CALLS = rounds(4, 100)
 """Of each of the three calls in a round, once without and once with the flood."""
 PAUSE = rounds(0, 3) / 1000
-SHORT = ("searches", "big bodies", "sessions")
+SHORT = ("searches", "sessions")
 LONGEST = 12.0
 """Seconds after which a round has timed enough, if it has fifteen calls of each."""
 
@@ -253,7 +253,7 @@ def test_a_flood_takes_nobody_elses_service(kind: str, house: House, sink: tuple
         if LONG:
             wall.add([each[:2] for each in idle], [each[:2] for each in busy])
             cpu.add([(each[0], each[2]) for each in idle], [(each[0], each[2]) for each in busy])
-            settle(pid)
+        settle(pid)
     if LONG:
         report("floods", kind, **wall.told())
         report("floods cpu", kind, **cpu.told(), spent=round(1e3 * spent / calls, 2))

@@ -157,16 +157,19 @@ def apply(review: "Review") -> "Settle":
 @tidy.command()
 @_settling("refused")
 def refuse(review: "Review") -> "Settle":
-    """Refuse suggestions for good, decline proposals, deprecate memories (with --reason)."""
+    """Refuse suggestions for good; decline proposals.
+
+    A memory is deprecated, which needs a --reason.
+    """
     return review.refuse
 
 
 @tidy.command()
 @_settling("undone")
 def undo(review: "Review") -> "Settle":
-    """Take back what was applied or refused, or let a declined proposal wait again.
+    """Take back what was applied or refused.
 
-    Records are as they were before, and the suggestion waits again.
+    Records are as they were before, and the suggestion or the declined proposal waits again.
     """
     return review.undo
 
