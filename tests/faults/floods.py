@@ -13,7 +13,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from http.cookies import SimpleCookie
@@ -442,7 +442,7 @@ async def sink(listener: socket.socket) -> None:
     """Answer whatever is asked after SINK_SECONDS with `{}`, as a server that has nothing to do."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, EOFError):
+        with closing(writer), suppress(OSError, EOFError):
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
                 told = head.partition(b"content-length: ")[2].partition(b"\r\n")[0]
