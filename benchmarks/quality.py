@@ -54,7 +54,7 @@ def measured(sets: dict[Path, int | None], *, is_small: bool) -> report.Report:
 
 
 def thinned(collection: Collection) -> Collection:
-    """Keep the documents that answer a question, and of the others each so manieth."""
+    """Keep the documents that answer a question, and of the others one of THINNED."""
     wanted = {id for query in collection.queries for id in query.relevant}
     documents = [
         document

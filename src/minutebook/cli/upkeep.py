@@ -211,7 +211,7 @@ def _of_tidying(app: "App", caller: Caller) -> "list[Finding]":
     state = app.tidy_status.state(caller)
     if not state.is_overdue:
         return []
-    since = "never" if state.last_at is None else f"last on {state.last_at:%Y-%m-%d %H:%M} UTC"
+    since = "never" if state.last_at is None else f"last on {state.last_at:{_MINUTE}}"
     remedy = (
         "it runs while a daemon or server does, `minutebook start` starts one; "
         "`minutebook tidy` looks at once"

@@ -211,7 +211,7 @@ def _two_memories(item: Item) -> tuple[Memory, Memory]:
     match item.topic, item.records:
         case Topic.DUPLICATE | Topic.CONTRADICTION, (Memory() as one, Memory() as other):
             return one, other
-    raise Conflict(item.name, "it is about no two memories, which could be linked")
+    raise Conflict(item.name, "it is about no two memories; only a pair can be linked")
 
 
 def _is_number(name: str) -> bool:
