@@ -51,7 +51,8 @@ from minutebook.store.sqlite import SqliteStore
 
 RESULTS = Path(__file__).parent / "results" / "store.json"
 
-SPACE = VectorSpace("synthetic", "4", 384)
+SPACE = VectorSpace("multilingual-e5-small", "synthetic-5", 384)
+"""Vectors made here, as near to one another as those of this model are, so that relevance is judged as of its."""
 VOCABULARY, WORDS, STOP_WORDS, QUERY_WORDS = 50_000, 60, 120, 4
 LEVELS, BRANCHES, SHARE, FALL, OFFSET = 5, 8, 0.12, 0.2, 1.7
 MAIN, PART, FEW = "main", "part", "few"
