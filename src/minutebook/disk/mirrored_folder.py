@@ -99,7 +99,7 @@ class MirroredFolder:
             for line in (self._root / NOTES).read_bytes().splitlines():
                 try:
                     name, digest = json.loads(line)
-                except (ValueError, TypeError):
+                except (ValueError, TypeError, RecursionError):
                     # The last line of a run that was killed while it wrote it.
                     continue
                 if isinstance(name, str) and not {"", ".", ".."} & set(name.split("/")):

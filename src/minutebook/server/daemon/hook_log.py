@@ -43,7 +43,7 @@ def entries(home: str) -> list[dict[str, object]]:
         for line in lines:
             try:
                 entry = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(entry, dict):
                 found.append(entry)

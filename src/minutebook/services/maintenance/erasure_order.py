@@ -37,7 +37,14 @@ class Orders:
             return Order(records=records, **noted)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (
+            OSError,
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             raise StoreError(
                 f"{self._path} cannot be read: an erasure was begun; erase again what it was about, "
                 "after removing this file"

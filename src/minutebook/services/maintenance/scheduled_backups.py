@@ -170,7 +170,7 @@ class ScheduledBackups:
         try:
             noted = json.loads(self._failure.read_text(encoding="utf-8"))
             return Failure(datetime.fromisoformat(noted["at"]), str(noted["reason"]))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
 

@@ -233,7 +233,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 def _objects(data: bytes) -> Iterator[dict[str, Any]]:
     for line in data.splitlines():
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             document = json.loads(line)
             if isinstance(document, dict):
                 yield document

@@ -1,0 +1,62 @@
+"""Small files of JSON in which something is noted: whatever a fault made of one, it is passed over or told in our words."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from minutebook.app import open_app
+from minutebook.config import Settings
+from minutebook.disk.mirrored_folder import NOTES, MirroredFolder
+from minutebook.domain.errors import StoreError
+from minutebook.server.daemon import hook_log
+from minutebook.services.maintenance import erasure_order
+from minutebook.services.sync.note_folder import NoteFolder
+
+DEEP = b"[" * 200_000
+CONTENTS = (b"", b"1", b'"x"', b"null", b"[]", b"{}", b'{"records": 1}', b"\xff\xfe", DEEP)
+
+
+def _hooks(folder: Path) -> object:
+    return hook_log.entries(str(folder))
+
+
+def _exported(folder: Path) -> object:
+    return MirroredFolder(folder).kept
+
+
+def _agreed(folder: Path) -> object:
+    return list(NoteFolder(folder).agreed)
+
+
+def _failure(folder: Path) -> object:
+    with closing(open_app(Settings(home=folder, embedder="none"))) as app:
+        return app.scheduled_backups.state().failure
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        (hook_log.NAME, _hooks),
+        (NOTES, _exported),
+        (".minutebook/pending.jsonl", _agreed),
+        (".scheduled-backup.json", _failure),
+    ],
+)
+def test_notes_that_are_none_are_passed_over(
+    tmp_path: Path, name: str, read: Callable[[Path], object]
+) -> None:
+    path = tmp_path / name
+    for content in CONTENTS:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content + b"\n")
+        found = read(tmp_path)
+        assert not found or found == [{}] or found == [{"records": 1}], content[:20]
+
+
+def test_an_erasure_whose_note_cannot_be_read_is_told(tmp_path: Path) -> None:
+    for content in CONTENTS:
+        (tmp_path / erasure_order.NAME).write_bytes(content)
+        with pytest.raises(StoreError, match="erase again"):
+            erasure_order.Orders(tmp_path).read()
