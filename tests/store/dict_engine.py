@@ -16,7 +16,7 @@ from minutebook.domain.recalls import LoggedRecall, RecallCount
 from minutebook.domain.records import Edge, Entity, Kind, Memory, Record, TextRecord, Version
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
-from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace
+from minutebook.store.protocol import Candidate, Change, Group, R, T, Tie, Vectors, VectorSpace
 from minutebook.store.recall_rows import RecallQuery
 from minutebook.store.transaction_names import TransactionNames, check_in_snapshot
 from tests.store import lexical
@@ -344,6 +344,12 @@ class DictStore:
         if limit is None:
             return sorted(found, key=lambda e: (e.id, e.kind))
         return sorted(found, key=lambda e: (-e.weight, e.id, e.kind))[:limit]
+
+    def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
+        return [
+            Tie(type(e), e.id, e.source, e.target, e.type, e.weight)
+            for e in self.edges(organization, nodes, limit)
+        ]
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         return sorted(

@@ -113,6 +113,7 @@ def ask_everything(store: Store) -> None:
     store.groups(Turn, ACME, ["session"], "at")
     store.edges("acme", ["a"])
     store.edges("acme", ["a"], 3)
+    store.ties("acme", ["a"], 3)
     store.entities_named(ACME, ["ana"])
     store.find(Entity, replace(ACME, ids=frozenset({"a"})))
     recalls = RecallQuery(

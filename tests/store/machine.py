@@ -238,6 +238,9 @@ class StoreMachine(RuleBasedStateMachine):
     def edges_are_the_same(self, organization: str, nodes: set[str], limit: int | None) -> None:
         found = self.store.edges(organization, nodes, limit)
         assert found == self.oracle.edges(organization, nodes, limit)
+        if limit is not None:
+            ties = self.store.ties(organization, nodes, limit)
+            assert ties == self.oracle.ties(organization, nodes, limit)
 
     @rule(
         of=text_classes,

@@ -27,7 +27,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.search.text import TextQuery, parse_query, terms, words
-from minutebook.store.protocol import Store, VectorSpace
+from minutebook.store.protocol import Store, Tie, VectorSpace
 from tests.store import given as drawn
 from tests.store import lexical
 from tests.store.promises import (
@@ -402,6 +402,12 @@ class SearchPromises(Promises):
         nodes = ["hub", *(f"n{number:04}" for number in range(1200))]
         heaviest = store.edges("acme", nodes, 3)
         assert [e.id for e in heaviest] == ["n0006.hub", "n0013.hub", "n0020.hub"]
+        ties = store.ties("acme", nodes, 3)
+        assert ties == [
+            Tie(Link, each.id, each.source, each.target, each.type, each.weight)
+            for each in heaviest
+        ]
+        assert store.ties("none", nodes, 3) == []
         everything = store.edges("acme", nodes)
         assert [e.id for e in everything] == [f"n{n:04}.hub" for n in range(1200)]
 

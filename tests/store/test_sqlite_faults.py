@@ -572,4 +572,6 @@ def test_an_edge_of_an_unknown_kind_is_damage(path: Path) -> None:
     writer.close()
     with pytest.raises(StoreDamaged, match="an edge has the kind 'other'"):
         store.edges("acme", ["a"])
+    with pytest.raises(StoreDamaged, match="an edge has the kind 'other'"):
+        store.ties("acme", ["a"], 9)
     store.close()

@@ -228,6 +228,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
         ),
         (lambda s: s.edges("acme", ["a", "b"]), "edges_by_source (organization=? AND source=?)"),
         (lambda s: s.edges("acme", ["a"], 5), "edges_by_target (organization=? AND target=?)"),
+        (lambda s: s.ties("acme", ["a"], 5), "edges_by_source (organization=? AND source=?)"),
         (lambda s: s.entities_named(ACME, ["ana"]), "PRIMARY KEY (organization=? AND first=?)"),
         (
             lambda s: s.without_vectors([Memory], SPACES[0], 9),

@@ -1,8 +1,9 @@
 """Fuse what several signals say about the same candidates, and keep why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from heapq import nsmallest
 from math import fsum, isfinite, sqrt
 from typing import Any, Generic, TypeVar
 
@@ -95,25 +96,49 @@ def fuse(
     other signals found: it is worth five points (docs/decisions/0004-text-analysis-and-fusion.md).
     Weights are relative. Raises InvalidInput if one is negative or not finite, or all are zero.
     """
-    _check_weights(weights)
-    fired = _fired(signals, weights)
-    weight = _summing_to_one({signal: weights[signal] for signal in fired})
-    if strengths is None:
-        normalised = {signal: _normalised(signal, signals[signal]) for signal in fired}
-    else:
-        normalised = {signal: dict(strengths[signal]) for signal in fired}
-    scores = _mean(normalised, weight)
-    ranks = {signal: _ranks(normalised[signal]) for signal in fired}
+    return Fused(signals, weights, strengths).best(limit)
 
-    def share(signal: Signal, id: K) -> Share:
-        raw, value = signals[signal].get(id), normalised[signal].get(id, 0.0)
-        part = weight[signal] * value / scores[id] if scores[id] > 0 else 0.0
-        return Share(signal, raw, value, ranks[signal].get(id), weight[signal], part)
 
-    return [
-        Hit(id, scores[id], tuple(share(signal, id) for signal in fired))
-        for id in _best_first(scores)[:limit]
-    ]
+class Fused(Generic[K]):
+    """Candidates with their scores, as `fuse` ranks them; why one has its score is worked out when asked."""
+
+    def __init__(
+        self,
+        signals: Mapping[Signal, Mapping[K, float]],
+        weights: Mapping[Signal, float],
+        strengths: Mapping[Signal, Mapping[K, float]] | None = None,
+    ) -> None:
+        """Fuse. Raises InvalidInput as `fuse`."""
+        _check_weights(weights)
+        fired = _fired(signals, weights)
+        self._signals = signals
+        self._weight = _summing_to_one({signal: weights[signal] for signal in fired})
+        self._strengths = {
+            signal: _normalised(signal, signals[signal]) if strengths is None else strengths[signal]
+            for signal in fired
+        }
+        self.scores = _mean(self._strengths, self._weight)
+
+    def best(self, limit: int) -> list[Hit[K]]:
+        """Return the best, ties by id, each with why it has its score."""
+        best = nsmallest(limit, ((-score, id) for id, score in self.scores.items()))
+        return self.hits([id for _, id in best])
+
+    def hits(self, ids: Iterable[K]) -> list[Hit[K]]:
+        """Return some of the candidates, in the order given, each with why it has its score."""
+        ranks = {signal: _ranks(strengths) for signal, strengths in self._strengths.items()}
+
+        def share(signal: Signal, id: K) -> Share:
+            weight, score = self._weight[signal], self.scores[id]
+            value = self._strengths[signal].get(id, 0.0)
+            part = weight * value / score if score > 0 else 0.0
+            raw, rank = self._signals[signal].get(id), ranks[signal].get(id)
+            return Share(signal, raw, value, rank, weight, part)
+
+        return [
+            Hit(id, self.scores[id], tuple(share(signal, id) for signal in self._weight))
+            for id in ids
+        ]
 
 
 def fuse_scores(

@@ -28,27 +28,9 @@ def personalized_pagerank(
     Nodes are the ends of the edges, and the seeds. The degree is the number of neighbours, so that
     the scale of the weights does not matter; who has none counts as having one. Raises as `visits`.
     """
-    walk = _Walk(edges, seeds)
-    ranks = walk.ranks(seeds, damping=damping, iterations=iterations, tolerance=tolerance)
-    return dict(zip(walk.nodes, ranks.tolist(), strict=True))
-
-
-def arrivals(edges: Edges, seeds: Mapping[str, float]) -> dict[str, float]:
-    """Return the `personalized_pagerank` of each node that has edges, from other seeds than itself.
-
-    Seeds that no edge joins are left out. Without them the walk from several seeds is the mean of the
-    walks from each, so a seed's own part is taken away: where it starts, and what of that comes
-    back. Raises as `visits`.
-    """
-    walk = _Walk(edges, ())
-    place = {node: number for number, node in enumerate(walk.nodes)}
-    starts = {seed: weight for seed, weight in seeds.items() if seed in place and weight > 0}
-    total = sum(starts.values())
-    ranks = walk.ranks(starts)
-    for seed, weight in starts.items():
-        at = place[seed]
-        ranks[at] = max(0.0, ranks[at] - weight / total * walk.ranks({seed: 1.0})[at])
-    return dict(zip(walk.nodes, ranks.tolist(), strict=True))
+    graph = Graph(edges, seeds)
+    shares = graph.shares([seeds], damping, iterations, tolerance)[:, 0]
+    return graph.by_node(shares / graph.root_of_degree)
 
 
 def visits(
@@ -62,75 +44,109 @@ def visits(
     than `tolerance` in all. A weight negative or not finite: InvalidInput. Source: Page, Brin,
     Motwani, Winograd, *The PageRank Citation Ranking* (1999), section 6.
     """
-    walk = _Walk(edges, seeds)
-    shares = walk.shares(seeds, damping, iterations, tolerance)
-    return dict(zip(walk.nodes, shares.tolist(), strict=True))
+    graph = Graph(edges, seeds)
+    return graph.by_node(graph.shares([seeds], damping, iterations, tolerance)[:, 0])
 
 
-class _Walk:
-    """A graph that is made ready once and walked from several seeds.
+class Graph:
+    """A graph that is made ready once and walked from several seeds at once.
 
-    `nodes` are the ends of the edges and the seeds, sorted; what is returned of them is in their order.
+    `nodes` are the ends of the edges, and what else is named; arrays of them are in their order.
     """
 
-    def __init__(self, edges: Edges, seeds: Iterable[str]) -> None:
+    def __init__(self, edges: Edges, also: Iterable[str] = ()) -> None:
         """Make the edges ready. Raises InvalidInput for a weight that is negative or not finite."""
         _check_weights("edges", (weight for _, _, weight in edges))
-        walkable = _walkable(edges)
-        self.nodes = sorted({end for one, other, _ in walkable for end in (one, other)} | {*seeds})
-        place = {node: number for number, node in enumerate(self.nodes)}
-        ends = np.array([(place[one], place[other]) for one, other, _ in walkable], dtype=np.intp)
-        ends = ends.reshape(-1, 2)
-        self._source, self._target = np.concatenate([ends, ends[:, ::-1]]).T
-        weight = np.tile([weight for _, _, weight in walkable], 2)
+        heaviest = max((weight for one, other, weight in edges if one != other), default=0.0) or 1.0
+        walkable = [
+            (one, other, weight / heaviest)
+            for one, other, weight in edges
+            if weight / heaviest > 0 and one != other
+        ]
+        named = {*also, *(one for one, _, _ in walkable), *(other for _, other, _ in walkable)}
+        self.nodes = sorted(named)
+        self._place = {node: number for number, node in enumerate(self.nodes)}
+        ones = [self._place[one] for one, _, _ in walkable]
+        others = [self._place[other] for _, other, _ in walkable]
+        source = np.array(ones + others, dtype=np.intp)
+        target = np.array(others + ones, dtype=np.intp)
+        weight = np.tile(np.array([weight for _, _, weight in walkable], np.float64), 2)
+        # In an order of their own, so that sums do not depend on the order in which edges are given.
+        order = np.lexsort((weight, source, target))
+        self._source, target, weight = source[order], target[order], weight[order]
+        self._reached, self._first = np.unique(target, return_index=True)
         self._leaving = np.bincount(self._source, weight, len(self.nodes))
-        self._following = weight / self._leaving[self._source]
-        neighbours = np.bincount(np.unique(ends, axis=0).ravel(), minlength=len(self.nodes))
-        self._root_of_degree = np.sqrt(np.maximum(neighbours, 1))
+        self._following = (weight / self._leaving[self._source])[:, None]
+        pairs = np.unique(target * len(self.nodes) + self._source) // max(1, len(self.nodes))
+        neighbours = np.bincount(pairs, minlength=len(self.nodes))
+        self.root_of_degree: Ranks = np.sqrt(np.maximum(neighbours, 1))
 
-    def ranks(
+    def by_node(self, ranks: Ranks) -> dict[str, float]:
+        """Return an array (nodes,) by the names of the nodes."""
+        return dict(zip(self.nodes, ranks.tolist(), strict=True))
+
+    def arrivals(self, seeds: Mapping[str, float]) -> dict[str, float]:
+        """Return the `personalized_pagerank` of each node, from other seeds than itself.
+
+        Every node has edges; seeds without any are left out. Without them the walk from several seeds is
+        the mean of the walks from each, so a seed's own part is left away: where it starts, and what of
+        that comes back. Raises as `visits`.
+        """
+        _check_weights("seeds", seeds.values())
+        starts = {id: weight for id, weight in seeds.items() if id in self._place and weight > 0}
+        if not starts:
+            return dict.fromkeys(self.nodes, 0.0)
+        walks = self.shares([{seed: 1.0} for seed in starts])
+        for number, seed in enumerate(starts):
+            walks[self._place[seed], number] = 0.0
+        weights = np.array(list(starts.values()), dtype=np.float64)
+        return self.by_node(walks @ (weights / weights.sum()) / self.root_of_degree)
+
+    def best_joined(self, scores: Mapping[str, float]) -> dict[str, float]:
+        """Return for each node the best score among all that it is joined to, itself included; 0 for none."""
+        best = np.array([scores.get(node, 0.0) for node in self.nodes], dtype=np.float64)
+        while len(self._first):
+            before = best.copy()
+            beside = np.maximum.reduceat(best[self._source], self._first)
+            best[self._reached] = np.maximum(best[self._reached], beside)
+            if np.array_equal(before, best):
+                break
+        return self.by_node(best)
+
+    def shares(
         self,
-        seeds: Mapping[str, float],
-        *,
+        walks: Sequence[Mapping[str, float]],
         damping: float = 0.5,
         iterations: int = 15,
         tolerance: float = 1e-6,
     ) -> Ranks:
-        """Return the `personalized_pagerank` of each node. Raises as `visits`."""
-        return self.shares(seeds, damping, iterations, tolerance) / self._root_of_degree
+        """Return how often each of some walks, named by its seeds, is at each node: (nodes, walks).
 
-    def shares(
-        self, seeds: Mapping[str, float], damping: float, iterations: int, tolerance: float
-    ) -> Ranks:
-        """Return how often the walk is at each node. Raises as `visits`."""
-        _check_weights("seeds", seeds.values())
-        start = np.array([seeds.get(node, 0.0) for node in self.nodes], dtype=np.float64)
-        if not start.any():
-            return start
-        start /= start.max()
-        start /= start.sum()
+        Raises as `visits`.
+        """
+        start = np.stack([self._start(seeds) for seeds in walks], axis=1)
         is_dead_end = self._leaving == 0
         shares = start
         for _ in range(iterations):
-            going = shares[self._source] * self._following
-            arriving = np.bincount(self._target, going, len(self.nodes))
-            moved = arriving + shares[is_dead_end].sum() * start
+            arriving = np.zeros_like(start)
+            if len(self._first):
+                going = shares[self._source] * self._following
+                arriving[self._reached] = np.add.reduceat(going, self._first)
+            moved = arriving + shares[is_dead_end].sum(axis=0) * start
             before, shares = shares, (1 - damping) * start + damping * moved
-            if np.abs(shares - before).sum() < tolerance:
+            if np.abs(shares - before).sum(axis=0).max() < tolerance:
                 break
         return shares
 
-
-def _walkable(edges: Edges) -> list[tuple[str, str, float]]:
-    """Return the edges that a walk can follow, sorted, their weights scaled to 1 at most."""
-    kept = sorted(
-        (min(one, other), max(one, other), weight)
-        for one, other, weight in edges
-        if weight > 0 and one != other
-    )
-    heaviest = max((weight for _, _, weight in kept), default=1.0)
-    scaled = ((one, other, weight / heaviest) for one, other, weight in kept)
-    return [edge for edge in scaled if edge[2] > 0]
+    def _start(self, seeds: Mapping[str, float]) -> Ranks:
+        _check_weights("seeds", seeds.values())
+        start = np.zeros(len(self.nodes))
+        for seed, weight in seeds.items():
+            start[self._place[seed]] = weight
+        if start.any():
+            start /= start.max()
+            start /= start.sum()
+        return start
 
 
 def _check_weights(argument: str, weights: Iterable[float]) -> None:

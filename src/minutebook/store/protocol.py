@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,18 @@ class Candidate:
 
     id: str
     score: float
+
+
+class Tie(NamedTuple):
+    """An edge as who walks along it needs it, at a fraction of what the record costs."""
+
+    of: type[Edge]
+    """The class of the edge, which says what it joins."""
+    id: str
+    source: str
+    target: str
+    type: str
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +290,9 @@ class Store(Protocol):
 
         With a limit, at most that many, the heaviest first, ties by id.
         """
+
+    def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
+        """Return what `edges` returns with a limit, without what only readers of a record ask for."""
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         """Return the sorted ids of the selected entities of which a name occurs in the words.

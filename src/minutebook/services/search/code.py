@@ -9,7 +9,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Project
 from minutebook.search.code_rerank import Sight, is_named, rerank
-from minutebook.search.fusion import Hit, Signal, fuse, minmax
+from minutebook.search.fusion import Fused, Hit, Signal, minmax
 from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.search.verdict import CODE_POSSIBLE, Verdict, verdict_of_code
 from minutebook.services.access.visibility import filters, narrowed, read
@@ -73,23 +73,23 @@ class CodeSearch:
             embedding = embedding.less_mean(MEAN_PART)
         wheres = self._selected(caller, project, language, path)
         signals, best_cosine = self._gathered(wheres, embedding, parsed)
-        keys = signals.keys()
-        chunks = self._signals.read(CodeChunk, wheres, keys)
-        hits = {hit.id: hit for hit in fuse(signals.found(), weights, len(keys))}
-        sights = [
-            Sight(key, hit.score, chunk.path, chunk.name, chunk.type)
-            for key, hit in hits.items()
-            if (chunk := chunks.get(key)) is not None
-        ]
+        fused = Fused(signals.found(), weights)
+        # All are ranked by what they are called; only the best are read whole.
+        named = self._signals.fields(CodeChunk, wheres, fused.scores, ("path", "name", "type"))
+        sights = [Sight(key, fused.scores[key], *names) for key, names in named.items()]
         is_calibrated = embedding is not None and embedding.mean is not None
         is_far = is_calibrated and bool(sights) and best_cosine < CODE_POSSIBLE
         if is_far and not (_holds_few_words(query, signals) or is_named(query, sights)):
             caller.call.notes["code"] = NO_CODE_ABOUT_IT
         seen = {each.id: each for each in sights}
         cosines = signals.vector or {} if is_calibrated else {}
+        ranked = rerank(query, sights, limit)
+        keys = [key for key, _ in ranked]
+        chunks = self._signals.read(CodeChunk, wheres, keys)
         return [
-            FoundCode(chunks[key], score, hits[key], _verdict(query, seen[key], cosines.get(key)))
-            for key, score in rerank(query, sights, limit)
+            FoundCode(chunks[key], score, hit, _verdict(query, seen[key], cosines.get(key)))
+            for (key, score), hit in zip(ranked, fused.hits(keys), strict=True)
+            if key in chunks
         ]
 
     def _gathered(

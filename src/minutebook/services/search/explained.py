@@ -149,18 +149,20 @@ class ExplainedRecall:
     def _edges(self, where: Filter, ids: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return, for each node, the types of its edges that the caller may see, by where they lead."""
         nodes = set(ids)
-        edges = self._store.edges(where.organization, sorted(nodes), EDGES) if nodes else []
-        ends = {(each.class_of(id), id) for each in edges for id in (each.source, each.target)}
+        ties = self._store.ties(where.organization, sorted(nodes), EDGES) if nodes else []
+        ends = {
+            end for tie in ties for end in zip(tie.of.joins, (tie.source, tie.target), strict=True)
+        }
         seen = {
             id
             for of in (Memory, Entity)
             for id in self._store.ids(of, _among(where, (e for k, e in ends if k is of)), ["id"])
         }
         types: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for edge in edges:
-            for node, other in ((edge.source, edge.target), (edge.target, edge.source)):
+        for tie in ties:
+            for node, other in ((tie.source, tie.target), (tie.target, tie.source)):
                 if node in nodes and other in seen:
-                    types[node][other] = edge.type
+                    types[node][other] = tie.type
         return types
 
     def _read(self, where: Filter, ids: Iterable[str]) -> dict[str, Memory | Entity]:

@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import nsmallest
+from typing import Any
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
@@ -48,11 +49,11 @@ class Standing:
 
 
 _STANDING: Mapping[type[TextRecord], tuple[str, ...]] = {
-    Memory: ("id", "ingestion_time", "title", "content", "origin"),
-    Turn: ("id", "at", "prompt", "thought", "session"),
-    Summary: ("id", "at", "title", "summary"),
+    Memory: ("ingestion_time", "title", "content", "origin"),
+    Turn: ("at", "prompt", "thought", "session"),
+    Summary: ("at", "title", "summary"),
 }
-"""The fields of a standing, by class: id, instant, the first parts of the text, the one that names the session."""
+"""The fields of a standing, by class: instant, the first parts of the text, the one that names the session."""
 
 
 @dataclass(slots=True)
@@ -364,11 +365,24 @@ class Retriever:
     ) -> dict[Key, Standing]:
         """Read the part of records that their context needs, without records that were removed meanwhile."""
         return {
-            (where.organization, id): Standing(
-                _session(*session), at, second if first is None else f"{first}\n{second}"
-            )
+            key: Standing(_session(*session), at, second if first is None else f"{first}\n{second}")
+            for key, (at, first, second, *session) in self.fields(
+                of, wheres, keys, _STANDING[of]
+            ).items()
+        }
+
+    def fields(
+        self,
+        of: type[TextRecord],
+        wheres: Sequence[Filter],
+        keys: Iterable[Key],
+        names: Sequence[str],
+    ) -> dict[Key, Sequence[Any]]:
+        """Read some fields of records, without records that were removed meanwhile."""
+        return {
+            (where.organization, id): fields
             for where in _narrowed_to(wheres, keys)
-            for id, at, first, second, *session in self._store.values(of, where, _STANDING[of])
+            for id, *fields in self._store.values(of, where, ("id", *names))
         }
 
 

@@ -1,18 +1,18 @@
 """The graph signal: which memories entities, relations and links lead to, and which of them answer."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from heapq import nsmallest
 from statistics import median
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Entity, Memory, Record
+from minutebook.domain.records import Entity, Memory, Record
 from minutebook.search.calibration import relevance
-from minutebook.search.pagerank import arrivals
+from minutebook.search.pagerank import Graph
 from minutebook.search.text import without_names, words
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.signals import Retriever, Signals
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Store, Tie
 
 SEEDS = 5
 """How many of the best candidates the walk starts from."""
@@ -56,22 +56,23 @@ class GraphWalk:
         # What the question names says twice as much about where to look as what was found.
         share = 2 * sum(seeds.values()) or 1.0
         starts = seeds | dict.fromkeys(named, share / max(1, len(named)))
-        edges = self._subgraph(around, set(starts))
-        if not edges:
+        ties, passed = self._subgraph(around, set(starts))
+        if not ties:
             return 0
-        arrived = arrivals([(e.source, e.target, e.weight) for e in edges], starts)
-        near = frozenset(id for id, rank in arrived.items() if rank > LEAST_RANK)
-        visible = set(self._store.ids(Memory, replace(where, ids=near), ["id"])) if near else set()
+        graph = Graph([(tie.source, tie.target, tie.weight) for tie in ties])
+        arrived = graph.arrivals(starts)
+        near = {id for id, rank in arrived.items() if rank > LEAST_RANK}
+        visible = self._visible(where, around, near, passed | seeds.keys())
         ranks = {id: rank for id, rank in arrived.items() if id in visible}
         if named:
             by_meaning = found.vector is not None
             led = self._scores(where, query, named, ranks, by_meaning=by_meaning)
         else:
             # A walk from memories alone is as good as the best of those that it starts from.
-            certainty = _best_of_component(edges, seeds)
+            certainty = graph.best_joined(seeds)
             led = {id: certainty[id] ** 2 * near for id, near in _nearness(ranks).items()}
         found.graph = {(where.organization, id): score for id, score in led.items() if score > 0}
-        return len({end for e in edges for end in (e.source, e.target)})
+        return len({end for tie in ties for end in (tie.source, tie.target)})
 
     def _scores(
         self,
@@ -113,66 +114,70 @@ class GraphWalk:
             for id, each in strengths.items()
         }
 
-    def _subgraph(self, where: Filter, start: set[str]) -> list[Edge]:
+    def _visible(self, where: Filter, around: Filter, ids: Set[str], passed: Set[str]) -> Set[str]:
+        """Return which ids are those of memories that a selection holds.
+
+        Of what the walk passed that is known, unless the selection is narrower than the way.
+        """
+        if where == around and where.ids is None:
+            return ids & passed
+        return self._seen(Memory, where, ids)
+
+    def _subgraph(self, where: Filter, start: set[str]) -> tuple[list[Tie], set[str]]:
         """Collect the edges around some nodes, none through what the caller may not see.
 
-        What was superseded is walked through, so that what it named leads to its successor.
+        What was superseded is walked through, so that what it named leads to its successor. Returns also the
+        memories reached that hold.
         """
-        edges: dict[str, Edge] = {}
-        reached, frontier = set(start), set(start)
+        ties: dict[str, Tie] = {}
+        reached, frontier, passed = set(start), set(start), set[str]()
         for _ in range(HOPS):
             if not frontier:
                 break
+            found = self._store.ties(where.organization, sorted(frontier), EDGES_A_HOP)
+            memories, ended = self._memories(where, found, reached)
+            passable = {Memory: memories | ended, Entity: self._entities(where, found, reached)}
+            passed |= memories
             following: set[str] = set()
-            found = self._store.edges(where.organization, sorted(frontier), EDGES_A_HOP)
-            passable = self._passable(where, found, reached)
-            for edge in found:
-                ends = {edge.source, edge.target} - reached
-                if all((edge.class_of(end), end) in passable for end in ends):
-                    edges[edge.id] = edge
-                    following |= ends
-                    reached |= ends
+            for tie in found:
+                first, second = tie.of.joins
+                leads_from = tie.source in reached or tie.source in passable[first]
+                if leads_from and (tie.target in reached or tie.target in passable[second]):
+                    ties[tie.id] = tie
+                    for end in (tie.source, tie.target):
+                        if end not in reached:
+                            following.add(end)
+                            reached.add(end)
             frontier = following
-        return [edges[id] for id in sorted(edges)]
+        return [ties[id] for id in sorted(ties)], passed
 
-    def _passable(
-        self, where: Filter, edges: Sequence[Edge], reached: Collection[str]
-    ) -> set[tuple[type[Record], str]]:
-        """Return the ends of edges that lead on: what the caller may see, as far as it holds or has a successor."""
-        ends = {(each.class_of(id), id) for each in edges for id in (each.source, each.target)}
-        passable: set[tuple[type[Record], str]] = set()
-        for of in {of for of, _ in ends}:
-            here = replace(
-                where, ids=frozenset(id for kind, id in ends if kind is of) - set(reached)
-            )
-            if here.ids:
-                passable |= {(of, id) for id in self._store.ids(of, here, ["id"])}
-                if of is Memory:
-                    ever = replace(here, valid_at=None)
-                    rows = self._store.values(Memory, ever, ("id", "superseded_by"))
-                    passable |= {(of, id) for id, successor in rows if successor is not None}
-        return passable
+    def _memories(
+        self, where: Filter, ties: Sequence[Tie], reached: Set[str]
+    ) -> tuple[set[str], set[str]]:
+        """Return new ends that the caller may see: memories that hold, and those that have a successor."""
+        ends = _ends(ties, Memory) - reached
+        holding = self._seen(Memory, where, ends)
+        if holding == ends:
+            return holding, set()
+        ever = replace(where, ids=frozenset(ends - holding), valid_at=None)
+        rows = self._store.values(Memory, ever, ("id", "superseded_by"))
+        return holding, {id for id, successor in rows if successor is not None}
+
+    def _entities(self, where: Filter, ties: Sequence[Tie], reached: Set[str]) -> set[str]:
+        return self._seen(Entity, where, _ends(ties, Entity) - reached)
+
+    def _seen(self, of: type[Record], where: Filter, ids: Set[str]) -> set[str]:
+        here = replace(where, ids=frozenset(ids))
+        return set(self._store.ids(of, here, ["id"])) if ids else set()
+
+
+def _ends(ties: Sequence[Tie], of: type[Record]) -> set[str]:
+    """Return the ends of edges that are records of a class."""
+    sources = {tie.source for tie in ties if tie.of.joins[0] is of}
+    return sources | {tie.target for tie in ties if tie.of.joins[1] is of}
 
 
 def _nearness(ranks: Mapping[str, float]) -> dict[str, float]:
     """Scale what the walk brings to each memory into [0, 1], the nearest 1."""
     nearest = max(ranks.values(), default=1.0)
     return {id: (rank / nearest) ** NEARNESS_EXPONENT for id, rank in ranks.items()}
-
-
-def _best_of_component(edges: Sequence[Edge], scores: Mapping[str, float]) -> dict[str, float]:
-    """Return for each end of the edges the best score among all that it is joined to, itself included."""
-    neighbours: dict[str, list[str]] = {}
-    for edge in edges:
-        neighbours.setdefault(edge.source, []).append(edge.target)
-        neighbours.setdefault(edge.target, []).append(edge.source)
-    best: dict[str, float] = {}
-    for start in sorted(neighbours, key=lambda end: -scores.get(end, 0.0)):
-        if start in best:
-            continue
-        best[start], frontier = scores.get(start, 0.0), [start]
-        while frontier:
-            reached = [id for id in neighbours[frontier.pop()] if id not in best]
-            best.update(dict.fromkeys(reached, best[start]))
-            frontier += reached
-    return best

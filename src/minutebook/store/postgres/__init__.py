@@ -40,6 +40,7 @@ from minutebook.store.protocol import (
     Placement,
     R,
     T,
+    Tie,
     Vectors,
     VectorSpace,
     Writes,
@@ -342,6 +343,13 @@ class PostgresStore:
             return []
         with self._connections.reading() as connection:
             return rows.edges(connection, number, organization, nodes, limit)
+
+    def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
+        """Return the heaviest edges that touch any of the nodes, without the rest of their records."""
+        if (number := self._number_of(organization)) is None:
+            return []
+        with self._connections.reading() as connection:
+            return rows.ties(connection, number, nodes, limit)
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         """Return the sorted ids of the selected entities of which a name occurs in the words."""

@@ -1,6 +1,6 @@
 """Put, get, find, count and delete records, with all that goes with them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -28,9 +28,9 @@ from minutebook.store.postgres.tables import (
     selection,
     table_of,
 )
-from minutebook.store.protocol import Group, R, VectorSpace
+from minutebook.store.protocol import Group, R, Tie, VectorSpace
 from minutebook.store.sql.index_columns import check_id
-from minutebook.store.sql.tables import EDGE_CLASSES, GOES_WITH, Table, instant, ordering
+from minutebook.store.sql.tables import GOES_WITH, TIE_FIELDS, Table, edge_class, instant, ordering
 from minutebook.store.transfer import Carried, Embedding
 
 _FETCHED = 500
@@ -216,20 +216,30 @@ def edges(
     limit: int | None,
 ) -> list[Edge]:
     """Return the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
-    table, distinct = table_of(Link), sorted(set(nodes))
+    table = table_of(Link)
+    return [
+        table.record_of(edge_class(kind, damaged), organization, row)
+        for kind, *row in _touching(connection, number, nodes, limit, table.fields)
+    ]
+
+
+def ties(connection: Connection, number: int, nodes: Collection[str], limit: int) -> list[Tie]:
+    """Return the heaviest edges that touch any of the nodes, heaviest first."""
+    rows = _touching(connection, number, nodes, limit, TIE_FIELDS)
+    return [Tie(edge_class(kind, damaged), *row) for kind, *row in rows]
+
+
+def _touching(
+    connection: Connection, number: int, nodes: Collection[str], limit: int | None, columns: str
+) -> Iterable[tuple[Any, ...]]:
+    """Return the kind and some columns of the edges that touch any of the nodes."""
+    distinct = sorted(set(nodes))
     order = "r.id, r.kind" if limit is None else "r.weight DESC, r.id, r.kind"
-    rows = connection.execute(
-        f"SELECT r.kind, {table.fields} FROM {table.name} AS r WHERE r.organization = %s"  # noqa: S608
+    return connection.execute(
+        f"SELECT r.kind, {columns} FROM edges AS r WHERE r.organization = %s"  # noqa: S608
         f" AND (r.source = ANY(%s) OR r.target = ANY(%s)) ORDER BY {order} LIMIT %s",
         (number, distinct, distinct, limit),
     )
-    return [_edge_of(table, organization, kind, row) for kind, *row in rows]
-
-
-def _edge_of(table: Table, organization: str, kind: str, row: Sequence[Any]) -> Edge:
-    if kind not in EDGE_CLASSES:
-        raise damaged(f"the database is damaged: an edge has the kind {kind!r}")
-    return table.record_of(EDGE_CLASSES[kind], organization, row)
 
 
 def _select(

@@ -272,6 +272,16 @@ GOES_WITH: dict[type[Record], tuple[tuple[type[Record], str], ...]] = {
 
 EDGE_CLASSES: dict[str, type[Edge]] = {each.kind: each for each in (Relation, Link, Mention)}
 
+TIE_FIELDS = "r.id, r.source, r.target, r.type, r.weight"
+"""The columns of an edge that a `Tie` holds, in order, beside its kind."""
+
+
+def edge_class(kind: str, damaged: Callable[[str], StoreDamaged]) -> type[Edge]:
+    """Return the class of an edge that says it is of a kind. Raises StoreDamaged if there is no such class."""
+    if kind not in EDGE_CLASSES:
+        raise damaged(f"the database is damaged: an edge has the kind {kind!r}")
+    return EDGE_CLASSES[kind]
+
 
 def described(codec: TextCodec, damaged: Callable[[str], StoreDamaged]) -> tuple[Table, ...]:
     """Return every table, for an engine that keeps texts so and says so that a row is damaged."""

@@ -16,7 +16,17 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.housekeeper import Housekeeper
-from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace, Writes
+from minutebook.store.protocol import (
+    Candidate,
+    Change,
+    Group,
+    R,
+    T,
+    Tie,
+    Vectors,
+    VectorSpace,
+    Writes,
+)
 from minutebook.store.sidecar.words import by_word
 from minutebook.store.sql.vector_rows import check_query
 from minutebook.store.sqlite import (
@@ -298,6 +308,11 @@ class SqliteStore:
         """Return the edges that touch any of the nodes."""
         with self._connections.snapshot() as connection:
             return rows.edges(connection, organization, nodes, limit)
+
+    def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
+        """Return the heaviest edges that touch any of the nodes, without the rest of their records."""
+        with self._connections.snapshot() as connection:
+            return rows.ties(connection, organization, nodes, limit)
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         """Return the sorted ids of the selected entities of which a name occurs in the words."""

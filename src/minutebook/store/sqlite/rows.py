@@ -13,13 +13,14 @@ from minutebook.domain.records import (
     Record,
     TextRecord,
 )
-from minutebook.store.protocol import Group, R
+from minutebook.store.protocol import Group, R, Tie
 from minutebook.store.sql.index_columns import check_id
 from minutebook.store.sql.tables import (
-    EDGE_CLASSES,
     GOES_WITH,
+    TIE_FIELDS,
     Table,
     Value,
+    edge_class,
     instant,
     value_text,
 )
@@ -199,26 +200,48 @@ def edges(
     connection: apsw.Connection, organization: str, nodes: Collection[str], limit: int | None
 ) -> list[Edge]:
     """Return the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
-    table, number = table_of(Link), change_feed.number_of(connection, organization)
+    table = table_of(Link)
     found: dict[tuple[str, str], Edge] = {}
+    for kind, *row in _touching(connection, organization, nodes, limit, table.fields):
+        edge = table.record_of(edge_class(kind, damaged), organization, row)
+        found[edge.id, edge.kind] = edge
+    if limit is None:
+        return sorted(found.values(), key=lambda e: (e.id, e.kind))
+    return sorted(found.values(), key=lambda e: (-e.weight, e.id, e.kind))[:limit]
+
+
+def ties(
+    connection: apsw.Connection, organization: str, nodes: Collection[str], limit: int
+) -> list[Tie]:
+    """Return the heaviest edges that touch any of the nodes, heaviest first."""
+    rows = _touching(connection, organization, nodes, limit, TIE_FIELDS)
+    found = {_tie(kind, weight, *map(value_text, texts)) for kind, *texts, weight in rows}
+    return sorted(found, key=lambda tie: (-tie.weight, tie.id, tie.of.kind))[:limit]
+
+
+def _tie(kind: str, weight: float, id: str, source: str, target: str, type: str) -> Tie:
+    return Tie(edge_class(kind, damaged), id, source, target, type, weight)
+
+
+def _touching(
+    connection: apsw.Connection,
+    organization: str,
+    nodes: Collection[str],
+    limit: int | None,
+    columns: str,
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the kind and some columns of edges that touch any of the nodes, of some batches twice."""
+    number = change_feed.number_of(connection, organization)
     distinct = sorted(set(nodes))
     order = "r.id, r.kind" if limit is None else "r.weight DESC, r.id, r.kind"
     for start in range(0, len(distinct), _BATCH):
         batch = padded([text_value(node) for node in distinct[start : start + _BATCH]])
         marks = ", ".join(f"?{position}" for position in range(3, 3 + len(batch)))
-        rows = connection.execute(
-            f"SELECT r.kind, {table.fields} FROM {table.name} AS r WHERE r.organization = ?1"  # noqa: S608
+        yield from connection.execute(
+            f"SELECT r.kind, {columns} FROM edges AS r WHERE r.organization = ?1"  # noqa: S608
             f" AND (r.source IN ({marks}) OR r.target IN ({marks})) ORDER BY {order} LIMIT ?2",
             (number, -1 if limit is None else limit, *batch),
         )
-        for kind, *row in rows:
-            if kind not in EDGE_CLASSES:
-                raise damaged(f"the database is damaged: an edge has the kind {kind!r}")
-            edge = table.record_of(EDGE_CLASSES[kind], organization, row)
-            found[edge.id, edge.kind] = edge
-    if limit is None:
-        return sorted(found.values(), key=lambda e: (e.id, e.kind))
-    return sorted(found.values(), key=lambda e: (-e.weight, e.id, e.kind))[:limit]
 
 
 def _select(
