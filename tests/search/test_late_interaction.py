@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.search.late_interaction import Question, TokenStates, pack
+from minutebook.search.late_interaction import Question, TokenStates, pack, whole
 
 WIDTH = 128
 
@@ -90,4 +90,17 @@ def test_the_order_of_texts_does_not_matter(
     asked = Question(question)
     np.testing.assert_allclose(
         asked.scores([packed[n] for n in order]), asked.scores(packed)[order], rtol=1e-5, atol=1e-6
+    )
+
+
+@given(texts, st.data())
+def test_damaged_tokens_are_told_from_whole_ones(text: TokenStates, data: st.DataObject) -> None:
+    packed = pack(text)
+    at = data.draw(st.integers(0, 6))
+    flipped = (
+        packed[:at] + bytes([packed[at] ^ 1 << data.draw(st.integers(0, 7))]) + packed[at + 1 :]
+    )
+    torn = packed[: data.draw(st.integers(0, len(packed) - 1))]
+    assert whole({"whole": packed, "flipped": flipped, "torn": torn, "none": b""}) == (
+        {"whole": packed} if len(text.pieces) else {}
     )

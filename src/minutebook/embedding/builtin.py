@@ -159,6 +159,11 @@ def is_whole(models_dir: Path) -> bool:
     return model_cache.damage(folder_of(models_dir), by_size=frozenset({WORDS})) is None
 
 
+def is_as_derived(models_dir: Path) -> bool:
+    """Tell whether all of the model's files are as they were derived, the word table read, too: 0.1 s."""
+    return model_cache.damage(folder_of(models_dir)) is None
+
+
 def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
     """Open the prepared model, prepared first if it is missing or damaged.
 

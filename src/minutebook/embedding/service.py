@@ -42,6 +42,9 @@ class Preparation(Protocol):
     def close(self) -> None:
         """Wait for it no longer."""
 
+    def damage(self) -> str | None:
+        """Return what is wrong with what was made, if anything is."""
+
 
 class Embedding:
     """One embedder for the whole process; every method may be called from any thread.
@@ -127,6 +130,10 @@ class Embedding:
         """The model in use, or before it has loaded the one expected."""
         embedder = self._embedder
         return self._expected if embedder is None else embedder.model
+
+    def damage(self) -> str | None:
+        """Return what is wrong with the files of the model, all of which are read; None if nothing is."""
+        return None if self._preparation is None else self._preparation.damage()
 
     @property
     def cache_stats(self) -> CacheStats:

@@ -7,7 +7,7 @@ question's stay as they are. Measured in docs/decisions/0027-late-interaction-an
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,19 @@ def likeness(one: bytes, other: bytes) -> float:
     )
     cosines = np.maximum(left @ right.T / np.float32(left.shape[1]), 0)
     return float(min(cosines.max(axis=1).mean(), cosines.max(axis=0).mean()))
+
+
+def whole(packed: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the packed texts, by id, that have tokens and are as `pack` makes them."""
+    return {id: each for id, each in packed.items() if _is_whole(each)}
+
+
+def _is_whole(packed: bytes) -> bool:
+    if len(packed) < _HEADER.size:
+        return False
+    version, width, count = _HEADER.unpack_from(packed)
+    size = _HEADER.size + count * (_PIECE_BYTES + width)
+    return bool(version == _VERSION and count and len(packed) == size)
 
 
 class Question:

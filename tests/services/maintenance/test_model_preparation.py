@@ -37,8 +37,25 @@ class Deriving:
 
     def ends(self) -> None:
         """With the model in its place."""
+        self.clear()
         builtin.folder_of(self.models).symlink_to(self._made)
         self.dies()
+
+    def damages(self) -> None:
+        """Leave a model there whose word table has a flipped bit."""
+        folder = builtin.folder_of(self.models)
+        folder.mkdir()
+        for path in self._made.iterdir():
+            (folder / path.name).symlink_to(path)
+        words = bytearray((self._made / builtin.WORDS).read_bytes())
+        words[len(words) // 2] ^= 1
+        (folder / builtin.WORDS).unlink()
+        (folder / builtin.WORDS).write_bytes(words)
+
+    def clear(self) -> None:
+        """Take away what is there."""
+        if builtin.folder_of(self.models).exists():
+            builtin.folder_of(self.models).rename(self.models / "damaged")
 
     def dies(self) -> None:
         self._held.close()
@@ -157,6 +174,27 @@ def test_model_prepare_waits_for_another_process_too(
     (result,) = done
     assert "The model is ready in" in result.stdout  # type: ignore[attr-defined]
     assert "first use" in result.stderr  # type: ignore[attr-defined]
+
+
+def test_a_flipped_bit_in_the_word_table_is_found_by_the_doctor_and_mended_by_what_it_names(
+    run: Run, other: Deriving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only its size is looked at when the model is opened."""
+    monkeypatch.setenv("MINUTEBOOK_MODELS", str(other.models))
+    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "built-in")
+    other.damages()
+    assert run("remember", "Tea at five.").exit_code == 0
+    found = run("doctor")
+    assert found.exit_code == 1
+    assert f"{builtin.WORDS} is damaged" in found.stdout
+    assert "run `minutebook model prepare`" in found.stdout
+    done: list[object] = []
+    command = in_background(lambda: done.append(run("model", "prepare")))
+    command.join(0.5)
+    assert not done
+    other.ends()
+    command.join()
+    assert run("doctor").exit_code == 0
 
 
 def test_a_model_that_is_not_ready_is_told_with_what_to_do() -> None:

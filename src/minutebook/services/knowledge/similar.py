@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from minutebook.domain.caller import Caller, Note
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
-from minutebook.search.late_interaction import likeness
+from minutebook.search.late_interaction import likeness, whole
 from minutebook.services.access.visibility import Clock, filters
 from minutebook.services.embeddings import Embeddings
 from minutebook.store.protocol import Store
@@ -131,10 +131,11 @@ class SimilarMemories:
             return
         for edge in self._store.edges(memory.organization, [memory.id]):
             near -= {edge.source, edge.target}
-        states = self._store.token_states(Memory, memory.organization, [memory.id, *near], space)
-        if not (own := states.pop(memory.id, b"")):
+        kept = self._store.token_states(Memory, memory.organization, [memory.id, *near], space)
+        states = whole(kept)
+        if (own := states.pop(memory.id, None)) is None:
             return
-        alike = sorted((-likeness(own, packed), id) for id, packed in states.items() if packed)
+        alike = sorted((-likeness(own, packed), id) for id, packed in states.items())
         for negative, id in alike:
             if -negative < LEAST_LIKENESS:
                 return

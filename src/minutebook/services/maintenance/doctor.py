@@ -10,6 +10,7 @@ from minutebook.domain.errors import StoreDamaged
 from minutebook.domain.filters import default_organization
 from minutebook.domain.lineage import Rule
 from minutebook.domain.records import Kind
+from minutebook.embedding import builtin
 from minutebook.embedding.service import Embedding
 from minutebook.services.access.audit import EVERYTHING, Trail
 from minutebook.services.access.audit_proof import proof_of
@@ -84,7 +85,10 @@ class Doctor:
         model = self._embedding
         if model.state == "error" and not model.is_off:
             reason = f"Search by meaning is off: {model.reason}"
-            findings.append(Finding(reason, "run `minutebook model prepare`"))
+            findings.append(Finding(reason, builtin.PREPARE))
+        elif (damage := model.damage()) is not None:
+            reason = f"Search by meaning may find the wrong records: {damage}"
+            findings.append(Finding(reason, builtin.PREPARE))
         return findings
 
     def mend(self, caller: Caller) -> None:

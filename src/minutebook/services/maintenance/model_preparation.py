@@ -13,7 +13,7 @@ from pathlib import Path
 
 from minutebook.disk.atomic_file import scratch_folder
 from minutebook.domain.errors import ModelUnavailable, StoreError
-from minutebook.embedding import builtin
+from minutebook.embedding import builtin, model_cache
 from minutebook.embedding.protocol import Embedder
 from minutebook.store.file_locks import FileLocks
 
@@ -54,19 +54,30 @@ class BuiltInModel:
         """Wait no longer; who derives the files goes on."""
         self._closing.set()
 
+    def damage(self) -> str | None:
+        """Return what is wrong with the files, each of which is read; None if nothing is, or they are to be derived."""
+        if not builtin.is_prepared(self._models):
+            return None
+        return model_cache.damage(builtin.folder_of(self._models))
+
     def _hear(self, part: float) -> None:
         self._part = part
 
 
-def prepare(models: Path, report: Report, closing: threading.Event | None = None) -> Path:
+def prepare(
+    models: Path,
+    report: Report,
+    closing: threading.Event | None = None,
+    is_there: Callable[[Path], bool] = builtin.is_whole,
+) -> Path:
     """Wait until the model's files are there, derived by a process that is begun if there is none.
 
-    Gives their folder. Raises ModelUnavailable if they cannot be had, or `closing` was set.
+    `is_there` tells of a folder of models whether they are. Gives their folder. Raises ModelUnavailable if they cannot be had, or `closing` was set.
     """
     closing = closing or threading.Event()
     locks = FileLocks(models / _FOLDER)
     for _ in range(2):
-        if builtin.is_whole(models):
+        if is_there(models):
             return builtin.folder_of(models)
         builtin.check_source()
         try:
@@ -79,7 +90,7 @@ def prepare(models: Path, report: Report, closing: threading.Event | None = None
             continue
         while locks.is_held(_LOCK):
             _pause(models, report, closing)
-    if not builtin.is_whole(models):
+    if not is_there(models):
         raise ModelUnavailable("the model was prepared, and is damaged", builtin.PREPARE)
     return builtin.folder_of(models)
 

@@ -1,5 +1,6 @@
 """Gather the scores of each signal for the records of a kind."""
 
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -24,10 +25,13 @@ from minutebook.search.calibration import (
 from minutebook.search.context import NAMED, NamedSpeakers, lifted
 from minutebook.search.coverage import coverage
 from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
+from minutebook.search.late_interaction import whole
 from minutebook.search.text import TextQuery, words
 from minutebook.services.access.visibility import filters
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.store.protocol import R, Store
+
+log = logging.getLogger(__name__)
 
 Key = tuple[str, str]
 """An organization and the id of a record there: two organizations may have the same id."""
@@ -347,7 +351,9 @@ class Retriever:
         found.keep({*found.late, *new, *(found.graph or ())})
         kept = self._store.token_states(of, organization, [id for _, id in new], space)
         # Empty where the model gave none for a text: its cosine stands.
-        packed = {id: states for id, states in kept.items() if states}
+        packed = whole(kept)
+        if damaged := sorted(id for id in kept.keys() - packed.keys() if kept[id]):
+            log.warning("damaged token states are not used; store the texts anew: %s", damaged)
         scores = embedding.question.scores(list(packed.values()))
         for id, score in zip(packed, scores.tolist(), strict=True):
             found.late[organization, id] = score

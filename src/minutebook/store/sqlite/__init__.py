@@ -13,7 +13,7 @@ from minutebook.disk.encryption import Key, Keys
 from minutebook.disk.network_files import network_type
 from minutebook.domain.errors import StoreBusy
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Record, TextRecord
+from minutebook.domain.records import TEXT_CLASSES, Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.housekeeper import Housekeeper
 from minutebook.store.protocol import (
@@ -417,6 +417,8 @@ class SqliteStore:
             except apsw.ConstraintError as error:
                 raise damaged(f"{self._path}: two rows have one key ({error})") from error
         with self._connections.writing() as connection:
+            for of in TEXT_CLASSES.values():
+                embeddings.forget_damaged(connection, of)
             texts.rebuild(connection)
         self._indices.rebuild()
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import apsw
 
+from minutebook.store.sqlite.embeddings import CUT_SHORT
 from minutebook.store.sqlite.tables import ALL_TABLES
 
 _OF_VECTORS = {
@@ -19,6 +20,7 @@ _OF_VECTORS = {
     "{{}} {} say that they have vectors, and have none": """
         SELECT count(*) FROM {0}
         WHERE space IS NOT NULL AND row NOT IN (SELECT row FROM {0}_vectors)""",
+    "{{}} {} have vectors that are cut short": f"SELECT count(*) {CUT_SHORT}",
     "{{}} {} have vectors of no known model": """
         SELECT count(*) FROM {0}
         WHERE space IS NOT NULL AND space NOT IN (SELECT number FROM spaces)""",

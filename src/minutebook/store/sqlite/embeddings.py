@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.domain.errors import NotFound
+from minutebook.domain.errors import NotFound, StoreDamaged
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
 from minutebook.store.protocol import T, Vectors, VectorSpace
@@ -20,6 +20,10 @@ from minutebook.store.sqlite.tables import padded, selection, table_of, text_val
 from minutebook.store.transfer import Embedding
 
 _BATCH = 512
+
+CUT_SHORT = """FROM {0} AS r JOIN {0}_vectors AS v ON v.row = r.row JOIN spaces AS s ON s.number = r.space
+    WHERE length(v.vectors) = 0 OR length(v.vectors) % (2 * s.dimensions) <> 0"""
+"""The records of a table whose vectors are cut short."""
 
 
 def put(
@@ -103,8 +107,37 @@ def get(
     if found is None:
         return None
     name, digest, dimensions, stored = found
-    rows = np.frombuffer(stored, np.float16).reshape(-1, dimensions)
+    rows = rows_of(stored, dimensions, table.name)
     return VectorSpace(value_text(name), value_text(digest), dimensions), rows.astype(np.float32)
+
+
+def rows_of(stored: bytes, dimensions: int, table: str) -> NDArray[np.float16]:
+    """Return vectors as they are kept, shape (parts, dimensions). Raises StoreDamaged if they are cut short."""
+    if not stored or len(stored) % (2 * dimensions):
+        raise _cut_short(table)
+    return np.frombuffer(stored, np.float16).reshape(-1, dimensions)
+
+
+def check_rows(stored: Sequence[bytes], dimensions: int, table: str) -> None:
+    """Raise StoreDamaged if the vectors of one of the records are cut short."""
+    if any(not each or len(each) % (2 * dimensions) for each in stored):
+        raise _cut_short(table)
+
+
+def _cut_short(table: str) -> StoreDamaged:
+    what = f"vectors of {table} are cut short"
+    return StoreDamaged(f"{what}; `minutebook doctor --repair` has them made anew", what)
+
+
+def forget_damaged(connection: apsw.Connection, of: type[TextRecord]) -> None:
+    """Remove vectors that are cut short, with the states of their records: they are made anew."""
+    name = table_of(of).name
+    rows = connection.execute(
+        f"UPDATE {name} SET space = NULL, states = NULL WHERE row IN"  # noqa: S608
+        f" (SELECT r.row {CUT_SHORT.format(name)}) RETURNING row"
+    )
+    for row in [int(row) for (row,) in rows]:
+        remove(connection, of, row)
 
 
 def states(

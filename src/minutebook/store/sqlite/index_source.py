@@ -18,6 +18,7 @@ from minutebook.store.sidecar.words import Postings
 from minutebook.store.sql import index_columns
 from minutebook.store.sql.tables import id_bytes, value_text
 from minutebook.store.sqlite import rows
+from minutebook.store.sqlite.embeddings import check_rows
 from minutebook.store.sqlite.tables import table_of, text_value
 
 WORDS = 0
@@ -129,7 +130,9 @@ class VectorSource(Source[VectorRows]):
         return sizes.PAGE
 
     def _payload(self, rows: Sequence[Sequence[Any]]) -> VectorRows:
-        return VectorRows.of_bytes([vectors for (vectors,) in rows], self._dimensions)
+        stored = [vectors for (vectors,) in rows]
+        check_rows(stored, self._dimensions, self._table.name)
+        return VectorRows.of_bytes(stored, self._dimensions)
 
 
 class WordSource(Source[Postings]):

@@ -3,12 +3,12 @@
 from collections.abc import Collection
 
 import apsw
-import numpy as np
 
 from minutebook.domain.records import TextRecord
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sql.tables import value_text
 from minutebook.store.sqlite import change_feed
+from minutebook.store.sqlite.embeddings import rows_of
 from minutebook.store.sqlite.tables import padded, table_of, text_value
 from minutebook.store.transfer import Embedding
 
@@ -93,9 +93,10 @@ def embeddings(
             f" AND r.id IN ({', '.join('?' * len(batch))})",
             (text_value(organization), *batch),
         )
-        for id, name, digest, dimensions, form, vectors, states in rows:
+        # All at once: where one is damaged, none keeps the moment of the connection.
+        for id, name, digest, dimensions, form, vectors, states in list(rows):
             space = VectorSpace(value_text(name), value_text(digest), dimensions, form or "")
-            kept = np.frombuffer(vectors, np.float16).reshape(-1, dimensions)
+            kept = rows_of(vectors, dimensions, table)
             found[value_text(id)] = Embedding(space, kept, states)
     return found
 
