@@ -132,6 +132,15 @@ def test_a_new_file_whose_name_cannot_be_flushed_is_not_there(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
+def test_a_part_that_cannot_be_locked_is_not_left(tmp_path: Path) -> None:
+    calls, busy = Calls(), Fault("busy", {"flock", "fcntl", "fcntl64"}, errno.EAGAIN)
+    with calls.hooked(), calls.failing(tmp_path, busy, 0) as plan:
+        replace_file(tmp_path / "file", b"all")
+    assert plan.failed == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 @pytest.mark.thorough
 @pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
 def test_a_part_that_cannot_be_removed_is_no_failure(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from minutebook.disk.encryption import FileDamaged, Key, decrypting, encrypted, encrypting
-from minutebook.domain.errors import EncryptionKeyMissing
+from minutebook.domain.errors import EncryptionKeyMissing, StoreError
 from tests.examples import parametrize_in_part
+from tests.faults.calls import FAULTS, IS_POSSIBLE, Calls
 
 CHUNK = 256 << 10
 HEAD, TAG = 40, 16
@@ -95,3 +97,19 @@ def test_who_names_no_place_of_keys_is_told_which_key_is_needed() -> None:
 def test_a_key_shows_its_id_alone() -> None:
     assert KEY.secret.hex() not in f"{KEY!r} {KEY} {KEY.id}"
     assert len(KEY.id) == 16
+
+
+@pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
+def test_a_file_whose_head_cannot_be_read_is_told_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "some.tar").write_bytes(encrypted(b"all", KEY))
+    (fault,) = (each for each in FAULTS if each.name == "I/O error at reading")
+    calls = Calls()
+    with (
+        (tmp_path / "some.tar").open("rb") as file,
+        calls.hooked(),
+        calls.failing(tmp_path, fault, 0) as plan,
+        pytest.raises(StoreError, match=r"some\.tar: Input/output error"),
+        decrypting(file, "some.tar", OneKey()),
+    ):
+        pass
+    assert plan.failed == 1

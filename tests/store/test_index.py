@@ -1,5 +1,6 @@
 """The index of vectors: near enough to the exact answer, few files, shared by processes."""
 
+import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.store.protocol import VectorSpace
-from minutebook.store.sidecar import sizes
+from minutebook.store.sidecar import files, sizes
 from minutebook.store.sidecar.view import View
 from minutebook.store.sqlite import SqliteStore
+from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.store.samples import INSTANTS, memory
 from tests.store.small_index import make
 
@@ -192,3 +195,17 @@ def named_files(folder: Path) -> list[Path]:
 def _view(store: SqliteStore) -> View:
     (index,) = store._indices._vectors._open._indices.values()
     return index.current()
+
+
+@pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
+def test_an_index_that_cannot_be_removed_is_told_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}")
+    calls, broken = Calls(), Fault("broken", {"unlink"}, errno.EIO)
+    with (
+        calls.hooked(),
+        calls.failing(tmp_path, broken, 0) as plan,
+        pytest.raises(StoreError, match=r"manifest\.json: Input/output error"),
+    ):
+        files.remove_all(tmp_path)
+    assert plan.failed == 1
+    assert (tmp_path / "manifest.json").exists()
