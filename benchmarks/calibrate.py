@@ -248,7 +248,7 @@ def fitted(sets: dict[str, list[Scored]], model: str) -> dict[str, Any]:
         "constants": {
             "ABOUT_SLOPE": slope,
             "ABOUT_MIDDLE": middle,
-            "UNRELATED_COSINES": {model: unrelated},
+            "UNRELATED_COSINE": unrelated,
         },
         "cut": CUT,
         "sets": {name: grouped(found) for name, found in sets.items()},

@@ -40,7 +40,9 @@ CALLER = Caller(name="agent", role=Role.HUMAN, organization=data.MAIN, call=Call
 class Asked:
     """An embedder that knows a few questions, each near some records of the data set."""
 
-    model = Model(data.SPACE.name, data.SPACE.digest, data.SPACE.dimensions)
+    model = Model(
+        data.SPACE.name, data.SPACE.digest, data.SPACE.dimensions, unrelated=data.UNRELATED
+    )
 
     def __init__(self, queries: Sequence[str]) -> None:
         vectors = data.vector_queries(len(queries), 3)

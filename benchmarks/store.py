@@ -51,10 +51,11 @@ from minutebook.store.sqlite import SqliteStore
 
 RESULTS = Path(__file__).parent / "results" / "store.json"
 
-SPACE = VectorSpace("multilingual-e5-small", "synthetic-5", 384)
-"""Vectors made here, as near to one another as those of this model are, so that relevance is judged as of its."""
+SPACE = VectorSpace("synthetic", "4", 384)
 VOCABULARY, WORDS, STOP_WORDS, QUERY_WORDS = 50_000, 60, 120, 4
 LEVELS, BRANCHES, SHARE, FALL, OFFSET = 5, 8, 0.12, 0.2, 1.7
+UNRELATED = OFFSET**2 / (1 + OFFSET**2)
+"""The cosine that any two vectors have by their common offset alone."""
 MAIN, PART, FEW = "main", "part", "few"
 _POPULAR = np.arange(1, BRANCHES + 1) ** -0.6 / np.sum(np.arange(1, BRANCHES + 1) ** -0.6)
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -16,6 +16,7 @@ from minutebook.embedding.builtin import MEAN_STATE, BuiltInEmbedder
 from minutebook.embedding.protocol import Embedded
 from minutebook.embedding.runtime import Session, batches
 from minutebook.embedding.tokenizer import Tokenizer
+from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 from minutebook.embedding.weights import dequantise
 from tests.embedding.oracle import Oracle
 
@@ -54,6 +55,15 @@ def test_vectors_point_where_the_full_computation_does(
     cosines = (np.array(queries + passages) * full).sum(axis=1)
     assert np.median(cosines) >= 0.998
     assert cosines.min() >= 0.993
+
+
+def test_what_is_measured_as_the_cosine_of_unrelated_texts_is_what_was_fitted(
+    embedder: BuiltInEmbedder,
+) -> None:
+    questions = np.stack([embedder.embed_query(text).vector for text in QUESTIONS])
+    passages = np.stack([made.vector for made in embedder.embed_passages(PASSAGES)])
+    measured = unrelated_cosine(questions, passages)
+    assert measured == pytest.approx(embedder.model.unrelated, abs=0.03)
 
 
 def test_four_bit_rows_unpack_to_multiples_of_their_scale() -> None:

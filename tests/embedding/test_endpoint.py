@@ -154,6 +154,29 @@ def test_dimensions_are_learned_or_asked_for(service: Service, url: str) -> None
         opened(url, dimensions=4)
 
 
+@pytest.mark.parametrize("unrelated", [0.0, 0.4, 0.8])
+def test_the_cosine_of_unrelated_texts_is_learned_in_the_same_request(
+    unrelated: float, service: Service, url: str
+) -> None:
+    directions = np.random.default_rng(7).standard_normal((16, 2000))
+    vectors = np.hstack(
+        [
+            np.full((16, 1), unrelated**0.5),
+            (1 - unrelated) ** 0.5 * directions / np.linalg.norm(directions, axis=1, keepdims=True),
+        ]
+    )
+
+    def answer(body: dict[str, Any]) -> Any:
+        for each in body["data"]:
+            each["embedding"] = vectors[each["index"]].tolist()
+        return body
+
+    service.twist = answer
+    embedder, _ = opened(url)
+    assert embedder.model.unrelated == pytest.approx(unrelated, abs=0.01)
+    assert len(service.requests) == 1
+
+
 def test_the_digest_tells_models_apart_but_not_hosts(url: str) -> None:
     here = Endpoint(base_url=url, model="m").identity(3)
     assert here == Endpoint(base_url="http://elsewhere", model="m", key="k").identity(3)

@@ -12,7 +12,7 @@ from minutebook.search.calibration import (
     ABOUT_MIDDLE,
     ABOUT_SLOPE,
     CUT,
-    UNRELATED_COSINES,
+    UNRELATED_COSINE,
     WORDS_MIDDLE,
     WORDS_SLOPE,
     expectations,
@@ -23,12 +23,11 @@ from minutebook.search.calibration import (
     strength_of_late,
 )
 
-E5 = "multilingual-e5-small"
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def expected(cosine: float, bm25: float) -> float:
-    ((negative, _),) = expectations(["a"], {"a": cosine}, {"a": bm25}, E5)
+    ((negative, _),) = expectations(["a"], {"a": cosine}, {"a": bm25}, UNRELATED_COSINE)
     return -negative
 
 
@@ -37,8 +36,8 @@ def test_more_is_never_less(one: float, other: float) -> None:
     low, high = sorted((one, other))
     for strength in (
         strength_of_late,
-        lambda value: strength_of_cosine(value, E5),
-        lambda value: strength_of_cosine(value, "another"),
+        lambda value: strength_of_cosine(value, UNRELATED_COSINE),
+        lambda value: strength_of_cosine(value, 0.0),
         lambda value: strength_of_bm25(value * 50),
         lambda value: expected(value, 10.0),
         lambda value: expected(0.8, value * 50),
@@ -60,13 +59,13 @@ def test_relevance_is_near_nothing_for_the_usual_unrelated_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "unrelated", "alike"), [(E5, 0.76, 0.86), ("another", 0.15, 0.5)]
+    ("usual", "unrelated", "alike"), [(UNRELATED_COSINE, 0.76, 0.86), (0.0, 0.15, 0.5)]
 )
 def test_a_cosine_counts_from_what_unrelated_texts_of_its_model_have(
-    model: str, unrelated: float, alike: float
+    usual: float, unrelated: float, alike: float
 ) -> None:
-    assert relevance(strength_of_cosine(unrelated, model)) < CUT
-    assert relevance(strength_of_cosine(alike, model)) > CUT
+    assert relevance(strength_of_cosine(unrelated, usual)) < CUT
+    assert relevance(strength_of_cosine(alike, usual)) > CUT
 
 
 def test_one_common_word_says_little_and_several_rare_ones_much() -> None:
@@ -87,7 +86,7 @@ def test_the_fitted_constants_are_those_of_the_figures_that_are_kept() -> None:
     assert kept["constants"] == {
         "ABOUT_SLOPE": ABOUT_SLOPE,
         "ABOUT_MIDDLE": ABOUT_MIDDLE,
-        "UNRELATED_COSINES": dict(UNRELATED_COSINES),
+        "UNRELATED_COSINE": UNRELATED_COSINE,
     }
     assert kept["cut"] == CUT
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding import model_cache, runtime, weights
 from minutebook.embedding.protocol import Embedded, Model, Rows, spans
+from minutebook.search.calibration import UNRELATED_COSINE
 from minutebook.search.late_interaction import TokenStates
 
 NAME = "multilingual-e5-small"
@@ -30,7 +31,7 @@ FILES_RECIPE = 4
 """Counts the ways in which the files were derived, whether or not their vectors differ."""
 
 _DIGEST = hashlib.sha256(f"{weights.SHA256} {RECIPE}".encode()).hexdigest()
-MODEL = Model(NAME, _DIGEST, WIDTH, str(STATES_RECIPE))
+MODEL = Model(NAME, _DIGEST, WIDTH, str(STATES_RECIPE), UNRELATED_COSINE)
 
 POSITIONS = 512
 """Tokens that the model reads at once, prefix and special tokens included."""

@@ -11,10 +11,10 @@ import numpy as np
 
 from minutebook.embedding.http_client import Service, shown_url
 from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
+from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 
 BLANK = "."
 """What is sent for a blank text, which many services refuse."""
-_PROBE = "ready"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +41,20 @@ class Endpoint:
         """Return a representation without the key and without a password in the URL."""
         return f"Endpoint(base_url={shown_url(self.base_url)!r}, model={self.model!r})"
 
-    def identity(self, dimensions: int) -> Model:
-        """Return the model's identity: what shapes its vectors, wherever it is served."""
+    def identity(self, dimensions: int, unrelated: float = 0.0) -> Model:
+        """Return the model's identity, what shapes its vectors wherever it is served, and its cosine of unrelated texts."""
         facts = [self.model, dimensions, self.query_prefix, self.passage_prefix]
-        return Model(self.model, hashlib.sha256(json.dumps(facts).encode()).hexdigest(), dimensions)
+        digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+        return Model(self.model, digest, dimensions, unrelated=unrelated)
 
 
 def open_endpoint(
     endpoint: Endpoint, pause: Callable[[float], None] = time.sleep
 ) -> "EndpointEmbedder":
-    """Ask the service for one vector, to learn the dimensions; raises ModelUnavailable."""
+    """Ask the service for some vectors, to learn the dimensions and the cosine of unrelated texts.
+
+    Raises ModelUnavailable.
+    """
     return EndpointEmbedder(endpoint, pause)
 
 
@@ -67,7 +71,10 @@ class EndpointEmbedder:
             pause=pause,
         )
         self._dimensions = endpoint.dimensions
-        self._model = endpoint.identity(self._ask([_PROBE]).shape[1])
+        prompts = [endpoint.query_prefix + text for text in QUESTIONS]
+        rows = self._ask([*prompts, *(endpoint.passage_prefix + text for text in PASSAGES)])
+        unrelated = unrelated_cosine(rows[: len(prompts)], rows[len(prompts) :])
+        self._model = endpoint.identity(rows.shape[1], unrelated)
         self._dimensions = self._model.dimensions
 
     @property

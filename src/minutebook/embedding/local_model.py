@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
 from minutebook.embedding.runtime import Session, batches
+from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 from minutebook.embedding.weights import sha256_of
 
 GRAPHS = ("model.onnx", "onnx/model.onnx")
@@ -52,11 +53,13 @@ class FolderEmbedder:
         self._tokenizer = _open_tokenizer(folder / TOKENIZER)
         self._session = Session(graph, threads)
         self._output = _output_of(self._session.outputs)
-        width = len(self.embed_query("").vector)
+        questions = np.stack([self.embed_query(text).vector for text in QUESTIONS])
+        passages = np.stack([each.vector for each in self.embed_passages(PASSAGES)])
         digest = hashlib.sha256(
             f"{sha256_of(graph)} {sha256_of(folder / TOKENIZER)} {self._recipe}".encode()
         ).hexdigest()
-        self._model = Model(folder.name, digest, width)
+        unrelated = unrelated_cosine(questions, passages)
+        self._model = Model(folder.name, digest, questions.shape[1], unrelated=unrelated)
 
     @property
     def model(self) -> Model:

@@ -52,6 +52,8 @@ class Model:
     dimensions: int
     states: str = ""
     """Names how it makes token states; those of different names are never compared. Empty: none."""
+    unrelated: float = 0.0
+    """The cosine of a question and a text about something else, which relevance counts from."""
 
 
 class Embedder(Protocol):

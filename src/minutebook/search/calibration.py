@@ -1,6 +1,6 @@
 """Turn what signals measure into numbers in [0, 1] that mean the same for every question and store.
 
-ABOUT_SLOPE, ABOUT_MIDDLE and UNRELATED_COSINES are fitted by `python -m benchmarks.calibrate`, WORDS_SLOPE and
+ABOUT_SLOPE, ABOUT_MIDDLE and UNRELATED_COSINE are fitted by `python -m benchmarks.calibrate`, WORDS_SLOPE and
 WORDS_MIDDLE by `python -m benchmarks.calibrate_words`; both keep their figures in docs/. The others were chosen by what ranks best on the
 development half of LoCoMo: docs/decisions/0027-late-interaction-and-relevance.md.
 """
@@ -22,8 +22,8 @@ SLOPE, MIDDLE = 10.0, 0.45
 ABOUT_SLOPE, ABOUT_MIDDLE = 42.9, 0.251
 """Late interaction as the chance that a text answers the question, against a text about something else."""
 
-UNRELATED_COSINES: Mapping[str, float] = {"multilingual-e5-small": 0.72}
-"""The cosine of unrelated texts by a model's name, 0 for others: how late interaction's 0 reads there."""
+UNRELATED_COSINE = 0.72
+"""The cosine of unrelated texts by the built-in model: how late interaction's 0 reads there."""
 
 HALF_BM25 = 14.0
 """The BM25 score that counts half."""
@@ -46,9 +46,12 @@ def strength_of_late(late: float) -> float:
     return _logistic(SLOPE * (late - MIDDLE))
 
 
-def strength_of_cosine(cosine: float, model: str) -> float:
-    """Return the strength of a cosine of a model's vectors, for texts without token states."""
-    return strength_of_late(_above_unrelated(cosine, model))
+def strength_of_cosine(cosine: float, unrelated: float) -> float:
+    """Return the strength of a cosine, for texts without token states.
+
+    `unrelated` is the cosine of unrelated texts by the same model, less than 1.
+    """
+    return strength_of_late((cosine - unrelated) / (1 - unrelated))
 
 
 def strength_of_bm25(score: float) -> float:
@@ -68,13 +71,12 @@ def strength_of_words(covered: float, bm25: float) -> float:
 
 
 def expectations(
-    keys: Iterable[K], cosines: Mapping[K, float], bm25: Mapping[K, float], model: str
+    keys: Iterable[K], cosines: Mapping[K, float], bm25: Mapping[K, float], unrelated: float
 ) -> list[tuple[float, K]]:
     """Estimate how well texts will do when they are compared token by token.
 
     Returns the negative of a number in [0, 1] beside each key, so that the best sort first.
     """
-    unrelated = UNRELATED_COSINES.get(model, 0.0)
     by_meaning = EXPECTED_OF_COSINE / (1 - unrelated)
     by_words = 1 - EXPECTED_OF_COSINE
     found = []
@@ -119,12 +121,6 @@ def rank_score(similarity: float, importance: float, age: timedelta) -> float:
     """
     freshness = max(0.5, 1 - age / timedelta(days=60))
     return 0.6 * similarity + 0.3 * importance / 10 + 0.1 * freshness
-
-
-def _above_unrelated(cosine: float, model: str) -> float:
-    """Scale a cosine so that unrelated texts of its model are at 0 and equal ones at 1."""
-    unrelated = UNRELATED_COSINES.get(model, 0.0)
-    return (cosine - unrelated) / (1 - unrelated)
 
 
 def _logistic(value: float) -> float:

@@ -120,6 +120,11 @@ class Embeddings:
         form = f"{model.states} {FORM}" if model.states and self._keeps_states else ""
         return VectorSpace(model.name, model.digest, model.dimensions, form)
 
+    @property
+    def unrelated(self) -> float:
+        """The cosine of unrelated texts by the model in use."""
+        return self._embedding.model.unrelated
+
     def space_of(self, of: type[TextRecord]) -> VectorSpace:
         """Return the space for records of a class.
 

@@ -3,10 +3,9 @@
 import pytest
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.search.calibration import UNRELATED_COSINE
 from minutebook.search.fusion import Signal
 from minutebook.services.search.signals import Key, Signals
-
-E5 = "multilingual-e5-small"
 
 
 def key(id: str) -> Key:
@@ -14,14 +13,14 @@ def key(id: str) -> Key:
 
 
 def test_few_records_are_all_worth_comparing() -> None:
-    found = Signals({key("a"): 0.9}, {}, model=E5)
+    found = Signals({key("a"): 0.9}, {}, unrelated=UNRELATED_COSINE)
     assert found.promising([key("a"), key("b")], 2) == {key("a"), key("b")}
 
 
 def test_of_many_those_are_compared_that_cosine_and_words_promise_most() -> None:
     cosines = {key("near"): 0.9, key("middling"): 0.8, key("far"): 0.7}
     words = {key("far"): 30.0, key("word only"): 4.0}
-    found = Signals(cosines, words, model=E5)
+    found = Signals(cosines, words, unrelated=UNRELATED_COSINE)
     assert found.promising(found.keys(), 1) == {key("near")}
     assert found.promising(found.keys(), 2) == {key("near"), key("far")}
     assert key("word only") not in found.promising(found.keys(), 3)
@@ -49,7 +48,9 @@ def test_what_context_left_as_it_was_is_not_told() -> None:
 
 
 def test_the_best_are_those_of_the_best_fused_scores() -> None:
-    found = Signals({key("a"): 0.8, key("b"): 0.9, key("c"): 0.7}, {key("c"): 40.0}, model=E5)
+    found = Signals(
+        {key("a"): 0.8, key("b"): 0.9, key("c"): 0.7}, {key("c"): 40.0}, unrelated=UNRELATED_COSINE
+    )
     assert found.best(1) == {key("b")}
     assert found.best(2) == {key("b"), key("c")}
     assert found.best(2, {Signal.VECTOR: 1.0}) == {key("a"), key("b")}

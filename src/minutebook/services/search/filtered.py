@@ -182,12 +182,12 @@ class FilteredSearch:
 
         Goes on to further records until their cosine means less relevance than `least`.
         """
-        model, look = self._embeddings.space.name, FIRST_LOOK
+        unrelated, look = self._embeddings.unrelated, FIRST_LOOK
         while True:
             found = self._signals.nothing(embedding)
             found.vector = self._signals.nearest(Memory, where, embedding, look)
             last = min(found.vector.values(), default=0.0)
-            if len(found.vector) < look or relevance(strength_of_cosine(last, model)) < least:
+            if len(found.vector) < look or relevance(strength_of_cosine(last, unrelated)) < least:
                 break
             look *= 4
         found.lexical = self._signals.matches(Memory, where, query, room) if room else {}

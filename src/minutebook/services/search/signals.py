@@ -75,8 +75,8 @@ class Signals:
     late: Scores = field(default_factory=dict)
     covered: Scores = field(default_factory=dict)
     context: dict[Signal, Scores] = field(default_factory=dict)
-    model: str = ""
-    """The name of the model that made the vectors."""
+    unrelated: float = 0.0
+    """The cosine of unrelated texts by the model that made the vectors."""
 
     def keys(self) -> set[Key]:
         """Return every record that a signal found."""
@@ -84,7 +84,7 @@ class Signals:
 
     def add(self, others: "Signals") -> None:
         """Add what the signals say of other records."""
-        self.model = self.model or others.model
+        self.unrelated = self.unrelated or others.unrelated
         if others.vector is not None:
             self.vector = (self.vector or {}) | others.vector
         self.lexical |= others.lexical
@@ -155,7 +155,7 @@ class Signals:
         late = self.late.get(key)
         if late is not None:
             return strength_of_late(late)
-        return strength_of_cosine((self.vector or {})[key], self.model)
+        return strength_of_cosine((self.vector or {})[key], self.unrelated)
 
     def wording(self, key: Key) -> float:
         """Return the strength of the lexical signal of a record by itself, without its context."""
@@ -191,7 +191,7 @@ class Signals:
         chosen = set(keys)
         if len(chosen) <= limit:
             return chosen
-        expected = expectations(chosen, self.vector or {}, self.lexical, self.model)
+        expected = expectations(chosen, self.vector or {}, self.lexical, self.unrelated)
         return {key for _, key in nsmallest(limit, expected)}
 
     def lift(self, standings: Mapping[Key, Standing], query: str) -> None:
@@ -254,7 +254,7 @@ class Retriever:
 
     def nothing(self, embedding: QueryEmbedding | None) -> Signals:
         """Return empty signals."""
-        return Signals(None if embedding is None else {}, {}, model=self._embeddings.space.name)
+        return Signals(None if embedding is None else {}, {}, unrelated=self._embeddings.unrelated)
 
     def propose(
         self,
