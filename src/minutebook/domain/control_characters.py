@@ -15,6 +15,9 @@ _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 def escaped(text: str, keep: str = "") -> str:
     r"""Write control and bidirectional characters as `\x1b` or `\u202e`, but those in `keep`."""
+    if text.isprintable():
+        # No such character is: most texts need no search.
+        return text
 
     def written(found: re.Match[str]) -> str:
         each = found[0]

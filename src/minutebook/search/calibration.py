@@ -54,6 +54,15 @@ def strength_of_cosine(cosine: float, unrelated: float) -> float:
     return strength_of_late((cosine - unrelated) / (1 - unrelated))
 
 
+def strengths_of_cosines(cosines: Mapping[K, float], model: str) -> dict[K, float]:
+    """Return the `strength_of_cosine` of each text."""
+    unrelated = UNRELATED_COSINES.get(model, 0.0)
+    return {
+        key: _logistic(SLOPE * ((cosine - unrelated) / (1 - unrelated) - MIDDLE))
+        for key, cosine in cosines.items()
+    }
+
+
 def strength_of_bm25(score: float) -> float:
     """Return the strength of a BM25 score, in [0, 1): a single common word says little."""
     squared = max(score, 0.0) ** 2

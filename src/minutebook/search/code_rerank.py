@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 DEFINES = 1.20
 """The factor of a definition, against lines that only use what others define."""
@@ -107,11 +108,7 @@ class _QueryNames:
     def weight(self, each: Sight) -> float:
         weight = 1.0 if each.type == "other" else DEFINES
         weight *= self.factor(_parts(each.name))
-        is_wanted_source = all(
-            kind in self.wanted or not paths.search(each.path)
-            for kind, paths in _NON_SOURCE.items()
-        )
-        if not is_wanted_source:
+        if not _kinds_beside_source(each.path) <= self.wanted:
             weight *= NON_SOURCE_FACTOR
         return weight / (DEFINES * IS_NAMED)
 
@@ -121,6 +118,12 @@ class _QueryNames:
             return IS_NAMED
         is_among = name and any(_ends_with(name, each) for each in self.identifiers)
         return IS_AMONG if is_among else 1.0
+
+
+@lru_cache(maxsize=1 << 12)
+def _kinds_beside_source(path: str) -> frozenset[str]:
+    """Return the kinds of code beside sources that a path is of."""
+    return frozenset(kind for kind, paths in _NON_SOURCE.items() if paths.search(path))
 
 
 def _parts(name: str) -> tuple[str, ...]:

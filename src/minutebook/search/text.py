@@ -187,7 +187,7 @@ def languages_of(text: str) -> Languages:
     return likely_languages(_analyse_text(text)[1], text)
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 14)
 def forms(word: str, languages: Languages) -> frozenset[str]:
     """Return the terms by which a word is found in a text in these languages."""
     stemmed = _stems_by_word(word, languages)

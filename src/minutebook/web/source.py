@@ -24,6 +24,9 @@ SHOWN = 12
 LONGEST_LINE = 1_000
 """Characters of a line that are shown."""
 
+Atom = tuple[Part, str, bool]
+"""A stretch of source that is all of one part, and whether it is in a match."""
+
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -50,9 +53,10 @@ def code_hits(found: Sequence[FoundCode], question: str, shown: int = SHOWN) -> 
     hits = []
     for each in found:
         chunk = each.chunk
-        lines = source_lines(chunk.content, chunk.language, terms)
+        lines = _lines(chunk.content, chunk.language, terms)
         first = _best_window(lines, shown)
-        numbered = list(enumerate(lines, chunk.start_line))[first : first + shown]
+        marked_up = map(_marked_up, lines[first : first + shown])
+        numbered = list(enumerate(marked_up, chunk.start_line + first))
         hits.append(
             CodeHit(
                 chunk,
@@ -73,21 +77,26 @@ def file_address(project: str, path: str, line: int) -> str:
     return f"/code/file?{urlencode({'project': project, 'path': path, 'line': line})}#L{line}"
 
 
-def source_lines(text: str, language: str, terms: AbstractSet[str] = frozenset()) -> list[Markup]:
+def source_lines(text: str, language: str) -> list[Markup]:
     """Return the lines of some source as markup, without their ends."""
+    return [_marked_up(each) for each in _lines(text, language, frozenset())]
+
+
+def _lines(text: str, language: str, terms: AbstractSet[str]) -> list[list[Atom]]:
+    """Return the lines of some source in atoms, without their ends."""
     lines = _LINE_END.split(text)
     if not lines[-1]:
         lines.pop()
     cut = [each if len(each) <= LONGEST_LINE else each[:LONGEST_LINE] + " …" for each in lines]
     whole = visible("\n".join(cut))
-    made: list[list[str]] = [[]]
+    made: list[list[Atom]] = [[]]
     for part, text, is_match in _atoms(_highlighted(whole, language), matches(whole, terms)):
         for at, piece in enumerate(text.split("\n")):
             if at:
                 made.append([])
             if piece:
-                made[-1].append(_marked_up(part, piece, is_match=is_match))
-    return [Markup("".join(each)) for each in made]  # noqa: S704 - each piece is escaped
+                made[-1].append((part, piece, is_match))
+    return made
 
 
 @lru_cache(maxsize=256)
@@ -95,16 +104,17 @@ def _highlighted(text: str, language: str) -> tuple[Piece, ...]:
     return tuple(highlighted(text, language))
 
 
-def _marked_up(part: Part, text: str, *, is_match: bool) -> str:
-    shown = str(escape(text))
-    if part is not Part.PLAIN:
-        shown = f'<span class="{part}">{shown}</span>'
-    return f"<mark>{shown}</mark>" if is_match else shown
+def _marked_up(line: Sequence[Atom]) -> Markup:
+    written = []
+    for part, text, is_match in line:
+        shown = str(escape(text))
+        if part is not Part.PLAIN:
+            shown = f'<span class="{part}">{shown}</span>'
+        written.append(f"<mark>{shown}</mark>" if is_match else shown)
+    return Markup("".join(written))  # noqa: S704 - each atom is escaped
 
 
-def _atoms(
-    pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]
-) -> list[tuple[Part, str, bool]]:
+def _atoms(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> list[Atom]:
     """Cut pieces where spans begin and end; each says whether it is in one."""
     edges = [edge for span in spans for edge in span]
     atoms, at, next_edge = [], 0, 0
@@ -122,8 +132,8 @@ def _atoms(
     return atoms
 
 
-def _best_window(lines: Sequence[str], shown: int) -> int:
+def _best_window(lines: Sequence[Sequence[Atom]], shown: int) -> int:
     """Return the first of the lines in a row that hold the most matches; the first of all if none do."""
-    counts = [line.count("<mark>") for line in lines]
+    counts = [sum(is_match for _, _, is_match in line) for line in lines]
     starts = range(max(1, len(lines) - shown + 1))
     return max(starts, key=lambda start: (sum(counts[start : start + shown]), -start))

@@ -135,46 +135,49 @@ class GraphWalk:
             if not frontier:
                 break
             found = self._store.ties(where.organization, sorted(frontier), EDGES_A_HOP)
-            memories, ended = self._memories(where, found, reached)
-            passable = {Memory: memories | ended, Entity: self._entities(where, found, reached)}
-            passed |= memories
+            ends = _ends(found)
+            memories = ends[Memory] - reached
+            holding = self._seen(Memory, where, memories)
+            replaced = self._replaced(where, memories - holding)
+            entities = self._seen(Entity, where, ends[Entity] - reached)
+            passable = {Memory: holding | replaced, Entity: entities}
+            passed |= holding
             following: set[str] = set()
             for tie in found:
-                first, second = tie.of.joins
-                leads_from = tie.source in reached or tie.source in passable[first]
-                if leads_from and (tie.target in reached or tie.target in passable[second]):
-                    ties[tie.id] = tie
-                    for end in (tie.source, tie.target):
+                of, id, source, target, _, _ = tie
+                first, second = of.joins
+                if (source in reached or source in passable[first]) and (
+                    target in reached or target in passable[second]
+                ):
+                    ties[id] = tie
+                    for end in (source, target):
                         if end not in reached:
                             following.add(end)
                             reached.add(end)
             frontier = following
         return [ties[id] for id in sorted(ties)], passed
 
-    def _memories(
-        self, where: Filter, ties: Sequence[Tie], reached: Set[str]
-    ) -> tuple[set[str], set[str]]:
-        """Return new ends that the caller may see: memories that hold, and those that have a successor."""
-        ends = _ends(ties, Memory) - reached
-        holding = self._seen(Memory, where, ends)
-        if holding == ends:
-            return holding, set()
-        ever = replace(where, ids=frozenset(ends - holding), valid_at=None)
-        rows = self._store.values(Memory, ever, ("id", "superseded_by"))
-        return holding, {id for id, successor in rows if successor is not None}
-
-    def _entities(self, where: Filter, ties: Sequence[Tie], reached: Set[str]) -> set[str]:
-        return self._seen(Entity, where, _ends(ties, Entity) - reached)
-
     def _seen(self, of: type[Record], where: Filter, ids: Set[str]) -> set[str]:
         here = replace(where, ids=frozenset(ids))
         return set(self._store.ids(of, here, ["id"])) if ids else set()
 
+    def _replaced(self, where: Filter, ids: Set[str]) -> set[str]:
+        """Return those memories that the caller may see and that have a successor."""
+        if not ids:
+            return set()
+        ever = replace(where, ids=frozenset(ids), valid_at=None)
+        rows = self._store.values(Memory, ever, ("id", "superseded_by"))
+        return {id for id, successor in rows if successor is not None}
 
-def _ends(ties: Sequence[Tie], of: type[Record]) -> set[str]:
-    """Return the ends of edges that are records of a class."""
-    sources = {tie.source for tie in ties if tie.of.joins[0] is of}
-    return sources | {tie.target for tie in ties if tie.of.joins[1] is of}
+
+def _ends(ties: Sequence[Tie]) -> dict[type[Record], set[str]]:
+    """Return the ends of edges by their class."""
+    ends: dict[type[Record], set[str]] = {Memory: set(), Entity: set()}
+    for of, _, source, target, _, _ in ties:
+        first, second = of.joins
+        ends[first].add(source)
+        ends[second].add(target)
+    return ends
 
 
 def _nearness(ranks: Mapping[str, float]) -> dict[str, float]:

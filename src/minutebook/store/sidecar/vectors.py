@@ -187,7 +187,7 @@ def _best(
     row, then decide, so that equal vectors have equal scores wherever they stand.
     """
     candidates = [
-        (block, places, block.payload.vectors[places].astype(np.float32) @ vector)
+        (block, places, rows := block.payload.vectors[places].astype(np.float32), rows @ vector)
         for block, places in zip(blocks, chosen, strict=True)
         if len(places)
     ]
@@ -195,16 +195,17 @@ def _best(
         return []
     floor = (
         _limit_best(
-            [_per_record(block.payload, places, dots) for block, places, dots in candidates], limit
+            [_per_record(block.payload, places, dots) for block, places, _, dots in candidates],
+            limit,
         )
         - _ROUNDING
     )
     scores: dict[bytes, float] = {}
-    for block, places, dots in candidates:
-        above_floor = places[dots >= floor]
+    for block, places, rows, dots in candidates:
+        above_floor = dots >= floor
         for id, score in zip(
-            block.ids[block.payload.owner[above_floor]].tolist(),
-            _cosines(block.payload.vectors[above_floor], vector).tolist(),
+            block.ids[block.payload.owner[places[above_floor]]].tolist(),
+            _cosines(rows[above_floor], vector).tolist(),
             strict=True,
         ):
             scores[id] = max(score, scores.get(id, score))
@@ -229,8 +230,9 @@ def _limit_best(parts: Sequence[NDArray[np.float32]], limit: int) -> float:
     return float(np.partition(everything, len(everything) - limit)[len(everything) - limit])
 
 
-def _cosines(rows: NDArray[np.float16], vector: Query) -> NDArray[np.float64]:
+def _cosines(rows: NDArray[np.float32], vector: Query) -> NDArray[np.float64]:
     exact, query = rows.astype(np.float64), vector.astype(np.float64)
-    lengths = np.sqrt((exact * exact).sum(axis=1) * (query * query).sum())
-    cosines: NDArray[np.float64] = (exact * query).sum(axis=1) / lengths
+    # Unlike a product of matrices, einsum sums each row alone and so always in the same way.
+    lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact) * np.einsum("i,i", query, query))
+    cosines: NDArray[np.float64] = np.einsum("ij,j->i", exact, query) / lengths
     return cosines

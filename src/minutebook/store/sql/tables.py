@@ -97,12 +97,12 @@ class Table:
     has_text: bool
     _values_of: Callable[[Record], tuple[Any, ...]]
     _damaged: Callable[[str], StoreDamaged]
-    _readers: tuple[tuple[str, Callable[[Any], Any] | None], ...] = field(init=False, repr=False)
-    """The names of the columns and their `from_value`, together for the loop that most time goes into."""
+    _readers: tuple[Callable[[Any], Any] | None, ...] = field(init=False, repr=False)
+    """The columns' `from_value`, together for the loop that most time goes into."""
 
     def __post_init__(self) -> None:
         """Look up once what every row is read by."""
-        readers = tuple((each.name, each.from_value) for each in self.columns.values())
+        readers = tuple(each.from_value for each in self.columns.values())
         object.__setattr__(self, "_readers", readers)
 
     @property
@@ -123,14 +123,15 @@ class Table:
 
     def record_of(self, of: type[R], organization: str, values: Sequence[Any]) -> R:
         """Make the record of a row's columns."""
-        read: dict[str, Any] = {"organization": organization}
-        name = ""
+        read: list[Any] = []
         try:
-            for (name, from_value), value in zip(self._readers, values, strict=True):
-                read[name] = value if from_value is None or value is None else from_value(value)
+            for from_value, value in zip(self._readers, values, strict=True):
+                read.append(value if from_value is None or value is None else from_value(value))
         except _DAMAGE as error:
-            raise self.damage(self.columns[name], read.get("id")) from error
-        return of(**read)
+            names = list(self.columns)
+            known = dict(zip(names, read, strict=False))
+            raise self.damage(self.columns[names[len(read)]], known.get("id")) from error
+        return of(organization=organization, **dict(zip(self.columns, read, strict=True)))
 
     def damage(self, column: Column, id: object) -> StoreDamaged:
         """Return the error for a row that holds in a column what no such column can."""

@@ -16,6 +16,7 @@ from minutebook.domain.records import (
 from minutebook.store.protocol import Group, R, Tie
 from minutebook.store.sql.index_columns import check_id
 from minutebook.store.sql.tables import (
+    EDGE_CLASSES,
     GOES_WITH,
     TIE_FIELDS,
     Table,
@@ -215,12 +216,20 @@ def ties(
 ) -> list[Tie]:
     """Return the heaviest edges that touch any of the nodes, heaviest first."""
     rows = _touching(connection, organization, nodes, limit, TIE_FIELDS)
-    found = {_tie(kind, weight, *map(value_text, texts)) for kind, *texts, weight in rows}
-    return sorted(found, key=lambda tie: (-tie.weight, tie.id, tie.of.kind))[:limit]
-
-
-def _tie(kind: str, weight: float, id: str, source: str, target: str, type: str) -> Tie:
-    return Tie(edge_class(kind, damaged), id, source, target, type, weight)
+    found = [
+        Tie(
+            EDGE_CLASSES.get(kind) or edge_class(kind, damaged),
+            value_text(id),
+            value_text(source),
+            value_text(target),
+            value_text(type),
+            weight,
+        )
+        for kind, id, source, target, type, weight in rows
+    ]
+    if len(nodes) <= _BATCH:
+        return found
+    return sorted(set(found), key=lambda tie: (-tie.weight, tie.id, tie.of.kind))[:limit]
 
 
 def _touching(
