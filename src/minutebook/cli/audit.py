@@ -122,7 +122,7 @@ def audit_verify(
 ) -> None:
     """Prove that no entry was changed, removed, reordered or put in; exit with 1 if one was.
 
-    The texts of memories, decisions and sessions are compared with the trail's digests, too. Each
+    Memories, decisions, sessions and entities are compared with the trail's digests, too. Each
     trail's end is printed. Noted elsewhere and given again as --noted (with --organization) or
     --heads, it proves that the trail has only grown since.
     """
@@ -159,6 +159,7 @@ def _proof_shape(proof: "Proof") -> dict[str, object]:
         "signed": None if signed.key is None else fields_of(signed),
         "differences": [fields_of(each) for each in proof.differences],
         "erased": [fields_of(each) for each in proof.erased],
+        "uncovered": proof.uncovered,
     }
 
 
@@ -176,6 +177,9 @@ def _proof_lines(proof: "Proof") -> Iterator[str]:
     for erased in proof.erased[:MOST_NAMED]:
         yield f"  {erased.kind} {erased.id} was erased at {rfc3339(erased.at)}"
     yield from _more(len(proof.erased), "were erased")
+    if proof.uncovered:
+        what = count_of(proof.uncovered, "record")
+        yield f"  of {what} the text alone is covered: nothing changed since an earlier version wrote it"
     for each in proof.differences[:MOST_NAMED]:
         yield style(f"  {each.kind} {each.id}: {each.reason}", fg="red")
     yield from _more(len(proof.differences), "are not as the trail says")

@@ -36,8 +36,8 @@ from minutebook.domain.trail import HEAD
 from minutebook.domain.turns import check_session, summary_id
 
 FORMAT = "minutebook-archive"
-VERSION = 3
-"""Written; version 1, without `origin`, and 2, without an entry's `reason`, are read as well."""
+VERSION = 4
+"""Written; version 1, without `origin`, 2, without an entry's `reason`, and 3, without its fingerprints, are read as well."""
 
 JOURNAL = (Kind.TURN, Kind.SUMMARY)
 """The kinds that callers take out and bring in themselves."""

@@ -36,6 +36,7 @@ class Act:
     token: str = ""
     origin: Origin | None = None
     reason: str = ""
+    fingerprints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def _seal(entry: Entry) -> str:
     document["at"] = entry.at.isoformat()
     # So that what was sealed before entries had these fields still holds; to take a value away, or to
     # add one, breaks the seal.
-    for name in ("token", "reason"):
+    for name in ("token", "reason", "fingerprints"):
         if not document[name]:
             del document[name]
     if entry.origin is None:

@@ -1,23 +1,28 @@
-"""What a trail says last of each record's text, to be compared with the records themselves."""
+"""What a trail says last of each record, to be compared with the records themselves."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from minutebook.domain.fingerprints import Fingerprinted, differing, fingerprint, is_same
 from minutebook.domain.records import (
     Decision,
     Entry,
     Kind,
     Memory,
     Proposal,
+    Record,
     Summary,
     TextRecord,
     Turn,
 )
 from minutebook.domain.trail import DONE, ERASE, text_digest
 
-COMPARED: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Turn, Summary)
+_COMPARED: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Turn, Summary)
 """The records of whose texts the trail has digests."""
+
+RESET = "reset"
+"""The act that removes all that the caller may remove."""
 
 TAKE_IN = "take_in"
 """The act of one record that came from elsewhere: from an archive, another program or machine, or Git."""
@@ -30,7 +35,7 @@ CHANGED = "its text is not the one that the trail has the digest of"
 BACK = "the trail says that it was removed"
 NO_ENTRY = "the trail has no entry with its digest"
 
-_KINDS = frozenset(of.kind for of in COMPARED)
+_KINDS = frozenset(of.kind for of in _COMPARED)
 _OF_MANY = frozenset({"import", "replace", "sync"})
 _GONE = b""
 
@@ -66,17 +71,39 @@ class LastTexts:
         self._reset = 0
         self._erased: dict[tuple[Kind, str], datetime] = {}
         self._changed_between: dict[str, int] = {}
+        self._states: dict[tuple[Kind, str], tuple[str, int]] = {}
+        self._passed_on: dict[tuple[Kind, str], int] = {}
+        self.uncovered = 0
+        """Records that were asked for of which the trail has no fingerprint."""
 
     def add(self, entry: Entry) -> None:
         """Take the next entry of the trail."""
         if entry.outcome != DONE:
             return
+        self._add_text(entry)
+        if entry.act == ERASE:
+            self._states.pop((entry.subject_kind, entry.subject), None)
+        elif entry.subject_kind is Kind.LEDGER:
+            self._forget_states({Kind.DECISION})
+        for text in entry.fingerprints:
+            self._add_state(Fingerprinted.of(text), entry.number)
+
+    def _add_state(self, made: Fingerprinted, number: int) -> None:
+        key = (made.kind, made.id)
+        last, _ = self._states.get(key, ("", 0))
+        # An act inside another has written its own entry by then.
+        expected = (made.before, made.after)
+        if last and made.before and not any(is_same(last, each) for each in expected):
+            self._passed_on.setdefault(key, number)
+        self._states[key] = (made.after, number)
+
+    def _add_text(self, entry: Entry) -> None:
         kind, key = entry.subject_kind, (entry.subject_kind, entry.subject)
         if entry.act in _OF_MANY:
             self._forget(entry)
         elif kind is Kind.LEDGER:
             self._drop(Kind.DECISION)
-        elif kind is Kind.MEMORY and entry.act == "reset":
+        elif kind is Kind.MEMORY and entry.act == RESET:
             self._reset = entry.number
         elif entry.act == ERASE:
             # Of a decision, the place is left: the digest of a text that says nothing.
@@ -89,8 +116,27 @@ class LastTexts:
         elif entry.act == TAKE_IN:
             self._last.pop(key, None)
 
-    def difference(self, record: TextRecord) -> Difference | None:
+    def difference(self, record: Record) -> Difference | None:
         """Return what of a record contradicts the trail; each record is asked for once."""
+        in_text = self._text_difference(record) if isinstance(record, TextRecord) else None
+        in_state = self._state_difference(record)
+        return in_text or in_state
+
+    def _state_difference(self, record: Record) -> Difference | None:
+        key = (record.kind, record.id)
+        if key not in self._states:
+            self.uncovered += 1
+            return None
+        last, _ = self._states.pop(key)
+        if not last:
+            return _difference(record, BACK)
+        if not is_same(last, fingerprint(record)):
+            return _difference(record, fields_differ(differing(last, record)))
+        if key in self._passed_on:
+            return _difference(record, passed_on(self._passed_on[key]))
+        return None
+
+    def _text_difference(self, record: TextRecord) -> Difference | None:
         known = self._last.pop((record.kind, record.id), None)
         if known is None:
             is_told = record.kind is Kind.MEMORY and Kind.MEMORY not in self._untold
@@ -108,7 +154,12 @@ class LastTexts:
         return None
 
     def missing(self) -> Iterator[Difference]:
-        """Yield the memories that the trail has and that were not asked for; after all that are there."""
+        """Yield the records that the trail has and that were not asked for; after all that are there."""
+        gone = {key for key, (digest, _) in self._last.items() if digest == _GONE}
+        for (kind, id), (state, number) in self._states.items():
+            is_reset = kind is Kind.ENTITY and number <= self._reset
+            if kind is not Kind.MEMORY and state and not is_reset and (kind, id) not in gone:
+                yield Difference(kind, id, MISSING)
         for (kind, id), (digest, number) in self._last.items():
             if kind is Kind.MEMORY and digest != _GONE and number > self._reset:
                 yield Difference(kind, id, MISSING)
@@ -131,6 +182,12 @@ class LastTexts:
         for kind in kinds & _KINDS:
             if kind is not Kind.MEMORY or not has_each:
                 self._drop(kind)
+        if not has_each and not entry.fingerprints:
+            self._forget_states(kinds)
+
+    def _forget_states(self, kinds: Collection[Kind]) -> None:
+        for key in [key for key in self._states if key[0] in kinds]:
+            del self._states[key]
 
     def _drop(self, kind: Kind) -> None:
         self._untold.add(kind)
@@ -138,5 +195,17 @@ class LastTexts:
             del self._last[key]
 
 
-def _difference(record: TextRecord, reason: str) -> Difference:
+def fields_differ(names: tuple[str, ...]) -> str:
+    """Return the sentence that names the fields of a record that are not as the trail has them."""
+    named = ", ".join(names) or "text or name, and perhaps more of it,"
+    verb = "are" if len(names) > 1 else "is"
+    return f"its {named} {verb} not what the trail has the digest of"
+
+
+def passed_on(number: int) -> str:
+    """Return the sentence for a record that an act took over as somebody had changed it past the trail."""
+    return f"before entry {number} it was not as the trail had it by then"
+
+
+def _difference(record: Record, reason: str) -> Difference:
     return Difference(record.kind, record.id, reason)

@@ -16,6 +16,7 @@ from minutebook.domain.trail_texts import (
     CHANGED,
     MISSING,
     NO_ENTRY,
+    fields_differ,
 )
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.audit_proof import Proof, proof_of
@@ -64,7 +65,12 @@ def test_a_text_that_was_changed_put_in_or_taken_out_is_named(store: Store) -> N
     store.delete(Memory, "acme", rye.id)
     store.put(memory("new", "wine"))
     store.put(replace(oat, importance=0.9))
-    assert found(store) == [("m0", CHANGED), ("new", NO_ENTRY), ("m1", MISSING)]
+    assert found(store) == [
+        ("m0", CHANGED),
+        ("m2", fields_differ(("importance",))),
+        ("new", NO_ENTRY),
+        ("m1", MISSING),
+    ]
 
 
 def test_a_changed_text_that_an_act_passed_over_is_still_named(store: Store) -> None:

@@ -51,7 +51,8 @@ class Entry(Record):
     are digests of the record's text, never the text. `outcome` is `done` or the refusal's name.
     `token` is the id of the token with which the actor came, empty where they came without one.
     `origin` is by which program and contract, in which session; None if unknown. `reason` is why, in
-    the actor's words; empty where they gave none.
+    the actor's words; empty where they gave none. `fingerprints` are of the records that the act
+    changed, as `domain.fingerprints` writes them.
     """
 
     kind: ClassVar[Kind] = Kind.ENTRY
@@ -72,6 +73,7 @@ class Entry(Record):
     token: str = ""
     origin: Origin | None = None
     reason: str = ""
+    fingerprints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

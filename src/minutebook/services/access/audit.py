@@ -12,9 +12,22 @@ from minutebook.domain import policy, trail
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Fault, MinutebookError, Refused
 from minutebook.domain.filters import Filter, default_organization, open_organizations
+from minutebook.domain.fingerprints import (
+    Fingerprinted,
+    fingerprint,
+    has_fingerprint,
+)
 from minutebook.domain.policy import Owned
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Memory
-from minutebook.domain.trail_texts import EACH, TAKE_IN
+from minutebook.domain.records import (
+    CLASSES,
+    SYSTEM_ORGANIZATION,
+    Entry,
+    Head,
+    Kind,
+    Memory,
+    Record,
+)
+from minutebook.domain.trail_texts import EACH, RESET, TAKE_IN
 from minutebook.screening.secrets import masked
 from minutebook.services.access.audit_proof import Proof, chain_break, proof_of
 from minutebook.services.access.visibility import Clock, filters, narrowed
@@ -22,6 +35,9 @@ from minutebook.store.protocol import Store
 
 EVERYTHING = "*"
 """The subject of an act that concerns all records."""
+
+MOST_IN_ENTRY = 500
+"""Records whose fingerprints one entry has; of an act on more, further entries have the rest."""
 
 LONGEST_WORD = 1000
 """Characters that an entry keeps of a subject or a request's name: callers choose both."""
@@ -44,6 +60,8 @@ class AuditDraft:
     taken: list["TakenIn"] = field(default_factory=list)
     idle: bool = field(default=False)
     has_asked: bool = field(default=False)
+    before: dict[tuple[Kind, str], str] = field(default_factory=dict)
+    store: Store | None = None
 
     def check(self, *records: Owned) -> None:
         """Raise Forbidden or ScopeViolation if the caller may not write to a record's scope.
@@ -53,6 +71,8 @@ class AuditDraft:
         self.has_asked = True
         for record in records:
             policy.check_may_write_to(self.caller, self.act, record)
+            if isinstance(record, Record):
+                self._note(record)
 
     def may(self, record: Owned) -> bool:
         """Tell whether the caller may write to a record's scope; for acts that skip records."""
@@ -66,6 +86,14 @@ class AuditDraft:
     def takes_in(self, memory: str, before: str | None, after: str | None) -> None:
         """Have an entry written for a memory that this act on many took in, changed or removed."""
         self.taken.append(TakenIn(memory, _digests(before, after)))
+
+    def _note(self, record: Record) -> None:
+        """Note the fingerprint of a record as the store has it before the act writes."""
+        if self.store is None or not has_fingerprint(record.kind):
+            return
+        kept = self.store.get(type(record), record.organization, record.id)
+        if kept is not None:
+            self.before.setdefault((record.kind, record.id), fingerprint(kept))
 
     def changes_nothing(self) -> None:
         """Write no entry: the act changed nothing."""
@@ -160,11 +188,12 @@ class Trail:
         The entry goes to `organization`, where the act may write; so may it to those of `also`.
         Raises Fault, with nothing changed, if the act never called `check` or `may`.
         """
-        audit = AuditDraft(caller, act, organization, subject)
+        audit = AuditDraft(caller, act, organization, subject, store=self._store)
         with (
             self.audit_refusals(caller, organization, act, kind, subject),
             self._store.transaction(organization, *also),
         ):
+            begun = self._store.sequence(organization)
             yield audit
             if not audit.idle:
                 if not audit.has_asked:
@@ -172,7 +201,7 @@ class Trail:
                 self.take_in(caller, organization, audit.taken)
                 if audit.taken:
                     audit.note = _of_each(caller)
-                self._append(audit, kind, trail.DONE)
+                self._append(audit, kind, trail.DONE, begun)
 
     @contextmanager
     def audited_batch(self, organizations: Collection[str]) -> Iterator[None]:
@@ -199,15 +228,17 @@ class Trail:
         outcome: str = trail.DONE,
         *,
         note: str = "",
+        begun: int | None = None,
     ) -> None:
         """Write one entry a subject for an act that changed no record, such as a read.
 
-        A note stands in the place of the caller's reason, as it is.
+        A note stands in the place of the caller's reason, as it is. An act that did change records
+        says where the organization's changes stood when its transaction began.
         """
         with self._store.transaction(organization):
             for subject in subjects:
                 draft = AuditDraft(caller, act, organization, subject, note=note)
-                self._append(draft, kind, outcome)
+                self._append(draft, kind, outcome, begun)
 
     def log_many(
         self,
@@ -217,11 +248,16 @@ class Trail:
         kind: Kind,
         subject: str,
         taken: Sequence[TakenIn] = (),
+        begun: int | None = None,
     ) -> None:
-        """Write the entry of an act on many records, after one for each memory that it took in."""
+        """Write the entry of an act on many records, after one for each memory that it took in.
+
+        `begun` as `log` takes it.
+        """
         with self._store.transaction(organization):
             self.take_in(caller, organization, taken)
-            self.log(caller, organization, act, kind, [subject], note=_of_each(caller))
+            note = _of_each(caller)
+            self.log(caller, organization, act, kind, [subject], note=note, begun=begun)
 
     def take_in(self, caller: Caller, organization: str, taken: Sequence[TakenIn]) -> None:
         """Write an entry for each memory that an act on many took in, inside its transaction."""
@@ -317,7 +353,37 @@ class Trail:
             for each in refusals:
                 self._append(each.audit, each.kind, each.outcome)
 
-    def _append(self, audit: AuditDraft, kind: Kind, outcome: str) -> None:
+    def _append(
+        self, audit: AuditDraft, kind: Kind, outcome: str, begun: int | None = None
+    ) -> None:
+        """Append the entry of an act, with fingerprints of what was changed since `begun`, if given."""
+        made = [] if begun is None else self._made(audit, begun)
+        for start in range(0, len(made) - MOST_IN_ENTRY, MOST_IN_ENTRY):
+            part = AuditDraft(audit.caller, TAKE_IN, audit.organization, EVERYTHING)
+            self._seal(part, Kind.HEAD, trail.DONE, made[start : start + MOST_IN_ENTRY])
+        rest = (len(made) - 1) // MOST_IN_ENTRY * MOST_IN_ENTRY
+        self._seal(audit, kind, outcome, made[max(rest, 0) :])
+
+    def _made(self, audit: AuditDraft, begun: int) -> list[str]:
+        """Return the fingerprints of the records that an act changed since a point in the change feed."""
+        home, made = audit.organization, list[str]()
+        for change in self._store.changes(home, begun):
+            if not has_fingerprint(change.kind):
+                continue
+            key = (change.kind, change.id)
+            # Of what is erased no digest is to be left that was not there.
+            before = "" if audit.act == trail.ERASE else audit.before.get(key, "")
+            if change.deleted:
+                # A reset may remove all there is, and says so itself.
+                if audit.act != RESET:
+                    made.append(Fingerprinted(*key, before, "").text())
+                continue
+            record = self._store.get(CLASSES[change.kind], home, change.id)
+            if record is not None:
+                made.append(Fingerprinted(*key, before, fingerprint(record)).text())
+        return made
+
+    def _seal(self, audit: AuditDraft, kind: Kind, outcome: str, made: Sequence[str]) -> None:
         caller, (before, after) = audit.caller, audit.digests
         act = trail.Act(
             actor=caller.name,
@@ -333,6 +399,7 @@ class Trail:
             origin=caller.call.origin,
             # What is sealed can never be taken out again.
             reason=audit.note or masked(caller.call.reason),
+            fingerprints=tuple(made),
         )
         last = self.head(audit.organization)
         entry = trail.sealed(audit.organization, last, act, self._clock())

@@ -1,13 +1,14 @@
-"""Proving a trail: its chain, its signatures, and the records' texts against its digests."""
+"""Proving a trail: its chain, its signatures, and the records against its digests."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from minutebook.domain.filters import Filter
+from minutebook.domain.fingerprints import FINGERPRINTED
 from minutebook.domain.head_signatures import Signatures, Signed
 from minutebook.domain.records import Entry, Head
 from minutebook.domain.trail import Break, first_break
-from minutebook.domain.trail_texts import COMPARED, Difference, Erased, LastTexts
+from minutebook.domain.trail_texts import Difference, Erased, LastTexts
 from minutebook.services.access.trail_key import fits
 from minutebook.store.protocol import Snapshot, Store
 
@@ -17,7 +18,7 @@ class Proof:
     """What was found of an organization's trail.
 
     Where it ends, where it breaks, if it does, how far it is signed, which records are not as it
-    says, and which records were erased.
+    says, which records were erased, and of how many the trail has no fingerprint.
     """
 
     organization: str
@@ -26,6 +27,7 @@ class Proof:
     signed: Signed
     differences: tuple[Difference, ...] = ()
     erased: tuple[Erased, ...] = ()
+    uncovered: int = 0
 
     @property
     def is_sound(self) -> bool:
@@ -46,9 +48,9 @@ def chain_break(store: Store, organization: str, noted: Collection[Head] = ()) -
 def proof_of(
     store: Store, organization: str, noted: Collection[Head] = (), key: str | None = None
 ) -> Proof:
-    """Verify a trail, its signatures by a key, and the records' texts, all as of one moment.
+    """Verify a trail, its signatures by a key, and the records, all as of one moment.
 
-    Holds a digest a record. A trail that breaks says nothing of the records.
+    Holds two digests a record. A trail that breaks says nothing of the records.
     """
     texts, signatures = LastTexts(), Signatures(key, fits)
 
@@ -65,7 +67,8 @@ def proof_of(
         if broken is not None:
             return Proof(organization, head, broken, signed)
         differences = tuple(_differences(moment, organization, texts))
-        return Proof(organization, head, None, signed, differences, tuple(texts.erased()))
+        erased = tuple(texts.erased())
+        return Proof(organization, head, None, signed, differences, erased, texts.uncovered)
 
 
 def _chain_break(
@@ -88,7 +91,7 @@ def _chain_break(
 
 def _differences(moment: Snapshot, organization: str, texts: LastTexts) -> Iterator[Difference]:
     everything = Filter(organization=organization, with_deleted=True)
-    for of in COMPARED:
+    for of in FINGERPRINTED:
         for record in moment.each(of, everything):
             difference = texts.difference(record)
             if difference is not None:

@@ -7,6 +7,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import close_proposal, fixed_differences, merge_decisions
 from minutebook.domain.errors import LedgerBroken
 from minutebook.domain.filters import Filter
+from minutebook.domain.fingerprints import fingerprint
 from minutebook.domain.lineage import Rule, TargetKey, Violation, scoped_target
 from minutebook.domain.records import (
     Authorship,
@@ -18,6 +19,7 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
+from minutebook.domain.trail_texts import TAKE_IN
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Store
@@ -109,14 +111,16 @@ class DecisionTables:
             if earlier is not None:
                 check_uncontradicted([(earlier, decision)])
                 decision = merge_decisions(decision, earlier)
+            begun = self._store.sequence(organization)
             self._store.put(decision)
             if earlier is None or as_in_git(earlier) != as_in_git(decision):
                 changed.append(decision.id)
             self._settle(decision)
-            if earlier is None:
+            if earlier is None or fingerprint(earlier) != fingerprint(decision):
                 role = Role.HUMAN if decision.authorship is Authorship.HUMAN else Role.AGENT
                 author = Caller(name=decision.author, role=role)
-                self._trail.log(author, organization, "take_in", Kind.DECISION, [decision.id])
+                subjects = [decision.id]
+                self._trail.log(author, organization, TAKE_IN, Kind.DECISION, subjects, begun=begun)
         return changed
 
     def _settle(self, decision: Decision) -> None:

@@ -124,6 +124,7 @@ class Import:
         transaction. Raises InvalidArchive if the file has changed or the store cannot keep a
         record, ScopeViolation if a record belongs where the caller may not write.
         """
+        begun = {name: self._store.sequence(name) for name in self.organizations(checked)}
         for number, record in reader.records(_hearing(self._caller, reader, 0.5)):
             try:
                 self._take(record)
@@ -135,9 +136,9 @@ class Import:
             for kind in reader.counts:
                 self._remove_others(kind, checked.keys)
         for organization, kind in sorted(self._touched):
-            self._trail.log_many(
-                self._caller, organization, _ACTS[self._mode], kind, checked.digest
-            )
+            act, since = _ACTS[self._mode], begun[organization]
+            self._trail.log_many(self._caller, organization, act, kind, checked.digest, begun=since)
+            begun[organization] = self._store.sequence(organization)
         # Last, since a commit is not undone.
         for organization in sorted(name for name, kind in self._touched if kind is Kind.DECISION):
             rebuildings[organization].run(replace(self._caller, organization=organization))

@@ -294,10 +294,11 @@ class _Exchange:
                 self._rebuilds.rebuilding(decided) as rebuildings,
                 self._store.transaction(*organizations),
             ):
+                begun = {name: self._store.sequence(name) for name in organizations}
                 erased = {each.key for each in batch if each.erased}
                 self._erase(verified, erased)
                 found = self._known.take_all([(each.key, each.state) for each in batch], erased)
-                self._log(verified, organizations, found)
+                self._log(verified, begun, found)
                 if is_last:
                     self._mark(verified, file)
                 # Last, since a commit is not undone.
@@ -333,11 +334,11 @@ class _Exchange:
         self._known.save()
 
     def _log(
-        self, verified: Verified, organizations: Sequence[str], conflicts: Sequence[SyncConflict]
+        self, verified: Verified, begun: Mapping[str, int], conflicts: Sequence[SyncConflict]
     ) -> None:
         """Write to the trail what came, from which machine, and where that machine's own trail ended."""
         header = verified.header
-        for name in organizations:
+        for name, since in begun.items():
             head = header.heads.get(name)
             whence = "" if head is None else f", whose trail stood at entry {head[0]} ({head[1]})"
             subject = (
@@ -345,7 +346,7 @@ class _Exchange:
                 f"(sha256 {verified.digest}){whence}"
             )
             taken = self._known.taken.get(name, ())
-            self._trail.log_many(self._caller, name, ACT, Kind.MEMORY, subject, taken)
+            self._trail.log_many(self._caller, name, ACT, Kind.MEMORY, subject, taken, since)
         for each in conflicts:
             kept = f"; the other version is kept as {', '.join(each.copies)}" if each.copies else ""
             fields = ", ".join(each.fields) or "it was removed on one"

@@ -285,7 +285,10 @@ CREATE INDEX suggestions_by_due ON suggestions (organization, state, due);
 CREATE INDEX suggestions_by_state ON suggestions (organization, state, number);
 """
 
-_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
+# Fingerprints of the records that an act changed: a JSON list.
+_TENTH = "ALTER TABLE entries ADD COLUMN fingerprints text NOT NULL DEFAULT '[]';"
+
+_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH, _TENTH)
 SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in _SCRIPTS)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 

@@ -351,9 +351,12 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('recalled', 'recalled_by_record', '1000000 1000000 20 1');
 """
 
+# Fingerprints of the records that an act changed: a JSON list.
+_ELEVENTH = "ALTER TABLE entries ADD COLUMN fingerprints NOT NULL DEFAULT '[]';"
+
 SCRIPTS = (
     *(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH),
-    _TENTH,
+    *(_TENTH, _ELEVENTH),
 )
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 

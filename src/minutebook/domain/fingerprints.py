@@ -1,0 +1,131 @@
+"""Fingerprints of whole records, kept in the trail: they tell that a record was changed, and in which fields."""
+
+import hashlib
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import (
+    Decision,
+    Entity,
+    Kind,
+    Memory,
+    Proposal,
+    Record,
+    Summary,
+    TextRecord,
+    Turn,
+)
+
+FINGERPRINTED: tuple[type[Record], ...] = (Memory, Decision, Proposal, Turn, Summary, Entity)
+"""The records of which the trail has fingerprints. The ids of edges hold what somebody wrote, and an
+entry can never be erased: links and relations have none."""
+
+LEFT_OUT = {"organization", "id", "commit_id"}
+"""Fields that no fingerprint covers: the two that name the record, and a decision's commit, which Git
+says and which changes without an act where history is written anew."""
+
+_WHOLE = 43
+_PART = 3
+
+_FIELDS = {
+    of.kind: tuple(f.name for f in fields(of) if f.name not in LEFT_OUT) for of in FINGERPRINTED
+}
+"""In the order of the class; who adds a field adds it at the end, with a default."""
+
+_DEFAULTS = {of.kind: {f.name: f.default for f in fields(of)} for of in FINGERPRINTED}
+_encode = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprinted:
+    """What an act made of a record: its fingerprint before ("" if unknown) and after ("" if it is gone)."""
+
+    kind: Kind
+    id: str
+    before: str
+    after: str
+
+    def text(self) -> str:
+        """Return it as an entry of the trail keeps it."""
+        return " ".join((self.kind, self.before, self.after, self.id))
+
+    @classmethod
+    def of(cls, text: str) -> "Fingerprinted":
+        """Read what `text` wrote. Raises ValueError if it is not of that form."""
+        kind, before, after, id = text.split(" ", 3)
+        return cls(Kind(kind), id, before, after)
+
+
+def has_fingerprint(kind: Kind) -> bool:
+    """Tell whether the trail has fingerprints of records of a kind."""
+    return kind in _FIELDS
+
+
+def fingerprint(record: Record) -> str:
+    """Return a record's fingerprint: the SHA-256 of all its fields, then 18 bits of each field's, in Base64.
+
+    Each is salted with the record's own text, so that once the text is erased nobody can try guesses
+    of the rest. A field that holds its default counts as absent, so that fingerprints stay good when
+    a class gets one more.
+    """
+    names, defaults = _FIELDS[record.kind], _DEFAULTS[record.kind]
+    values = [(name, getattr(record, name)) for name in names]
+    encoded = [
+        f"{name}={'' if value == defaults[name] else _encoded(value)}\n".encode("ascii")
+        for name, value in values
+    ]
+    salted = hashlib.sha256(_salt(record))
+    parts = []
+    for each in encoded:
+        part = salted.copy()
+        part.update(each)
+        parts.append(b64encode(part.digest()[:3])[:_PART])
+    salted.update(b"".join(each for each in encoded if not each.endswith(b"=\n")))
+    return (b64encode(salted.digest())[:_WHOLE] + b"".join(parts)).decode()
+
+
+def differing(before: str, record: Record) -> tuple[str, ...]:
+    """Return the fields of a record that are not as an earlier fingerprint has them; none where it cannot tell.
+
+    It cannot where the text that salts it is another.
+    """
+    after = fingerprint(record)
+    pairs = list(zip(_FIELDS[record.kind], _parts(before), _parts(after), strict=False))
+    names = tuple(name for name, then, now in pairs if then != now)
+    return names if len(names) < len(pairs) else ()
+
+
+def is_same(one: str, other: str) -> bool:
+    """Tell whether two fingerprints are of the same record in the same state."""
+    return one[:_WHOLE] == other[:_WHOLE]
+
+
+def _parts(text: str) -> Iterable[str]:
+    return (text[at : at + _PART] for at in range(_WHOLE, len(text), _PART))
+
+
+def _salt(record: Record) -> bytes:
+    text = record.text if isinstance(record, TextRecord) else getattr(record, "name")  # noqa: B009
+    salt = _encode([record.organization, record.kind, record.id, text])
+    return hashlib.sha256(salt.encode("ascii")).digest()
+
+
+def _encoded(value: object) -> str:
+    """Return a field's value as ASCII that is the same before it was kept and after it was read."""
+    match value:
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+        case bool() | str() | None:
+            return _encode(value)
+        case int() | float():
+            return _encode(float(value))
+        case Origin():
+            return _encode(value.parts)
+        case Mapping():
+            return _encode(dict(value))
+        case _:
+            return _encode(value)
