@@ -1,10 +1,13 @@
 """A memory's page, and what may be done there: by the same rules and on the same trail as an agent's."""
 
+from pathlib import Path
+
 import pytest
 
 from minutebook.domain.errors import NotFound
+from minutebook.domain.policy import Redact
 from minutebook.domain.records import Memory, MemoryType, Role, Status
-from tests.web.conftest import AGENT, OWNER, Browser, Site
+from tests.web.conftest import AGENT, OWNER, Browser, Site, site_on
 
 
 def act(browser: Browser, memory: Memory, name: str, **fields: str) -> str:
@@ -214,3 +217,30 @@ def test_a_stopped_store_is_a_page_that_says_so_and_what_helps(site: Site) -> No
     answer = browser.get(f"/memories/{memory.id}")
     assert answer.status_code == 503
     assert "minutebook doctor" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("redact", "said"),
+    [
+        (Redact.WARN, "Secrets were found and are kept as they stand"),
+        (Redact.MASK, "Secrets were found and masked before anything was kept"),
+    ],
+)
+@pytest.mark.parametrize("name", ["edit", "supersede"])
+def test_a_page_says_that_a_text_brought_a_secret(
+    tmp_path: Path, redact: Redact, said: str, name: str
+) -> None:
+    with site_on(tmp_path / "home", redact=redact) as site:
+        memory = site.remember("Tea at four")
+        text = f"the password is {'Xk9-qZ' * 3}wV2"
+        page = act(site.owner(), memory, name, text=text, title="Tea", reason="new")
+        assert said in page
+        assert "password" in page.split(said)[1].split("</p>")[0]
+        assert "Secrets were found" not in site.owner().get(f"/memories/{memory.id}").text
+
+
+def test_a_link_puts_no_words_into_what_a_page_says_of_secrets(site: Site) -> None:
+    memory = site.remember("Tea at four")
+    page = site.owner().get(f"/memories/{memory.id}?kept=call+this+number&masked=,").text
+    assert "call this number" not in page
+    assert "Secrets were found" not in page

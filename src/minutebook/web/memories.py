@@ -4,14 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-from minutebook.domain.caller import in_call
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.records import Memory, Status, Version
 from minutebook.domain.redaction import redacted_for
 from minutebook.domain.validity import holds_at
+from minutebook.screening.secrets import KINDS
 from minutebook.services.knowledge.browsing import Linked
 from minutebook.web.catalogue import Later, later, numeral
 from minutebook.web.catalogue import text as _
@@ -86,6 +87,7 @@ def show(visit: Visit) -> Page:
         "line": time_line(memory, history.versions, now),
         "acts": {name: ACTS[name] for name in acts_on(memory)},
         "done": DONE.get(visit.query.get("done", "")),
+        "secrets": _secrets_told(visit.query),
     }
     return Page("memory.html", facts)
 
@@ -102,7 +104,7 @@ def do(visit: Visit) -> Page | Goto:
     act = _act(visit)
     try:
         _check_fields(act, visit.form)
-        return Goto(act.run(with_reason(visit), memory, visit.form))
+        return Goto(_with_secrets(act.run(with_reason(visit), memory, visit.form), visit.caller))
     except MinutebookError as error:
         trouble = trouble_of(redacted_for(visit.caller, error))
         return _act_page(visit, memory, visit.form, trouble)
@@ -196,6 +198,28 @@ def time_line(memory: Memory, versions: list[Version], now: datetime) -> dict[st
 def address(id: str, done: str = "") -> str:
     """Return the address of a memory; `done` names what was just done to it."""
     return f"/memories/{quote(id, safe='')}" + (f"?done={done}" if done else "")
+
+
+def _with_secrets(path: str, caller: Caller) -> str:
+    """Return the address to go to after an act, with the kinds of secrets that the act brought."""
+    note = caller.call.notes.get("secrets")
+    if note is None:
+        return path
+    kinds: dict[str, dict[str, None]] = {}
+    for each in note.facts["found"]:  # type: ignore[attr-defined]
+        kinds.setdefault(each["action"], {})[each["kind"]] = None
+    told = {action: ",".join(named) for action, named in kinds.items()}
+    return path + ("&" if "?" in path else "?") + urlencode(told)
+
+
+def _secrets_told(query: Mapping[str, str]) -> list[str]:
+    """Return the sentences on the secrets that an act brought, of kinds that there are."""
+    told = []
+    for action, sentence in SECRETS.items():
+        kinds = [each for each in query.get(action, "").split(",") if each in KINDS]
+        if kinds:
+            told.append(_(sentence.message, kinds=", ".join(kinds)))
+    return told
 
 
 def _whole(version: Version) -> str:
@@ -325,6 +349,15 @@ def _lines(text: str) -> str:
     """Return text as forms send it with plain line ends, and none at its end."""
     return text.replace("\r\n", "\n").rstrip("\n")
 
+
+SECRETS = {
+    "masked": later("Secrets were found and masked before anything was kept: {kinds}."),
+    "kept": later(
+        "Secrets were found and are kept as they stand, for all who may read this: {kinds}. Write where "
+        "a secret is kept instead."
+    ),
+}
+"""What is said of secrets that an act brought, by what was done about them."""
 
 ASKS: dict[str, tuple[Later, Later]] = {
     "title": (later("Title"), later("One short sentence; may be left empty.")),

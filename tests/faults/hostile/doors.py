@@ -323,7 +323,7 @@ DOORS: Mapping[str, Door] = {
     "MCP ledger: propose_decision": Door(
         lambda h, item: [h.tool("ledger", "propose_decision", **_decision(item))], kept=""
     ),
-    "pages: forms": Door(_page, exact=False, names=False),
+    "pages: forms": Door(_page, exact=False),
     "command: remember": Door(_remember),
     "command: --agent, --user": Door(_names, kept="", names=False, as_it_is=True),
     "command: decide": Door(_decide, kept="decision", exact=False),
