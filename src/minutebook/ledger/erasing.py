@@ -17,7 +17,7 @@ from pygit2.enums import ObjectType
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.records import Decision
-from minutebook.ledger import markdown
+from minutebook.ledger import markdown, write_intent
 from minutebook.ledger.errors import translate_errors
 from minutebook.ledger.objects import Objects, Tree, common_folder
 from minutebook.ledger.repository import Repository, branch_of
@@ -76,8 +76,16 @@ def erase(ledger: Repository, ids: Collection[str]) -> None:
         history = _History(repository, ledger, frozenset(ids))
         head = history.rewrite(tip)
         if head != tip:
-            repository.lookup_reference(branch_of(repository, ledger.path)).set_target(head)
+            _move(repository, branch_of(repository, ledger.path), head)
         _remove_unreachable(common_folder(repository), ledger.objects(ledger.open()), head)
+
+
+def _move(repository: pygit2.Repository, branch: str, head: pygit2.Oid) -> None:
+    """Move the branch. If that fails or is killed, the next act on the ledger removes the lock that Git left."""
+    control = Path(repository.path)
+    write_intent.Pending(commit=str(head), branch=branch, files={}).put(control)
+    repository.lookup_reference(branch).set_target(head)
+    write_intent.settle(control)
 
 
 class _History:

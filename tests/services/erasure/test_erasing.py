@@ -1,5 +1,6 @@
 """Nothing is left of what was erased: not in the store's files, the ledger, the backups, the log of questions."""
 
+import errno
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from minutebook.services.erasure.traces import Finder, pieces_of, search
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.words import Postings, term_digest
 from minutebook.store.sqlite.index_source import WORDS
+from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.services.decided import draft
 from tests.services.erasure.given import PERSON, kept, text_of, words_of
 from tests.services.erasure.leftovers import leftovers
@@ -195,6 +197,28 @@ def test_a_decision_keeps_its_place_and_loses_its_words(world: World, tmp_path: 
     world.clock.turn()
     app.decisions.record(PERSON, draft("lamp", "Hang a lamp over it"))
     assert world.store.count(Decision, everything("default")) == 4
+
+
+@pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
+def test_a_lock_that_git_could_not_remove_does_not_keep_an_erasure_from_its_end(
+    world: World, tmp_path: Path
+) -> None:
+    first = world.app.decisions.record(PERSON, draft("room", text_of(1), rationale=text_of(2)))
+    calls = Calls()
+    taken = Fault(
+        "no permission", {"link", "rename", "unlink"}, errno.EACCES, lasts=True, ending="main.lock"
+    )
+    ledger = tmp_path / "one" / "ledgers" / "default"
+    with calls.hooked(), calls.failing(ledger, taken, 0) as plan:  # noqa: SIM117
+        with pytest.raises(LedgerError, match="may not be written"):
+            erased(world, first.id, ledger=True)
+    assert plan.failed
+    assert (ledger / "refs" / "heads" / "main.lock").exists()
+    done = world.app.erasing.resume(PERSON)
+    assert done is not None
+    assert done.left == []
+    assert leftovers(tmp_path, words_of(1) + words_of(2)) == set()
+    assert world.app.doctor.examine() == []
 
 
 def test_a_history_that_is_not_ours_alone_is_left(world: World, tmp_path: Path) -> None:
