@@ -12,7 +12,17 @@ from minutebook.domain.errors import Fault as OurMistake
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Decision, LedgerMark
 from tests.faults.invariants import Acknowledged, of_app, of_folder
-from tests.faults.use_cases import DOCTOR, IN_PARTS, OUTSIDE, OWNER, READS, WRITES, Ground, Records
+from tests.faults.use_cases import (
+    BEFORE,
+    DOCTOR,
+    IN_PARTS,
+    OUTSIDE,
+    OWNER,
+    READS,
+    WRITES,
+    Ground,
+    Records,
+)
 
 _ANY_NAME = re.compile("[0-9a-f]{6,}|(?<=objects/)[0-9a-f]{2}")
 """What of a path is another one each time, or stands for many: Git's objects, parts of files."""
@@ -146,6 +156,7 @@ class Stepper:
     @contextmanager
     def _running(self, name: str, ground: Ground) -> Iterator[Callable[[], object]]:
         if name in OUTSIDE:
+            BEFORE.get(name, lambda _: None)(ground)
             yield lambda: OUTSIDE[name](ground)
             return
         with closing(ground.open()) as app:

@@ -52,6 +52,7 @@ _NAMES = {
 }
 _SIGNATURES = _WRITES | _READS | _SYNCS | _SIZES | _COPIES | _LOCKS | _OPENS | _NAMES
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _LOCK_COMMANDS = {fcntl.F_SETLK, fcntl.F_SETLKW}
 
 
@@ -78,6 +79,7 @@ FAULTS = (
     Fault("I/O error", {*_SIGNATURES} - {*_READS, *_LOCKS}, errno.EIO),
     Fault("I/O error at reading", _READS, errno.EIO),
     Fault("full disk", _ALLOCATING, errno.ENOSPC, lasts=True),
+    Fault("exceeded quota", _ALLOCATING, errno.EDQUOT, lasts=True),
     Fault("no permission", {*_OPENS, *_NAMES}, errno.EACCES, lasts=True),
     Fault("no file descriptor", _OPENS, errno.EMFILE, lasts=True),
     Fault("short write", _WRITES, None),
@@ -119,10 +121,10 @@ class Plan:
             path = os.fsdecode(first)
             if name in _OPENS:
                 changes = arguments[1] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-                if self.fault.errno in (errno.ENOSPC, errno.EACCES) and not changes:
+                if self.fault.errno in (*_NO_ROOM, errno.EACCES) and not changes:
                     return None
                 # What is there already needs no more room.
-                if self.fault.errno == errno.ENOSPC and os.path.exists(path):  # noqa: PTH110
+                if self.fault.errno in _NO_ROOM and os.path.exists(path):  # noqa: PTH110
                     return None
         else:
             if name in _LOCKS and not _takes_lock(name, arguments):

@@ -13,6 +13,7 @@ import apsw
 
 from minutebook.app import App, open_app
 from minutebook.config import Settings
+from minutebook.disk.keys import place_of
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
@@ -22,7 +23,7 @@ from minutebook.domain.grants import Grant
 from minutebook.domain.records import Kind, MemoryType, Record, Role
 from minutebook.embedding import Embedding
 from minutebook.models import models_of
-from minutebook.places import data_directory
+from minutebook.places import data_directory, encryption_of
 from minutebook.services.erasure.selection import Choice
 from minutebook.services.knowledge.entities import Direction
 from minutebook.services.maintenance.migration import Migration
@@ -32,10 +33,11 @@ from minutebook.services.search.recall import WHAT_HOLDS
 from minutebook.services.sync.notes import Deletion
 from minutebook.services.sync.remotes import FolderRemote
 from minutebook.store.sqlite import SqliteStore, schema
+from minutebook.store.sqlite.encryption import key_id_of
 from tests.scoped import BEARER, Given, Population
 from tests.services.decided import SECRET, draft
 from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED, imported
-from tests.world import Clock, DatabaseReader, ready, worlds
+from tests.world import Clock, DatabaseReader, StoreReader, ready, worlds
 
 Records = Mapping[tuple[str, Kind, str], Record]
 
@@ -70,6 +72,7 @@ class Ground:
             review_window=0.0,
             agent_memory_secret=SECRET,
             embedding_wait=0.0,
+            key=f"file:{self.folder / 'keys'}",
         )
 
     def open(self, seed: str = "step") -> App:
@@ -84,11 +87,16 @@ class Ground:
     def copied(self, folder: Path) -> Self:
         """Copy it into a folder."""
         shutil.copytree(self.folder, folder)
+        # The places of keys remember what they read, also of the last copy.
+        place_of.cache_clear()
         return replace(self, folder=folder)
 
     def records(self) -> Records:
         """Return every record but the trail's and tokens, read past what has the store open."""
         database = self.home / "minutebook.db"
+        if key_id_of(database) is not None:
+            with closing(SqliteStore(database, keys=place_of(self.settings.key))) as store:
+                return StoreReader(store).records()
         with closing(apsw.Connection(str(database))) as connection:
             # A log that was not carried over is read by who may write alone.
             connection.pragma("user_version")
@@ -291,14 +299,32 @@ def _moved(ground: Ground) -> None:
         Migration(source, target, Clock()).run(lambda part, what: None)
 
 
+def _encrypted(ground: Ground) -> None:
+    encryption_of(ground.settings).encrypt()
+
+
+def _rekeyed(ground: Ground) -> None:
+    encryption_of(ground.settings).encrypt(with_new_key=True)
+
+
+def _decrypted(ground: Ground) -> None:
+    encryption_of(ground.settings).decrypt()
+
+
 OUTSIDE: dict[str, Outside] = {
     "open": _opened,
     "begin": _begun,
     "upgrade": _brought_up,
     "restore": _restored,
     "migrate": _moved,
+    "encrypt": _encrypted,
+    "rekey": _rekeyed,
+    "decrypt": _decrypted,
 }
 """What opens stores itself."""
+
+BEFORE: dict[str, Outside] = {"rekey": _encrypted, "decrypt": _encrypted}
+"""What is done first, without a fault."""
 
 IN_A_FILE = {"backups.make", "machine_sync.run"}
 """What is for stores in a file alone."""
