@@ -10,6 +10,7 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import Settings
+from minutebook.contracts.catalog import catalog
 from minutebook.contracts.journal import journal
 from minutebook.contracts.ledger import ledger
 from minutebook.domain.caller import Caller
@@ -116,6 +117,18 @@ def test_an_object_with_an_array_of_a_hundred_thousand_items_is_refused(opener: 
     before = world.contents()
     refusal = world.refused("store_memory", content="Tea", metadata={"n": list(range(100_000))})
     assert "metadata" in refusal
+    assert world.contents() == before
+
+
+def test_a_batch_of_a_hundred_thousand_memories_whose_last_is_refused_writes_none(
+    opener: Opener,
+) -> None:
+    world = opener(failed()).speaking(catalog())
+    before = world.contents()
+    shared = {"organization": "default", "scope_type": "organization", "memory_type": "fact"}
+    items = [{**shared, "current_content": f"Fact {n}"} for n in range(rounds(100, 100_000))]
+    refusal = world.refused("memory-batch-write", items=[*items, {**shared, "id": "none"}])
+    assert str(len(items)) in refusal
     assert world.contents() == before
 
 

@@ -1,6 +1,8 @@
+import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -88,3 +90,23 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         FileLocks(tmp_path / "file" / "claims").hold("a"),
     ):
         pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such files")
+@pytest.mark.parametrize("put", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to(path)])
+def test_what_stands_in_the_place_of_a_claim_is_told_or_does_no_harm(
+    tmp_path: Path, put: Callable[[Path], object]
+) -> None:
+    claims = FileLocks(tmp_path)
+    with claims.hold("a"):
+        (path,) = tmp_path.iterdir()
+    path.write_bytes(os.urandom(100))
+    with claims.hold("a") as mine:
+        assert mine
+    path.unlink()
+    put(path)
+    try:
+        with claims.hold("a") as mine:
+            assert mine
+    except StoreError as error:
+        assert path.name in str(error)  # noqa: PT017
