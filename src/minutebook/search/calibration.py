@@ -54,9 +54,8 @@ def strength_of_cosine(cosine: float, unrelated: float) -> float:
     return strength_of_late((cosine - unrelated) / (1 - unrelated))
 
 
-def strengths_of_cosines(cosines: Mapping[K, float], model: str) -> dict[K, float]:
+def strengths_of_cosines(cosines: Mapping[K, float], unrelated: float) -> dict[K, float]:
     """Return the `strength_of_cosine` of each text."""
-    unrelated = UNRELATED_COSINES.get(model, 0.0)
     return {
         key: _logistic(SLOPE * ((cosine - unrelated) / (1 - unrelated) - MIDDLE))
         for key, cosine in cosines.items()

@@ -139,7 +139,7 @@ class Signals:
                 for key, late in self.late.items()
                 if key in self.vector and key not in with_context
             }
-            own = strengths_of_cosines(others, self.model)
+            own = strengths_of_cosines(others, self.unrelated)
             each[Signal.VECTOR] = with_context | own | compared
         if self.lexical:
             with_context = self.context.get(Signal.LEXICAL, {})
