@@ -23,6 +23,7 @@ from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import CLASSES, Kind, MemoryType, Role
 from minutebook.search.fusion import Signal
+from minutebook.server.daemon import hook_log
 from tests.terminal import typed
 from tests.world import everything
 
@@ -76,6 +77,7 @@ class Told:
                 answer = app.recall.recall(OWNER, "tea at five", 5, weights)
                 self.found = [each.memory.id for each in answer.hits]
 
+            self.attempt(lambda: hook_log.entries(str(home)))
             self.attempt(read)
             self.attempt(search)
             self.attempt(lambda: app.decisions.latest(OWNER))

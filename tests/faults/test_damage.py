@@ -18,6 +18,7 @@ from minutebook.config import Settings
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType
+from minutebook.server.daemon import hook_log
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.damaged import LIMITS, OWNER
 
@@ -86,7 +87,7 @@ def _part(path: Path) -> str:
             return "its log"
         case ("minutebook.db-index", *_):
             return "the vector index"
-        case ("config.toml" | "secret" | "backups.log", *_):
+        case ("config.toml" | "secret" | "backups.log" | "hooks.log", *_):
             return "settings and notes"
         case _:
             return "locks"
@@ -115,6 +116,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
         app.secret.set(OWNER, "open sesame")
         app.doctor.mend(OWNER)
         app.backups.make(OWNER, folder / "all.tar")
+        hook_log.append(str(first), client="codex", event="Stop", outcome="captured")
         (first / "config.toml").write_text("writer_wait = 7\n")
         # With a log that was not carried over.
         shutil.copytree(first, home)
@@ -158,10 +160,7 @@ def test_whatever_is_damaged_is_told_or_does_no_harm(whole: Whole, tmp_path: Pat
 @pytest.mark.skipif(sys.platform != "linux", reason="the limits are Linux's")
 @pytest.mark.parametrize(
     "limit",
-    [
-        pytest.param(name, marks=[] if name in ("file size", "read-only") else pytest.mark.slow)
-        for name in LIMITS
-    ],
+    [pytest.param(name, marks=[] if name == "read-only" else pytest.mark.slow) for name in LIMITS],
 )
 def test_a_limit_of_the_machine_is_told_and_costs_nothing(
     whole: Whole, tmp_path: Path, limit: str
