@@ -187,6 +187,24 @@ def test_suggestions_are_looked_for_applied_refused_and_undone(site: Site) -> No
     assert agent.post("/review", act="apply", pick0=name).status_code == 403
 
 
+def test_a_wording_stands_beside_what_it_words_with_who_wrote_it(site: Site) -> None:
+    texts = "The backup runs at 02:00 UTC.", "Backup runs at 02:00 UTC on db-1."
+    ids = [site.remember(text).id for text in texts]
+    wording = site.remember("The backup runs at 02:00 UTC on db-2.", metadata={"merges": ids})
+    site.app.rounds.run(OWNER)
+    browser = site.owner()
+    page = unescape(browser.get("/review?of=merge").text)
+    assert "Words others together: it takes their place" in page
+    assert "It leaves out: 1. It adds: 2." in page
+    assert f"worded by <bdi>{wording.author}</bdi>" in page
+    assert (page.count("goes"), page.count("stays")) == (2, 1)
+    named = {
+        each.suggestion.finding: each.name for each in site.app.inbox.listing(OWNER, 9).waiting
+    }
+    browser.post("/review", act="apply", pick0=named[Finding.MERGE])
+    assert {site.app.memories.read(OWNER, id).superseded_by for id in ids} == {wording.id}
+
+
 def test_a_pair_of_which_both_stay_is_linked_and_undone(site: Site) -> None:
     one = site.remember("The retry limit is 3.")
     site.remember("The retry limit is 5.")

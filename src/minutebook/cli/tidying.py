@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 TITLES: Mapping[Topic, str] = {
     Topic.DUPLICATE: "say the same as another: the older ends",
     Topic.CONTRADICTION: "say otherwise than a newer one: the older ends",
+    Topic.MERGE: "word others together: they take their place",
     Topic.EXPIRED: "are past by their own words: they end",
     Topic.ENDED: "have ended, and are not marked so: they are deprecated",
     Topic.UNUSED_RULE: "are rules that nobody recalled: they are deprecated",
@@ -238,6 +239,8 @@ def reason_of(each: "Waiting") -> str:
             return "both say the same"
         case Finding.CONTRADICTION:
             return f"“{facts['old']}” there, “{facts['new']}” here"
+        case Finding.MERGE:
+            return _of_wording(facts)
         case Finding.EXPIRED:
             return f"“{facts['words']}”, from when it was written: past since {facts['past']}"
         case Finding.ENDED:
@@ -250,6 +253,15 @@ def reason_of(each: "Waiting") -> str:
             return f"the session {facts['session']} has {facts['turns']} turns and no summary"
         case _:
             return "an agent wrote it, and nobody verified it"
+
+
+def _of_wording(facts: Mapping[str, str]) -> str:
+    parts = [
+        f"{what}: {facts[name]}"
+        for name, what in (("left_out", "leaves out"), ("added", "adds"))
+        if facts[name]
+    ]
+    return "; ".join(parts) or "it leaves no word of theirs out, and adds none"
 
 
 def _item_lines(item: "Item", *, whole: bool = False) -> list[str]:
@@ -291,7 +303,7 @@ def _lines(each: "Waiting", *, whole: bool = False) -> list[str]:
     lines = [f"{_head(each)}{f'  {why}' if why else ''}{settled}"]
     if each.examined is None and state is State.OPEN:
         lines.append("    Its records changed since: the next `minutebook tidy` looks again.")
-    roles = ("stays", "goes") if len(each.records) == 2 else ("",)
+    roles = ("stays", *["goes"] * (len(each.records) - 1)) if len(each.records) > 1 else ("",)
     for role, record in zip(roles, each.records, strict=False):
         text = _text(record)
         shown = body(text, "           ") if whole else short(" ".join(text.split()), 100)

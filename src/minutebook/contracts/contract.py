@@ -284,6 +284,17 @@ class Contract:
             text = text.replace(f"{{{each}}}", value)
         return text
 
+    def prompt_is_of_data(self, name: str) -> bool:
+        """Tell whether a prompt's text holds what is kept now."""
+        return name in self._handlers.prompts
+
+    def prompt_for(
+        self, app: App, caller: Caller, name: str, arguments: Mapping[str, str] = {}
+    ) -> str:
+        """Return what `prompt` does, with what is kept now in the place of `{data}`. Raises the same."""
+        text, data = self.prompt(name, arguments), self._handlers.prompts.get(name)
+        return text if data is None else text.replace("{data}", data(app, caller))
+
     def schema(self) -> dict[str, Any]:
         """Return the promise as one document, or the parts of it that `document` names."""
         document = {

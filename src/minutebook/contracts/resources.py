@@ -21,9 +21,13 @@ Completion = Callable[[App, Caller, str], list[str]]
 """Gives the values of a template's variable that what was typed may become."""
 
 
+PromptData = Callable[[App, Caller], str]
+"""Gives what a prompt's text holds in the place of `{data}`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceHandlers:
-    """What answers for resources, each under the name that the promise gives it.
+    """What answers for resources and prompts, each under the name that the promise gives it.
 
     `completions` goes by `name/variable`.
     """
@@ -31,6 +35,7 @@ class ResourceHandlers:
     readers: Mapping[str, Reader] = field(default_factory=dict)
     listing: Listing | None = None
     completions: Mapping[str, Completion] = field(default_factory=dict)
+    prompts: Mapping[str, PromptData] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ class Finding(StrEnum):
 
     DUPLICATE = "duplicate"
     CONTRADICTION = "contradiction"
+    MERGE = "merge"
     EXPIRED = "expired"
     ENDED = "ended"
     UNUSED_RULE = "unused-rule"
@@ -28,6 +29,7 @@ class Topic(StrEnum):
 
     DUPLICATE = "duplicate"
     CONTRADICTION = "contradiction"
+    MERGE = "merge"
     EXPIRED = "expired"
     ENDED = "ended"
     UNUSED_RULE = "unused-rule"

@@ -138,6 +138,8 @@ def _shown(visit: Visit, item: Item) -> dict[str, Any]:
     first, pair = item.records[0], item.topic in (Topic.DUPLICATE, Topic.CONTRADICTION)
     memories = [each for each in item.records if isinstance(each, Memory)]
     own = memories[0] if item.topic in MEMORIES else None
+    wording = memories[0] if item.topic is Topic.MERGE else None
+    written = own or wording
     return {
         "name": item.name,
         "title": str(suggestions.TITLES[item.topic]),
@@ -148,7 +150,8 @@ def _shown(visit: Visit, item: Item) -> dict[str, Any]:
         if pair and len(memories) == 2
         else None,
         "memory": own,
-        "warnings": [] if own is None else _warnings(own),
+        "wording": wording,
+        "warnings": [] if written is None else _warnings(written),
         "opens": item.opens,
         "author": getattr(first, "author", "") if item.waiting is None else "",
         "at": getattr(first, "ingestion_time", getattr(first, "created_at", None)),

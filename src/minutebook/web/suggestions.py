@@ -16,6 +16,7 @@ LOOKED_AT = 400
 TITLES: Mapping[Topic, Later] = {
     Topic.DUPLICATE: later("Says the same: the older one ends"),
     Topic.CONTRADICTION: later("Says otherwise than a newer one: the older one ends"),
+    Topic.MERGE: later("Words others together: it takes their place"),
     Topic.EXPIRED: later("Past by its own words: it ends"),
     Topic.ENDED: later("Ended, and not marked so: it is deprecated"),
     Topic.UNUSED_RULE: later("A rule that nobody recalled: it is deprecated"),
@@ -32,6 +33,7 @@ TITLES: Mapping[Topic, Later] = {
 SHORT: Mapping[Topic, Later] = {
     Topic.DUPLICATE: later("said twice"),
     Topic.CONTRADICTION: later("contradict"),
+    Topic.MERGE: later("worded as one"),
     Topic.EXPIRED: later("past"),
     Topic.ENDED: later("ended"),
     Topic.UNUSED_RULE: later("unused rules"),
@@ -69,8 +71,9 @@ _NAMES: Mapping[str, Later] = {
 
 def records_of(item: Item) -> list[tuple[str, str, str]]:
     """Return of each record of an item its part in it, its address and its text."""
-    is_pair = item.waiting is not None and len(item.records) == 2
-    parts = [_("stays"), _("goes")] if is_pair else [""] * len(item.records)
+    others = len(item.records) - 1
+    is_of_several = item.waiting is not None and others > 0
+    parts = [_("stays"), *[_("goes")] * others] if is_of_several else [""]
     return [
         (part, _address(each), _text(each)) for part, each in zip(parts, item.records, strict=True)
     ]
@@ -83,6 +86,8 @@ def reason_of(waiting: Waiting) -> str:
     match waiting.suggestion.finding:
         case Finding.CONTRADICTION:
             return _("“{old}” in the older, “{new}” in the newer.", **_both(facts))
+        case Finding.MERGE:
+            return _of_wording(facts)
         case Finding.EXPIRED:
             said = {name: facts.get(name, "") for name in ("words", "past")}
             return _("“{words}”, from when it was written: past since {past}.", **said)
@@ -94,6 +99,19 @@ def reason_of(waiting: Waiting) -> str:
             return "" if found is None else str(found)
         case _:
             return ""
+
+
+def _of_wording(facts: Mapping[str, str]) -> str:
+    left_out, added = facts.get("left_out", ""), facts.get("added", "")
+    match bool(left_out), bool(added):
+        case True, True:
+            return _("It leaves out: {left_out}. It adds: {added}.", left_out=left_out, added=added)
+        case True, False:
+            return _("It leaves out: {left_out}.", left_out=left_out)
+        case False, True:
+            return _("It adds: {added}.", added=added)
+        case _:
+            return _("It leaves no word of theirs out, and adds none.")
 
 
 def _both(facts: Mapping[str, str]) -> dict[str, str]:

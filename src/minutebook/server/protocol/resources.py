@@ -126,7 +126,7 @@ class Resources:
         return outcome
 
 
-def add_prompts(server: Server[Any], contracts: Sequence[Contract]) -> None:
+def add_prompts(server: Server[Any], contracts: Sequence[Contract], dispatcher: Dispatcher) -> None:
     """Add the handlers that list and return the prompts of some contracts to a server."""
 
     async def list_prompts(context: _Context, params: _Page) -> types.ListPromptsResult:
@@ -152,10 +152,19 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract]) -> None:
             raise MCPError(
                 types.INVALID_PARAMS, f"Unknown prompt: {params.name}; there are: {known}"
             )
+        arguments = params.arguments or {}
         try:
-            written = contract.prompt(params.name, params.arguments or {})
+            written = contract.prompt(params.name, arguments)
         except InvalidInput as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        if contract.prompt_is_of_data(params.name):
+            await dispatcher.locate(context)
+            task = partial(contract.prompt_for, name=params.name, arguments=arguments)
+            caller = dispatcher.caller(context)
+            outcome = await dispatcher.run(Job(contract, "prompts/get", {}, caller, task))
+            if isinstance(outcome, Failure):
+                raise protocol_error(outcome)
+            written = outcome
         text = types.TextContent(type="text", text=written)
         return types.GetPromptResult(
             description=contract.prompts[params.name]["description"],

@@ -59,7 +59,7 @@ def build_server(
     if watch.contracts:
         Resources(watch, dispatcher).add_to(server)
     if prompting := [contract for contract in contracts if contract.prompts]:
-        add_prompts(server, prompting)
+        add_prompts(server, prompting, dispatcher)
     _discover_truly(server)
     return server
 

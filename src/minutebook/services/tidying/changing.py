@@ -62,16 +62,32 @@ class Changing:
             assert isinstance(turn, Turn)
             self._summaries.summarize_session_of(caller, turn)
             return json.dumps({"summary": summary_id(turn.session, turn.repository, turn.user)})
-        id = examined.subjects[-1][1]
+        goes = examined.subjects[1 if examined.finding is Finding.MERGE else -1 :]
+        return json.dumps([self._change(caller, examined, id) for _, id in goes])
+
+    def refuse(self, caller: Caller, examined: Examined) -> str:
+        """Make what refusing a suggestion changes, if anything; return what `take_back` needs.
+
+        A wording that is refused is deprecated: it would say a third time what two memories say. Raises whatever
+        the service of its subject does.
+        """
+        if examined.finding is not Finding.MERGE:
+            return ""
+        id = examined.subjects[0][1]
         before = self._memories.read(caller, id)
-        after = self._changed(caller, examined, before)()
-        return json.dumps({"id": id, "before": _fields(before), "after": _fields(after)})
+        reason = caller.call.reason or _REFUSED_WORDING
+        after = self._status.deprecate(caller, id, reason)
+        return json.dumps([_noted(before, after)])
+
+    def _change(self, caller: Caller, examined: Examined, id: str) -> dict[str, object]:
+        before = self._memories.read(caller, id)
+        return _noted(before, self._changed(caller, examined, before)())
 
     def _changed(self, caller: Caller, examined: Examined, memory: Memory) -> Callable[[], Memory]:
         """Return the act that changes a memory as was suggested."""
         reason = caller.call.reason or None
         match examined.finding:
-            case Finding.DUPLICATE | Finding.CONTRADICTION:
+            case Finding.DUPLICATE | Finding.CONTRADICTION | Finding.MERGE:
                 stays = examined.subjects[0][1]
                 said = reason or _REASONS[examined.finding]
                 return partial(self._memories.invalidate, caller, memory.id, said, stays)
@@ -99,20 +115,29 @@ class Changing:
         if suggestion.finding is Finding.NO_SUMMARY:
             self._without_summary(caller, suggestion.organization, noted["summary"])
             return
-        before, after = _values(noted["before"]), noted["after"]
+        with self._trail.audited_batch([suggestion.organization]):
+            # Before one undo could take back several changes, it noted the only one by itself.
+            for each in noted if isinstance(noted, list) else [noted]:
+                self._restore(caller, each["id"], each["before"], each["after"])
 
+    def _restore(
+        self,
+        caller: Caller,
+        id: str,
+        before: dict[str, str | None],
+        after: dict[str, str | None],
+    ) -> None:
         def rule(memory: Memory) -> Memory:
             policy.check_may_change(caller, self._rules(), memory)
             if _fields(memory) != after:
                 raise Conflict(memory.id, "something else was done to it since; open it to see")
-            return replace(memory, **before, updated_at=self._clock())  # type: ignore[arg-type]
+            return replace(memory, **_values(before), updated_at=self._clock())  # type: ignore[arg-type]
 
-        with self._trail.audited_batch([suggestion.organization]):
-            find = partial(self._memories.read, caller, noted["id"])
-            ended = find()
-            self._writer.change(caller, UNDO, find, rule)
-            if ended.superseded_by is not None and noted["before"]["superseded_by"] is None:
-                self._supersession.unlink(ended)
+        find = partial(self._memories.read, caller, id)
+        ended = find()
+        self._writer.change(caller, UNDO, find, rule)
+        if ended.superseded_by is not None and before["superseded_by"] is None:
+            self._supersession.unlink(ended)
 
     def _without_summary(self, caller: Caller, organization: str, id: str) -> None:
         """Remove the summary that was made. Raises Conflict if it was made anew since."""
@@ -129,11 +154,19 @@ class Changing:
 _REASONS = {
     Finding.DUPLICATE: "says the same as the one that takes its place",
     Finding.CONTRADICTION: "the one that takes its place says otherwise",
+    Finding.MERGE: "the one that takes its place says this and more",
     Finding.EXPIRED: "past by its own words",
     Finding.ENDED: "its validity has ended",
     Finding.UNUSED_RULE: "nobody recalled it",
 }
 """What a changed record says of why, where a person gave no reason."""
+
+
+_REFUSED_WORDING = "as a wording of others it was refused"
+
+
+def _noted(before: Memory, after: Memory) -> dict[str, object]:
+    return {"id": before.id, "before": _fields(before), "after": _fields(after)}
 
 
 def _fields(memory: Memory) -> dict[str, str | None]:

@@ -26,6 +26,7 @@ from minutebook.store.recall_rows import RecallQuery
 from minutebook.tidying.names import Named, sameness
 from minutebook.tidying.pairs import Verdict, compare
 from minutebook.tidying.times import end_of
+from minutebook.tidying.wordings import SHOWN_WORDS, faithfulness, merged_ids
 
 RULES = (MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT, MemoryType.CONVENTION)
 """The types of memories that are rules."""
@@ -85,6 +86,8 @@ class Examining:
             return None
         if suggestion.finding in (Finding.DUPLICATE, Finding.CONTRADICTION):
             found = self.pair(*present)
+        elif suggestion.finding is Finding.MERGE:
+            found = self.wording(present[0])
         elif suggestion.finding is Finding.UNUSED_RULE:
             found = self.rule(present[0])
         else:
@@ -116,9 +119,7 @@ class Examining:
     def pair(self, one: Memory, other: Memory) -> Examined | None:
         """Compare two memories that are alike; None if both are to stay."""
         now = self._clock()
-        if _place(one) != _place(other) or not (holds_at(one, now) and holds_at(other, now)):
-            return None
-        if one.deleted_at is not None or other.deleted_at is not None:
+        if _place(one) != _place(other) or not (_stands(one, now) and _stands(other, now)):
             return None
         newer, older = sorted((one, other), key=self._age, reverse=True)
         found = compare(older.text, newer.text)
@@ -127,6 +128,8 @@ class Examining:
         stays, goes = (older, newer) if found.is_older_fuller else (newer, older)
         if not _may_change(goes) or self._are_linked(one, other):
             return None
+        if newer.id in merged_ids(older.metadata) or older.id in merged_ids(newer.metadata):
+            return None
         is_same = found.verdict is Verdict.SAME
         return Examined(
             Finding.DUPLICATE if is_same else Finding.CONTRADICTION,
@@ -134,6 +137,36 @@ class Examining:
             ((Kind.MEMORY, stays.id), (Kind.MEMORY, goes.id)),
             (stays, goes),
             facts={"old": found.old, "new": found.new},
+        )
+
+    def wording(self, memory: Memory) -> Examined | None:
+        """Tell which memories a memory words together and so takes the place of.
+
+        None if it words none, or if one of them was written anew since, since it does not say what that one says
+        now.
+        """
+        now, organization = self._clock(), memory.organization
+        named = [self._store.get(Memory, organization, id) for id in merged_ids(memory.metadata)]
+        there = [each for each in named if each is not None and each.id != memory.id]
+        is_whole = there and len(there) == len(named) and _stands(memory, now)
+        if not is_whole or any(_place(each) != _place(memory) for each in there):
+            return None
+        goes = [each for each in there if _stands(each, now)]
+        written = self._written(memory)
+        if not goes or not all(_may_change(each) for each in goes):
+            return None
+        if any(self._written(each) > written for each in goes):
+            return None
+        found = faithfulness(memory.text, [each.text for each in goes])
+        return Examined(
+            Finding.MERGE,
+            found.certainty,
+            tuple((Kind.MEMORY, each.id) for each in (memory, *goes)),
+            (memory, *goes),
+            facts={
+                "left_out": ", ".join(found.left_out[:SHOWN_WORDS]),
+                "added": ", ".join(found.added[:SHOWN_WORDS]),
+            },
         )
 
     def entities(self, one: Entity, other: Entity) -> Examined | None:
@@ -229,6 +262,9 @@ def suggestion_of(organization: str, examined: Examined, now: datetime) -> Sugge
         # A text that names another day asks another question.
         more = examined.due.isoformat()
     subjects = examined.subjects
+    if finding is Finding.MERGE:
+        # It stays one suggestion when one of the memories that are to go has gone already.
+        subjects = subjects[:1]
     if finding is Finding.NO_SUMMARY and isinstance(turn := examined.records[0], Turn):
         subjects, more = (), summary_id(turn.session, turn.repository, turn.user)
     return Suggestion(
@@ -250,6 +286,10 @@ def _may_change(memory: Memory) -> bool:
     """Tell whether a memory is one that may be changed at all, whoever asks."""
     is_system = memory.organization == SYSTEM_ORGANIZATION
     return memory.deleted_at is None and memory.locked_by is None and not is_system
+
+
+def _stands(memory: Memory, now: datetime) -> bool:
+    return memory.deleted_at is None and holds_at(memory, now)
 
 
 def _place(memory: Memory) -> tuple[object, ...]:

@@ -114,7 +114,9 @@ class Inbox:
             raise Conflict(name, f"it is {shown.suggestion.state} already")
         for record in shown.records:
             policy.check_may_write_to(caller, "refuse", record)  # type: ignore[arg-type]
-        self._settle(caller, shown.suggestion, State.REFUSED, "")
+        with self._trail.audited_batch([shown.suggestion.organization]):
+            undo = "" if shown.examined is None else self._changing.refuse(caller, shown.examined)
+            self._settle(caller, shown.suggestion, State.REFUSED, undo)
         return self.read(caller, name)
 
     def undo(self, caller: Caller, name: str) -> Waiting:
@@ -129,10 +131,10 @@ class Inbox:
         for record in shown.records:
             policy.check_may_write_to(caller, "undo", record)  # type: ignore[arg-type]
         with self._trail.audited_batch([suggestion.organization]):
-            if suggestion.state is State.APPLIED:
-                self._changing.take_back(caller, suggestion)
-            elif suggestion.state is not State.REFUSED:
+            if suggestion.state not in (State.APPLIED, State.REFUSED):
                 raise Conflict(name, "it was neither applied nor refused")
+            if suggestion.state is State.APPLIED or suggestion.undo:
+                self._changing.take_back(caller, suggestion)
             self._settle(caller, suggestion, State.OPEN, "")
         return self.read(caller, name)
 

@@ -200,6 +200,8 @@ class Rounds:
                     continue
                 yield from self._examining.alone(memory)
                 if memory.deleted_at is None and holds_at(memory, now):
+                    if (wording := self._examining.wording(memory)) is not None:
+                        yield wording
                     yield from self._pairs(memory)
             elif change.kind is Kind.ENTITY and Finding.SAME_ENTITY in self._kinds:
                 entity = self._store.get(Entity, organization, change.id)
@@ -275,24 +277,28 @@ class Rounds:
     def _drop_stale(self, organization: str) -> None:
         """Remove open suggestions that hold no more, and what undoes a change of records that are gone."""
         rows = self._store.tidy_rows
-        for state in (State.OPEN, State.APPLIED):
+        for state in (State.OPEN, State.APPLIED, State.REFUSED):
             last = 0
             while batch := rows.find(organization, state, BATCH, last):
                 last = batch[-1].number
                 for each in batch:
                     if state is State.OPEN and self._examining.again(each) is None:
                         rows.remove(organization, each.id)
-                    elif state is State.APPLIED and each.undo and not self._is_there(each):
+                    elif each.undo and not self._is_there(each):
                         rows.put(replace(each, undo=""))
 
     def _is_there(self, suggestion: Suggestion) -> bool:
         """Tell whether a record that was changed is still kept: of what was removed nothing is to stay."""
         if suggestion.finding is Finding.NO_SUMMARY:
             return True
-        kind = Entity if suggestion.finding is Finding.SAME_ENTITY else Memory
-        at = 0 if kind is Entity else -1
-        id = suggestion.subjects[at][1]
-        return self._store.get(kind, suggestion.organization, id) is not None
+        kind: type[Memory | Entity] = Memory
+        changed = suggestion.subjects[-1:]
+        if suggestion.finding is Finding.SAME_ENTITY:
+            kind, changed = Entity, suggestion.subjects[:1]
+        elif suggestion.finding is Finding.MERGE:
+            changed = suggestion.subjects
+        organization = suggestion.organization
+        return all(self._store.get(kind, organization, id) is not None for _, id in changed)
 
 
 class _RowsInbox:

@@ -1,0 +1,35 @@
+"""What the prompts of the `knowledge` contract hold of what is kept now."""
+
+import json
+
+from minutebook.app import App
+from minutebook.contracts.resources import ResourceHandlers
+from minutebook.domain.caller import Caller
+from minutebook.domain.records import MemoryType
+from minutebook.services.access.provenance import words_of
+from minutebook.services.tidying.wordings import wordable
+from minutebook.tidying.wordings import MERGES
+
+MOST_PAIRS = 10
+"""How many pairs one prompt gives to be worded."""
+
+NOTHING = "(none: nothing that is kept twice waits here)"
+
+_TYPES = (MemoryType.EPISODIC, MemoryType.SEMANTIC, MemoryType.PROCEDURAL)
+
+
+def pairs_to_word(app: App, caller: Caller) -> str:
+    """Return the pairs of memories that wait as duplicates, one JSON object a line."""
+    lines = []
+    for each in wordable(app.inbox, caller, MOST_PAIRS):
+        pair = (each.one, each.other)
+        type = each.one.type if each.one.type in _TYPES else MemoryType.SEMANTIC
+        arguments = {"memory_type": type, "metadata": {MERGES: [memory.id for memory in pair]}}
+        if each.user is not None:
+            arguments["user_id"] = each.user
+        texts = [{"written_by": words_of(memory), "text": memory.text} for memory in pair]
+        lines.append(json.dumps({"texts": texts, "arguments": arguments}, ensure_ascii=False))
+    return "\n".join(lines) or NOTHING
+
+
+HANDLERS = ResourceHandlers(prompts={"word-what-is-kept-twice": pairs_to_word})
