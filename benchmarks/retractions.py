@@ -6,7 +6,8 @@ choice; or `trap`: nothing, though it looks so), statements that a later turn to
 hold. Each label is a part of the text as written. `part`: by `learn`, `mixed` and `more` rules were tuned; `seen`,
 `unseen`, `final` and `kept` were each written before they were judged, judged once, and tuned by only then. `mixed`
 and `kept` are the halves of one set of 60. `independent` is by an author who did not know the rules, in sessions of
-four to ten turns; no rule is tuned by it. The labelled sessions of
+four to ten turns; no rule is tuned by it. `long` (replaced in the next turn, mostly) and `far` (replaced some turns later)
+were written to fit `benchmarks.fit_replacement` to, `distinct` beside `long` to judge by alone. The labelled sessions of
 `benchmarks.summarizing` are judged beside them; what a summary of those must hold counts as what holds.
 
 A retracted statement is repeated if the title or the summary holds it. A statement that holds is dropped if
@@ -25,7 +26,19 @@ from minutebook.domain.records import Turn
 from minutebook.summarizing.extractive import sayings, standing, summarize
 
 LABELLED = Path(__file__).with_name("retractions.jsonl")
-PARTS = ("learn", "seen", "unseen", "final", "mixed", "more", "kept", "independent")
+PARTS = (
+    "learn",
+    "seen",
+    "unseen",
+    "final",
+    "mixed",
+    "more",
+    "kept",
+    "long",
+    "far",
+    "distinct",
+    "independent",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +58,14 @@ class Labelled:
 class Judged:
     """What became of a session's statements.
 
-    `repeated` of the retracted ones stand in the summary, `left` of them could; `dropped` of those that
-    hold were taken for retracted, and `others` are sentences without a retracted statement that lost a part.
+    `repeated` of the retracted ones stand in the summary, `left` of them could; of those that hold, `told`
+    stand in the summary and `dropped` were taken for retracted; `others` are sentences without a retracted statement that lost a part.
     """
 
     session: Labelled
     repeated: list[str]
     left: list[str]
+    told: list[str]
     dropped: list[str]
     others: list[str]
     sentences: int
@@ -99,6 +113,7 @@ def judged(session: Labelled) -> Judged:
         session,
         repeated=[each for each in session.retracted if each.lower() in text],
         left=[each for each in session.retracted if each.lower() in remains],
+        told=[each for each in session.holds if each.lower() in text],
         dropped=[each for each in session.holds if each.lower() in said and each.lower() not in remains],
         others=[found[index].text for index in innocent if left.get(index) != found[index].text],
         sentences=len(innocent),
@@ -107,7 +122,7 @@ def judged(session: Labelled) -> Judged:
 
 def tables(found: Sequence[Judged]) -> list[Table]:
     """Sum up, by part, language and kind."""
-    columns = ("part", "which", "sessions", "retracted, repeated", "retracted, left", "holds, dropped", "other sentences, dropped")  # fmt: skip
+    columns = ("part", "which", "sessions", "retracted, repeated", "retracted, left", "holds, dropped", "holds, told", "other sentences, dropped")  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
     for part in (*PARTS, *summarizing.PARTS):
         of_part = [each for each in found if each.session.part == part]
@@ -127,6 +142,7 @@ def _counts(group: Sequence[Judged]) -> tuple[str, ...]:
         f"{sum(len(each.repeated) for each in group)}/{retracted}",
         f"{sum(len(each.left) for each in group)}/{retracted}",
         f"{sum(len(each.dropped) for each in group)}/{holds}",
+        f"{sum(len(each.told) for each in group)}/{holds}",
         f"{sum(len(each.others) for each in group)}/{sum(each.sentences for each in group)}",
     )
 

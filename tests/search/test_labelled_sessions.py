@@ -73,7 +73,11 @@ def test_ranks_correlate_as_by_hand() -> None:
 @pytest.mark.thorough
 def test_few_retractions_are_missed_and_little_is_taken_for_one() -> None:
     # Of sessions by another author more is missed: what is, is told in docs/benchmarks.md.
-    bounds = dict.fromkeys(retractions.PARTS, (0.2, 0.03)) | {"independent": (0.45, 0.06)}
+    bounds = dict.fromkeys(retractions.PARTS, (0.2, 0.03)) | {
+        "far": (0.25, 0.06),
+        "distinct": (0.35, 0.03),
+        "independent": (0.3, 0.06),
+    }
     for part, (repeated, dropped) in bounds.items():
         own = [retractions.judged(each) for each in retractions.read() if each.part == part]
         assert len({each.session.language for each in own}) >= 3
@@ -81,3 +85,4 @@ def test_few_retractions_are_missed_and_little_is_taken_for_one() -> None:
         hold = sum(len(each.session.holds) for each in own)
         assert sum(len(each.repeated) for each in own) <= repeated * labelled, part
         assert sum(len(each.dropped) for each in own) <= dropped * hold, part
+        assert sum(len(each.told) for each in own) >= 0.55 * hold, part

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby, pairwise
+from statistics import fmean
 
 from minutebook.domain.records import Turn
 from minutebook.search.text import is_stop_term, word_terms
 from minutebook.summarizing.common_words import FILLER_TERMS, FILLERS
+from minutebook.summarizing.replacement import replacement_odds
 from minutebook.summarizing.retractions import retracted
 from minutebook.summarizing.salience import by_words, mmr_select, word_rows
 from minutebook.summarizing.sentences import sentences
@@ -83,7 +85,8 @@ class Part(StrEnum):
 class Sentence:
     """A sentence of a session: in which turn, whose, and how much its place and form speak for it.
 
-    `lead` is how the text begins whose first sentence it is; what is too short for a sentence stands there.
+    `stands` is how much speaks for it that no later one replaced it, beside the others of whom said it: 1 in
+    the mean. `lead` is how the text begins whose first sentence it is; what is too short for a sentence stands there.
     """
 
     text: str
@@ -91,12 +94,14 @@ class Sentence:
     part: Part
     weight: float
     lead: str = ""
+    stands: float = 1.0
 
 
 _OF_PART = {Part.USER: 1.0, Part.THOUGHT: 0.45, Part.AGENT: 1.0}
 _AT_AN_END, _OUTCOME, _TOLD, _ASKED, _EMPTY, _CORRECTED = 1.25, 1.25, 1.15, 0.6, 0.15, 1.5
 _FOR_GOAL, _FOR_FIRST, _POINTING = 3.0, 2.0, 0.3
 _FURTHER = 0.7
+_DOUBT = 4
 _TELLING_WORDS = 6
 
 _TELLS_OUTCOME = re.compile(
@@ -162,10 +167,13 @@ def sayings(turns: Iterable[Turn], count: int) -> list[Sentence]:
 def shortlist(found: Sequence[Sentence]) -> list[Sentence]:
     """Choose the sentences that a closer look is for: the most salient by words, in order.
 
-    What a later sentence took back is left out.
+    What a later sentence took back is left out; what one may have replaced weighs less.
     """
+    found = _doubted(found)
     scores = by_words([each.text for each in found])
-    ranked = sorted(range(len(found)), key=lambda p: (-found[p].weight * (0.2 + scores[p]), p))
+    ranked = sorted(
+        range(len(found)), key=lambda p: (-found[p].weight * found[p].stands * (0.2 + scores[p]), p)
+    )
     first: dict[str, int] = {}
     for index in ranked:
         first.setdefault(_plain(found[index].text), index)
@@ -173,6 +181,37 @@ def shortlist(found: Sequence[Sentence]) -> list[Sentence]:
     left = standing(found, pool)
     kept = [index for index in first.values() if index in left][:SHORTLIST]
     return [replace(found[index], text=left[index]) for index in sorted(kept)]
+
+
+def _doubted(found: Sequence[Sentence]) -> list[Sentence]:
+    """Return the sentences, each with how much speaks for it that no later one replaced it.
+
+    The user's are compared with the user's, the agent's with the agent's.
+    """
+    odds = replacement_odds(texts_of(found))
+    factors = [(1 - chance) ** _DOUBT for chance in odds]
+    means = {
+        is_user: fmean(own)
+        for is_user in (True, False)
+        if (own := [f for f, s in zip(factors, found, strict=True) if _is_of_user(s) is is_user])
+    }
+    return [
+        replace(each, stands=factor / means[_is_of_user(each)])
+        for each, factor in zip(found, factors, strict=True)
+    ]
+
+
+def _is_of_user(sentence: Sentence) -> bool:
+    return sentence.part is Part.USER
+
+
+def texts_of(found: Sequence[Sentence]) -> list[list[Statement]]:
+    """Return sentences as statements, those of one prompt, thought or response together."""
+    promptings = _promptings(found)
+    return [
+        [_statement(found, index, promptings) for index in places]
+        for _, places in groupby(range(len(found)), key=lambda p: (found[p].turn, found[p].part))
+    ]
 
 
 def standing(found: Sequence[Sentence], pool: Sequence[int]) -> dict[int, str]:
@@ -239,6 +278,8 @@ def title(listed: Sequence[Sentence], facts: SessionFacts) -> str:
     By what the user asked for or told first, else by the most telling sentence that holds such a phrase;
     else by what the session often speaks of, or by its files. Empty where it has none of these.
     """
+    # It tells what was talked about, whether or not that is how it came.
+    listed = [replace(each, stands=1.0) for each in listed]
     salience = _salience(listed)
     goals = sorted(_goals(listed, salience).items(), key=lambda item: (-item[1], item[0]))
     others = sorted(range(len(listed)), key=lambda index: (-salience[index], index))
@@ -351,7 +392,8 @@ def _salience(listed: Sequence[Sentence]) -> list[float]:
     nearness = by_words([each.text for each in listed])
     best = max(nearness, default=0.0) or 1.0
     salience = [
-        s.weight * (0.5 + 0.5 * score / best) for s, score in zip(listed, nearness, strict=True)
+        s.weight * s.stands * (0.5 + 0.5 * score / best)
+        for s, score in zip(listed, nearness, strict=True)
     ]
     chosen_of_turn: Counter[int] = Counter()
     for index in sorted(range(len(listed)), key=lambda index: (-salience[index], index)):
