@@ -28,6 +28,9 @@ _KINDS = {
     b"blob": ObjectType.BLOB,
     b"tag": ObjectType.TAG,
 }
+LARGEST = 64 * 2**20
+"""Bytes of an object that is read: a file of a megabyte may unpack to a thousand."""
+
 _TREES_KEPT = 64
 """Parsed trees that are kept: those of a commit and its parents are asked for again at once."""
 
@@ -178,24 +181,27 @@ class Objects:
     def _damage_below(
         self, id: pygit2.Oid, folder: str, seen: set[pygit2.Oid]
     ) -> Iterator[LedgerDamaged]:
-        if id in seen:
-            return
-        seen.add(id)
-        try:
-            tree = self.tree(id)
-        except LedgerDamaged as error:
-            yield error
-            return
-        name, _, rest = folder.partition("/")
-        for entry in [tree[name]] if name in tree else [] if name else tree.values():
-            if entry.is_tree:
-                yield from self._damage_below(entry.id, rest, seen)
-            elif entry.is_blob and not name and entry.id not in seen:
-                seen.add(entry.id)
-                try:
-                    self.blob(entry.id)
-                except LedgerDamaged as error:
-                    yield error
+        waiting = [(id, folder)]
+        while waiting:
+            id, folder = waiting.pop()
+            if id in seen:
+                continue
+            seen.add(id)
+            try:
+                tree = self.tree(id)
+            except LedgerDamaged as error:
+                yield error
+                continue
+            name, _, rest = folder.partition("/")
+            for entry in [tree[name]] if name in tree else [] if name else tree.values():
+                if entry.is_tree:
+                    waiting.append((entry.id, rest))
+                elif entry.is_blob and not name and entry.id not in seen:
+                    seen.add(entry.id)
+                    try:
+                        self.blob(entry.id)
+                    except LedgerDamaged as error:
+                        yield error
 
     def _find(self, id: pygit2.Oid) -> tuple[ObjectType, bytes] | None:
         damage: LedgerDamaged | None = None
@@ -211,6 +217,8 @@ class Objects:
                 damage = self._damaged(id, f"is damaged: {file}: {error}")
         for folder, pack in zip(self._folders, self._packs, strict=True):
             try:
+                if pack.read_header(id)[1] > LARGEST:
+                    raise ValueError(_TOO_LARGE)
                 kind, data = pack.read(id)
             except KeyError:
                 continue
@@ -234,6 +242,9 @@ class Objects:
 
 
 _OTHER = "its content is not what its name says"
+
+
+_TOO_LARGE = f"it unpacks to more than {LARGEST:,} bytes"
 
 
 def packed(pack: Path) -> Iterator[tuple[str, bytes]]:
@@ -260,7 +271,9 @@ def _inflated(raw: bytes, name: str) -> tuple[ObjectType, bytes]:
     if not raw:
         raise ValueError("the file is empty")
     stream = zlib.decompressobj()
-    data = stream.decompress(raw)
+    data = stream.decompress(raw, LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError(_TOO_LARGE)
     if not stream.eof:
         raise ValueError("the file ends too early")
     if stream.unused_data:

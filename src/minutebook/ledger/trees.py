@@ -12,6 +12,29 @@ from minutebook.domain.records import Decision
 from minutebook.ledger import markdown
 from minutebook.ledger.objects import Objects, Tree, TreeEntry
 
+MOST_FOLDERS = 10_000
+"""Folders that one reading of a ledger enters; one of ours has 257 at most."""
+
+DEEPEST = 64
+"""Folders in one another that a path in a ledger names at most."""
+
+
+class _Folders:
+    """Counts the folders that are entered: a few small trees that name one another are billions of paths."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def enter(self, prefix: str) -> None:
+        """Raise LedgerError if there are more folders, or deeper ones, than a ledger has."""
+        self._count += 1
+        if self._count > MOST_FOLDERS or prefix.count("/") > DEEPEST:
+            raise LedgerError(
+                f"the ledger holds more than {MOST_FOLDERS:,} folders, or more than {DEEPEST} in one "
+                "another",
+                "take out of its folder what is none of its decisions, by a commit",
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -100,7 +123,8 @@ def decisions_in(
 ) -> Iterator[tuple[str, Decision | Violation]]:
     """Read every decision that a tree holds, by path."""
     if (top := folder_at(objects, tree, layout.folder)) is not None:
-        yield from _read_below(layout, objects, top, f"{layout.folder}/" if layout.folder else "")
+        prefix = f"{layout.folder}/" if layout.folder else ""
+        yield from _read_below(layout, objects, top, prefix, _Folders())
 
 
 def differences(
@@ -110,7 +134,7 @@ def differences(
     prefix = f"{layout.folder}/" if layout.folder else ""
     old = None if before is None else folder_at(objects, before, layout.folder)
     new = folder_at(objects, after, layout.folder)
-    for path, one, other in _changed(objects, old, new, prefix):
+    for path, one, other in _changed(objects, old, new, prefix, _Folders()):
         yield path, _read_blob(layout, objects, path, one), _read_blob(layout, objects, path, other)
 
 
@@ -120,22 +144,28 @@ def stamped(decision: Decision, commit: pygit2.Oid | str) -> Decision:
 
 
 def _read_below(
-    layout: Layout, objects: Objects, tree: pygit2.Oid, prefix: str
+    layout: Layout, objects: Objects, tree: pygit2.Oid, prefix: str, folders: _Folders
 ) -> Iterator[tuple[str, Decision | Violation]]:
+    folders.enter(prefix)
     for name, entry in objects.tree(tree).items():
         path = f"{prefix}{name}"
         if entry.is_tree:
-            yield from _read_below(layout, objects, entry.id, f"{path}/")
+            yield from _read_below(layout, objects, entry.id, f"{path}/", folders)
         elif entry.is_blob and markdown.is_file_name(name):
             yield path, layout.read(path, objects.blob(entry.id))
 
 
 def _changed(
-    objects: Objects, before: pygit2.Oid | None, after: pygit2.Oid | None, prefix: str
+    objects: Objects,
+    before: pygit2.Oid | None,
+    after: pygit2.Oid | None,
+    prefix: str,
+    folders: _Folders,
 ) -> Iterator[tuple[str, pygit2.Oid | None, pygit2.Oid | None]]:
     # Not Git's own diff: it takes a time that grows with both trees, not with what differs.
     if before == after:
         return
+    folders.enter(prefix)
     old: Tree = {} if before is None else objects.tree(before)
     new: Tree = {} if after is None else objects.tree(after)
     for name in sorted(old.keys() | new.keys()):
@@ -143,7 +173,7 @@ def _changed(
         if one == other:
             continue
         path = f"{prefix}{name}"
-        yield from _changed(objects, _as_tree(one), _as_tree(other), f"{path}/")
+        yield from _changed(objects, _as_tree(one), _as_tree(other), f"{path}/", folders)
         if markdown.is_file_name(name):
             yield path, _as_blob(one), _as_blob(other)
 

@@ -208,18 +208,18 @@ def _with_secrets(path: str, caller: Caller) -> str:
     kinds: dict[str, dict[str, None]] = {}
     for each in note.facts["found"]:  # type: ignore[attr-defined]
         kinds.setdefault(each["action"], {})[each["kind"]] = None
-    told = {action: ",".join(named) for action, named in kinds.items()}
-    return path + ("&" if "?" in path else "?") + urlencode(told)
+    listed = {action: ",".join(named) for action, named in kinds.items()}
+    return path + ("&" if "?" in path else "?") + urlencode(listed)
 
 
 def _secrets_told(query: Mapping[str, str]) -> list[str]:
     """Return the sentences on the secrets that an act brought, of kinds that there are."""
-    told = []
+    sentences = []
     for action, sentence in SECRETS.items():
         kinds = [each for each in query.get(action, "").split(",") if each in KINDS]
         if kinds:
-            told.append(_(sentence.message, kinds=", ".join(kinds)))
-    return told
+            sentences.append(_(sentence.message, kinds=", ".join(kinds)))
+    return sentences
 
 
 def _whole(version: Version) -> str:
