@@ -177,7 +177,8 @@ TABLES: Mapping[str, Table] = {
         "Files that are damaged",
         "A file of a data directory that a process left without closing it: a bit or byte flipped, a page of zeros or "
         "noise, torn, longer, empty. A process then opens, reads, searches, writes and runs `minutebook doctor`, in 60 s. "
-        "Told: an error or a finding. Harmless: the same records and the same answers.",
+        "Told: an error or a finding. Harmless: the same records and the same answers. The rest is silence, a fault that is not "
+        "mended: SQLite passes over all that follows a damaged place in its log, and later writes are gone without a word.",
         "part",
         {"damaged": "damaged", "told": "told", "harmless": "harmless"},
     ),
