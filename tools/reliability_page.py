@@ -177,10 +177,10 @@ TABLES: Mapping[str, Table] = {
         "Files that are damaged",
         "A file of a data directory that a process left without closing it: a bit or byte flipped, a page of zeros or "
         "noise, torn, longer, empty. A process then opens, reads, searches, writes and runs `minutebook doctor`, in 60 s. "
-        "Told: an error or a finding. Harmless: the same records and the same answers. The rest is silence, a fault that is not "
-        "mended: SQLite passes over all that follows a damaged place in its log, and later writes are gone without a word.",
+        "Told: an error or a finding. Harmless: the same records and the same answers. Cut short: of a log that ends too soon the "
+        "last writes are not read, and nothing tells it from what a crash leaves of a write that nobody acknowledged.",
         "part",
-        {"damaged": "damaged", "told": "told", "harmless": "harmless"},
+        {"damaged": "damaged", "told": "told", "harmless": "harmless", "cut": "cut short"},
     ),
     "many sessions": Table(
         "Thousands of sessions and subscriptions",

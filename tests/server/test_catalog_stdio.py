@@ -13,6 +13,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.catalog import catalog
+from minutebook.contracts.knowledge import knowledge
 from tests.contracts.requirements import requirement
 from tests.examples import parametrize_in_part
 from tests.line_client import LineClient
@@ -372,7 +373,9 @@ def test_contracts_on_one_connection_share_its_resources_and_their_memories(tmp_
         found = await client.call_tool("recall", {"query": "deployments"})
         assert found.structured_content["results"][0]["content"] == POLICY["current_content"]
         assert len((await client.list_resources()).resources) == 7
-        assert len((await client.list_prompts()).prompts) == len(catalog().prompts) + 3
+        assert len((await client.list_prompts()).prompts) == len(catalog().prompts) + len(
+            knowledge().prompts
+        )
         missing = await client.call_tool("get_memory", {"id": "0" * 20})
         assert missing.is_error
 

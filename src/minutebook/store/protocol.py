@@ -396,8 +396,8 @@ class Tended(Store, Protocol):
     def placement(self) -> Placement | None:
         """Return on how many machines the records are; None if they are in a file."""
 
-    def placement_faults(self) -> list[tuple[str, str]]:
-        """Return what is wrong with that, a sentence each, with the remedy."""
+    def file_faults(self) -> list[tuple[str, str]]:
+        """Return what is wrong with that, or was with its log, a sentence each, with the remedy."""
 
     def rebuild(self) -> None:
         """Make anew from the records all that is derived from them. Raises StoreDamaged."""

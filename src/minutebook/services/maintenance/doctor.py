@@ -134,7 +134,7 @@ def _of_store(store: Tended) -> list[Finding]:
         Finding(sentence, repair, is_damage="is damaged" in sentence) for sentence in store.check()
     ]
     waiting = store.to_analyse()
-    findings += [Finding(sentence, remedy) for sentence, remedy in store.placement_faults()]
+    findings += [Finding(sentence, remedy) for sentence, remedy in store.file_faults()]
     if waiting:
         sentence = f"Some texts are still being analysed anew for search by words: {waiting:,}."
         findings.append(Finding(sentence, ANALYSE))

@@ -534,7 +534,7 @@ class PostgresStore:
         with self._connections.committed() as connection:
             return distribution.placement(connection)
 
-    def placement_faults(self) -> list[tuple[str, str]]:
+    def file_faults(self) -> list[tuple[str, str]]:
         """Return which tables are not where they belong and which nodes cannot be reached."""
         with self._connections.committed() as connection:
             return distribution.faults(connection)

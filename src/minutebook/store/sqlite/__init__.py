@@ -34,6 +34,7 @@ from minutebook.store.sqlite import (
     checks,
     embeddings,
     entity_names,
+    log_damage,
     rows,
     text_analysis,
     texts,
@@ -122,7 +123,7 @@ class SqliteStore:
                 raise
             self._housekeeper = housekeeper
             self._is_open = True
-            for sentence, remedy in self.placement_faults():
+            for sentence, remedy in self.file_faults():
                 log.warning("%s Remedy: %s", sentence, remedy)
             if is_behind:
                 housekeeper.want()
@@ -456,18 +457,31 @@ class SqliteStore:
     def placement(self) -> None:
         """Return None: the records are in a file."""
 
-    def placement_faults(self) -> list[tuple[str, str]]:
-        """Return that the file is where several machines can have it at once, if it is, with the remedy."""
+    def file_faults(self) -> list[tuple[str, str]]:
+        """Return what is wrong with the place of the file or was with its log, with the remedies.
+
+        The place is wrong where several machines can have the file at once.
+        """
+        found = [
+            (
+                f"The write-ahead log of {self._path} was damaged: writes behind the damage were acknowledged "
+                f"and could not be read. The log as it was is kept as {copy.name}.",
+                "compare with `minutebook audit` what is missing, bring it back from a backup "
+                "(`minutebook restore`) or write it anew, then remove that file",
+            )
+            for copy in log_damage.kept(self._path)
+        ]
         kind = network_type(self._path)
         if kind is None:
-            return []
+            return found
         return [
+            *found,
             (
                 f"{self._path} is on a network file system ({kind}), where the locks of two machines "
                 "do not see each other: used by both at once, the database would be damaged.",
                 "keep the data directory on a disk of this machine (`--home`); several machines use a "
                 "PostgreSQL server (the setting `store`), or `minutebook sync`",
-            )
+            ),
         ]
 
     @property

@@ -14,7 +14,7 @@ from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.store.protocol import Writes
-from minutebook.store.sqlite import missing_database, schema, text_analysis
+from minutebook.store.sqlite import log_damage, missing_database, schema, text_analysis
 from minutebook.store.sqlite.encryption import connect
 from minutebook.store.sqlite.errors import translate_errors
 
@@ -231,6 +231,7 @@ class Connections:
     def _open_writer(self) -> apsw.Connection:
         connection = self.open()
         try:
+            self._keep_unread(connection)
             if not self._is_prepared(connection):
                 self._file_lock.acquire(self._wait)
                 try:
@@ -243,6 +244,20 @@ class Connections:
             raise
         connection.set_wal_hook(self._note_log)
         return connection
+
+    def _keep_unread(self, connection: apsw.Connection) -> None:
+        """Put the log aside if it is damaged, before anything is written over it."""
+        connection.pragma("user_version")
+        if not log_damage.unread_transactions(connection, self._path):
+            return
+        self._file_lock.acquire(self._wait)
+        try:
+            log_damage.keep_unread(connection, self._path)
+        except OSError as error:
+            reason = f"its log is damaged, and no copy of it can be put aside ({error.strerror})"
+            raise StoreError(f"{self._path}: {reason}. Make room there, and try again") from error
+        finally:
+            self._file_lock.release()
 
     def _is_prepared(self, connection: apsw.Connection) -> bool:
         return (
