@@ -145,6 +145,15 @@ def test_flips_anywhere_before_the_last_frame_lose_nothing_in_silence(tmp_path: 
         assert count == WRITES or told
 
 
+def test_what_is_removed_for_good_stays_in_no_copy_of_the_log(tmp_path: Path) -> None:
+    path = left(tmp_path)
+    flipped(HEADER + 3 * FRAME + 24 + 7)(log_of(path))
+    with closing(opened(path)) as store:
+        assert any(b"bread" in copy.read_bytes() for copy in log_damage.kept(path))
+        store.scrub()
+    assert not log_damage.kept(path)
+
+
 def test_a_log_of_noise_is_told(tmp_path: Path) -> None:
     path = left(tmp_path)
     log_of(path).write_bytes(Random(1).randbytes(3 * FRAME))

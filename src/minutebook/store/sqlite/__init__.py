@@ -426,6 +426,7 @@ class SqliteStore:
     def scrub(self) -> list[str]:
         """Leave nothing of what was removed in text indices, file, log and the indices beside it; return nothing.
 
+        Copies of a damaged log go too, since they may hold it.
         Raises StoreBusy if somebody reads an old state for too long, StoreError if a file cannot be written.
         """
         with self._connections.writing() as connection:
@@ -435,6 +436,9 @@ class SqliteStore:
                 change_feed.forget_links(connection)
         self._connections.rewrite()
         self._indices.scrub()
+        for copy in log_damage.kept(self._path):
+            log.warning("%s is removed, since it may hold what was erased.", copy)
+            copy.unlink()
         return []
 
     def rewrite_tables(self) -> list[str]:
