@@ -28,7 +28,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.types import ASGIApp
 
 from benchmarks.measure import DATA, FORM, Cell, Table, asked, machine, publish
-from benchmarks.store import Records, text_queries, word
+from benchmarks.store import UNRELATED, Records, text_queries, word
 from minutebook.app import App, open_app
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
@@ -71,7 +71,7 @@ HOST = "127.0.0.1:8765"
 class RandomEmbedder:
     """Draws a vector for each question; as quick as no model is."""
 
-    model = Model("synthetic", "4", 384)
+    model = Model("synthetic", "4", 384, unrelated=UNRELATED)
 
     def __init__(self) -> None:
         self._records = Records(5)

@@ -16,7 +16,7 @@ from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClo
 from minutebook.store.protocol import Writes
 from minutebook.store.sqlite import log_damage, missing_database, schema, text_analysis
 from minutebook.store.sqlite.encryption import connect
-from minutebook.store.sqlite.errors import translate_errors
+from minutebook.store.sqlite.errors import RESCUE, translate_errors
 
 _BUSY_MILLISECONDS = 10_000
 _STATEMENTS = 256
@@ -248,8 +248,12 @@ class Connections:
     def _keep_unread(self, connection: apsw.Connection) -> None:
         """Put the log aside if it is damaged, before anything is written over it."""
         connection.pragma("user_version")
-        if not log_damage.unread_transactions(connection, self._path):
-            return
+        try:
+            if not log_damage.unread_transactions(connection, self._path):
+                return
+        except OSError as error:
+            reason = f"its log cannot be read ({error.strerror})"
+            raise StoreError(f"{self._path}: {reason}. {RESCUE}") from error
         self._file_lock.acquire(self._wait)
         try:
             log_damage.keep_unread(connection, self._path)
