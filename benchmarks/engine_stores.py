@@ -221,7 +221,8 @@ def cpu_of(pids: Sequence[int]) -> float:
     for place, pid in enumerate(pids):
         try:
             told = Path(f"/proc/{pid}/stat").read_text()
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
+            # It has ended, before its file was opened or after.
             continue
         fields = [int(each) for each in told.rpartition(")")[2].split()[11:15]]
         total += sum(fields if place == 0 else fields[:2])

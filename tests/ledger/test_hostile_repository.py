@@ -172,7 +172,7 @@ def many_paths(place: Path) -> tuple[str, str]:
 
 def deep(place: Path) -> tuple[str, str]:
     inner = tree(place, ("100644", "a.txt", written(place, "blob", b"x")))
-    for _ in range(1_500):
+    for _ in range(200):
         inner = tree(place, ("40000", "d", inner))
     return "40000", inner
 

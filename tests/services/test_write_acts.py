@@ -181,7 +181,7 @@ READS = {
     "governed": {"read", "search"},
     "inbox": {"listing", "read"},
     "ledgers": {"act", "states", "sync_visible"},
-    "memories": {"history", "narrowed", "page", "read", "read_any", "valid_at", "version"},
+    "memories": {"count", "history", "narrowed", "page", "read", "read_any", "valid_at", "version"},
     "overview": {
         "counts",
         "memories",

@@ -99,12 +99,12 @@ def _page(visit: Visit, query: Mapping[str, str], outcome: Outcome, undone: str 
     at, topics = offset(query), _topics(query)
     page = visit.app.review.page(visit.caller, LISTED, at, topics)
     of = query.get("of", "")
-    chips = [("", _("All that waits"), sum(page.counts[each] for each in WAITING))]
-    chips += [
-        (str(each), str(suggestions.SHORT[each]), page.counts[each])
-        for each in Topic
-        if page.counts[each] or each == of
-    ]
+    # Active memories do not wait: they are counted only where they are shown.
+    shown = [each for each in Topic if page.counts[each] or each in (of, Topic.ACTIVE)]
+    counts = {each: page.counts[each] for each in shown if each in (*WAITING, *topics)}
+    waiting = sum(page.counts[each] for each in WAITING)
+    chips: list[tuple[str, str, int | None]] = [("", _("All that waits"), waiting)]
+    chips += [(str(each), str(suggestions.SHORT[each]), counts.get(each)) for each in shown]
     facts: dict[str, Any] = {
         "topic": of,
         "chips": chips,

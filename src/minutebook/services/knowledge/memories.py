@@ -280,6 +280,11 @@ class Memories:
         attribute(caller, page.memories)
         return page
 
+    def count(self, caller: Caller, where: MemoryQuery, at: datetime) -> int:
+        """Count the memories that `page` would return in all; `where` asks for no metadata."""
+        reach = [replace(each, valid_at=at) for each in filters(self._store, caller)]
+        return sum(self._store.count(Memory, where.narrow(each)) for each in reach)
+
     def valid_at(
         self, caller: Caller, instant: datetime | None, user: str | None, limit: int
     ) -> list[Memory]:

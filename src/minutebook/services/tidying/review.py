@@ -79,13 +79,18 @@ class Review:
     def page(
         self, caller: Caller, limit: int, offset: int = 0, topics: Sequence[Topic] = WAITING
     ) -> ReviewPage:
-        """Return a page of what waits of some topics, topic by topic, with all counts."""
+        """Return a page of what waits of some topics, topic by topic, with all counts.
+
+        Active memories are counted only where they are asked for: there may be very many.
+        """
         found = self._inbox.listing(caller, 0).counts
         counts = Counter({Topic(each): found[each] for each in _FINDINGS})
         pending, clashes = self._proposals.pending(caller), self.clashes(caller)
         counts[Topic.PROPOSAL], counts[Topic.CLASH] = len(pending), len(clashes)
-        for topic in MEMORIES:
-            _, counts[topic] = self._unverified(caller, topic, 1, 0)
+        for topic, status in MEMORIES.items():
+            if topic in WAITING or topic in topics:
+                where = MemoryQuery(status=status)
+                counts[topic] = self._memories.count(caller, where, self._clock())
         items: list[Item] = []
         for topic in topics:
             room, total = limit - len(items), counts[topic]
@@ -94,7 +99,7 @@ class Review:
             if offset < total:
                 end = offset + room
                 if topic in MEMORIES:
-                    items += self._unverified(caller, topic, room, offset)[0]
+                    items += self._unverified(caller, topic, room, offset)
                 elif topic is Topic.PROPOSAL:
                     items += [self._proposed(each) for each in pending[offset:end]]
                 elif topic is Topic.CLASH:
@@ -195,12 +200,10 @@ class Review:
             by_target.setdefault(key, []).append(each)
         return [each for each in by_target.values() if len(each) > 1]
 
-    def _unverified(
-        self, caller: Caller, topic: Topic, limit: int, offset: int
-    ) -> tuple[list[Item], int]:
+    def _unverified(self, caller: Caller, topic: Topic, limit: int, offset: int) -> list[Item]:
         where = MemoryQuery(status=MEMORIES[topic])
         page = self._memories.page(caller, limit, offset, where, self._clock())
-        return [Item(topic, each.id, (each,)) for each in page.memories], page.total
+        return [Item(topic, each.id, (each,)) for each in page.memories]
 
     def _proposed(self, proposal: Proposal) -> Item:
         opens = self._proposals.opens(proposal)
