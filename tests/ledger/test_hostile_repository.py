@@ -192,7 +192,7 @@ def test_trees_that_never_end_are_refused(
     assert damage_in(ledger) == []
 
 
-@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize("is_packed", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_a_small_file_that_unpacks_to_a_large_one_is_not_read(
     ledger: Repository, place: Path, *, is_packed: bool
 ) -> None:

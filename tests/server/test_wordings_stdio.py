@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.line_client import LineClient
 from tests.server.stdio.speaking import serving
 from tests.server.test_catalog_stdio import OFFLINE, ask
@@ -33,6 +35,7 @@ def asked(pipe: LineClient) -> str:
     return text
 
 
+@pytest.mark.thorough
 def test_a_client_words_a_pair_and_a_person_lets_it_take_their_place(tmp_path: Path) -> None:
     with serving(tmp_path, "knowledge", **OFFLINE) as pipe:
         pipe.handshake()

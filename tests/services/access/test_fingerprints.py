@@ -221,6 +221,7 @@ def test_a_fingerprint_is_the_same_once_the_record_was_kept(store: Store) -> Non
         assert Fingerprinted.of(item.text()) == item
 
 
+@pytest.mark.thorough
 def test_every_act_that_writes_leaves_the_trail_in_order(tmp_path: Path) -> None:
     with populated(tmp_path.resolve()) as population:
         app = population.world.app

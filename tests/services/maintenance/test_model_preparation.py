@@ -176,6 +176,7 @@ def test_model_prepare_waits_for_another_process_too(
     assert "first use" in result.stderr  # type: ignore[attr-defined]
 
 
+@pytest.mark.thorough
 def test_a_flipped_bit_in_the_word_table_is_found_by_the_doctor_and_mended_by_what_it_names(
     run: Run, other: Deriving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
