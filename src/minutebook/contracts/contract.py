@@ -13,7 +13,7 @@ from minutebook.app import App
 from minutebook.contracts.announced import narrowed, safe
 from minutebook.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.contracts.arguments import Arguments
-from minutebook.contracts.resources import Resource, ResourceHandlers, text_of
+from minutebook.contracts.resources import PromptData, Resource, ResourceHandlers, text_of
 from minutebook.contracts.stacks import Stack
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.error_facts import facts_of
@@ -284,16 +284,9 @@ class Contract:
             text = text.replace(f"{{{each}}}", value)
         return text
 
-    def prompt_is_of_data(self, name: str) -> bool:
-        """Tell whether a prompt's text holds what is kept now."""
-        return name in self._handlers.prompts
-
-    def prompt_for(
-        self, app: App, caller: Caller, name: str, arguments: Mapping[str, str] = {}
-    ) -> str:
-        """Return what `prompt` does, with what is kept now in the place of `{data}`. Raises the same."""
-        text, data = self.prompt(name, arguments), self._handlers.prompts.get(name)
-        return text if data is None else text.replace("{data}", data(app, caller))
+    def prompt_data(self, name: str) -> PromptData | None:
+        """Return what gives the records for `{data}` in a prompt's text; None if it has no such place."""
+        return self._handlers.prompts.get(name)
 
     def schema(self) -> dict[str, Any]:
         """Return the promise as one document, or the parts of it that `document` names."""

@@ -21,12 +21,12 @@ _TYPES = (MemoryType.EPISODIC, MemoryType.SEMANTIC, MemoryType.PROCEDURAL)
 def pairs_to_word(app: App, caller: Caller) -> str:
     """Return the pairs of memories that wait as duplicates, one JSON object a line."""
     lines = []
-    for each in wordable(app.inbox, caller, MOST_PAIRS):
-        pair = (each.one, each.other)
-        type = each.one.type if each.one.type in _TYPES else MemoryType.SEMANTIC
+    for pair in wordable(app.inbox, caller, MOST_PAIRS):
+        type, user = pair[0].type, pair[0].user
+        type = type if type in _TYPES else MemoryType.SEMANTIC
         arguments = {"memory_type": type, "metadata": {MERGES: [memory.id for memory in pair]}}
-        if each.user is not None:
-            arguments["user_id"] = each.user
+        if user is not None:
+            arguments["user_id"] = user
         texts = [{"written_by": words_of(memory), "text": memory.text} for memory in pair]
         lines.append(json.dumps({"texts": texts, "arguments": arguments}, ensure_ascii=False))
     return "\n".join(lines) or NOTHING

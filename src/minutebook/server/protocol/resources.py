@@ -51,7 +51,7 @@ class Resources:
         caller = self._dispatcher.caller(context)
         for contract in self._contracts:
             job = Job(contract, "resources/list", {}, caller, contract.listing)
-            listed += map(_resource, await self._run(job))
+            listed += map(_resource, await _run(self._dispatcher, job))
         return types.ListResourcesResult(resources=listed)
 
     async def list_templates(
@@ -75,7 +75,7 @@ class Resources:
         await self._dispatcher.locate(context)
         caller, task = self._dispatcher.caller(context), partial(contract.read, uri=uri)
         job = Job(contract, "resources/read", {"uri": uri}, caller, task)
-        answer = await self._run(job)
+        answer = await _run(self._dispatcher, job)
         if answer.error is not None:
             raise protocol_error(answer.error, params.meta)
         text = types.TextResourceContents(uri=uri, mime_type=mime_type, text=answer.text)
@@ -93,7 +93,7 @@ class Resources:
                 contract.complete, template=template, variable=argument.name, typed=argument.value
             )
             job = Job(contract, "completion/complete", arguments, caller, task)
-            found += await self._run(job)
+            found += await _run(self._dispatcher, job)
         has_more = len(found) > MOST_VALUES
         return types.CompleteResult(
             completion=types.Completion(
@@ -117,13 +117,6 @@ class Resources:
         """Tell it no more."""
         self._watch.unsubscribe(str(params.uri), context)
         return types.EmptyResult()
-
-    async def _run(self, job: Job[T]) -> T:
-        """Return what a job gives. Raises MCPError if it fails."""
-        outcome = await self._dispatcher.run(job)
-        if isinstance(outcome, Failure):
-            raise protocol_error(outcome)
-        return outcome
 
 
 def add_prompts(server: Server[Any], contracts: Sequence[Contract], dispatcher: Dispatcher) -> None:
@@ -152,19 +145,14 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract], dispatcher: 
             raise MCPError(
                 types.INVALID_PARAMS, f"Unknown prompt: {params.name}; there are: {known}"
             )
-        arguments = params.arguments or {}
         try:
-            written = contract.prompt(params.name, arguments)
+            written = contract.prompt(params.name, params.arguments or {})
         except InvalidInput as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
-        if contract.prompt_is_of_data(params.name):
+        if (data := contract.prompt_data(params.name)) is not None:
             await dispatcher.locate(context)
-            task = partial(contract.prompt_for, name=params.name, arguments=arguments)
-            caller = dispatcher.caller(context)
-            outcome = await dispatcher.run(Job(contract, "prompts/get", {}, caller, task))
-            if isinstance(outcome, Failure):
-                raise protocol_error(outcome)
-            written = outcome
+            job = Job(contract, "prompts/get", {}, dispatcher.caller(context), data)
+            written = written.replace("{data}", await _run(dispatcher, job))
         text = types.TextContent(type="text", text=written)
         return types.GetPromptResult(
             description=contract.prompts[params.name]["description"],
@@ -173,6 +161,14 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract], dispatcher: 
 
     server.add_request_handler("prompts/list", types.PaginatedRequestParams, list_prompts)
     server.add_request_handler("prompts/get", types.GetPromptRequestParams, get_prompt)
+
+
+async def _run(dispatcher: Dispatcher, job: Job[T]) -> T:
+    """Return what a job gives. Raises MCPError if it fails."""
+    outcome = await dispatcher.run(job)
+    if isinstance(outcome, Failure):
+        raise protocol_error(outcome)
+    return outcome
 
 
 def _arguments(promise: Mapping[str, Any]) -> list[types.PromptArgument] | None:

@@ -1,10 +1,9 @@
 """Pairs of memories that a client's model may word as one: what a prompt gives it, where its text is to go."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import resolve_scope
+from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory
 from minutebook.domain.tidying import Finding
@@ -16,16 +15,7 @@ LOOKED_THROUGH = 200
 """Suggestions among which pairs are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wordable:
-    """Two memories that say nearly the same, and the user whom a memory in their place must name."""
-
-    one: Memory
-    other: Memory
-    user: str | None
-
-
-def wordable(inbox: Inbox, caller: Caller, limit: int) -> list[Wordable]:
+def wordable(inbox: Inbox, caller: Caller, limit: int) -> list[tuple[Memory, Memory]]:
     """Return pairs that wait as duplicates, of the place where a new memory of the caller's would be.
 
     Left out are texts of more than LONGEST characters together, and pairs of which a wording waits already.
@@ -33,14 +23,14 @@ def wordable(inbox: Inbox, caller: Caller, limit: int) -> list[Wordable]:
     merges = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({Finding.MERGE})).waiting
     worded = [_wording_of(each.records) for each in merges]
     pairs = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({Finding.DUPLICATE})).waiting
-    found: list[Wordable] = []
+    found: list[tuple[Memory, Memory]] = []
     for one, other in (each for pair in pairs for each in _memories(pair.records)):
         if len(found) == limit:
             break
         is_short = len(one.text) + len(other.text) <= LONGEST
         is_new = not any({one.id, other.id} <= ids for ids in worded)
         if is_short and is_new and _is_in_reach(caller, one):
-            found.append(Wordable(one, other, one.user))
+            found.append((one, other))
     return found
 
 
@@ -61,5 +51,4 @@ def _is_in_reach(caller: Caller, memory: Memory) -> bool:
         here = resolve_scope(caller, None, None, memory.user)
     except (Refused, InvalidInput):
         return False
-    place = (memory.organization, memory.scope, memory.repository, memory.user)
-    return (here.organization, here.scope, here.repository, here.user) == place
+    return here == ScopeKey(memory.organization, memory.scope, memory.repository, memory.user)

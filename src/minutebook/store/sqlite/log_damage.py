@@ -15,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 import apsw
 
 from minutebook.disk.atomic_file import replace_file
+from minutebook.store.sqlite.missing_database import log_of
 
 _HEADER = struct.Struct(">IIII8sII")
 """Of the log: magic number, version, page size, restarts, salts, checksum."""
@@ -37,7 +38,7 @@ def keep_unread(connection: apsw.Connection, path: Path) -> Path | None:
     """
     if not unread_transactions(connection, path):
         return None
-    log = _log(path).read_bytes()
+    log = log_of(path).read_bytes()
     aside = path.with_name(f"{path.name}-damaged-log-{log[16:24].hex()}")
     if not aside.exists():
         replace_file(aside, log)
@@ -58,16 +59,14 @@ def unread_transactions(connection: apsw.Connection, path: Path) -> int:
     frames, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     if frames < 0:
         return 0
-    with suppress(FileNotFoundError), _log(path).open("rb") as file:
+    with suppress(FileNotFoundError), log_of(path).open("rb") as file:
         log = _Log.of(file)
         if log is None:
             return 0
         if not log.is_sound:
             return max(1, sum(head.ends for _, head in log.heads(0)))
+        # None, too, of a log that was begun anew and to which nobody has written since: its frames are of before.
         bad = log.first_bad(frames)
-        if not frames and bad is None:
-            # The log was begun anew, and nobody has written since: these frames are of before.
-            return 0
         return 0 if bad is None else _behind(log, bad)
     return 0
 
@@ -164,7 +163,3 @@ def _checksum(content: bytes, order: str, sums: tuple[int, int] = (0, 0)) -> tup
         one = (one + left + other) & 0xFFFFFFFF
         other = (other + right + one) & 0xFFFFFFFF
     return one, other
-
-
-def _log(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")

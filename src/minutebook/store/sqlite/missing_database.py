@@ -21,7 +21,7 @@ def check_not_lost(path: Path, beside: Sequence[Path] = ()) -> None:
     size = _size(path)
     if size:
         return
-    traces = [*_marked(path), *filter(_holds_anything, (_log(path), index_of(path), *beside))]
+    traces = [*_marked(path), *filter(_holds_anything, (log_of(path), index_of(path), *beside))]
     if not traces:
         return
     state = "is missing" if size is None else "is empty (0 bytes)"
@@ -42,7 +42,7 @@ def mark(path: Path) -> None:
 
 def put_aside(path: Path, aside: Path) -> None:
     """Move what is left of a database, and its log, into a folder; remove what was derived of it."""
-    for left in (path, _log(path)):
+    for left in (path, log_of(path)):
         if left.exists():
             left.rename(aside / left.name)
     shutil.rmtree(index_of(path), ignore_errors=True)
@@ -61,7 +61,8 @@ def index_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-index")
 
 
-def _log(path: Path) -> Path:
+def log_of(path: Path) -> Path:
+    """Return where the write-ahead log of a database is."""
     return path.with_name(f"{path.name}-wal")
 
 
