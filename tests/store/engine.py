@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from minutebook.store.protocol import Store
+from minutebook.store.sql.tables import Value
 
 ENGINES = {
     "dict": "tests.store.dict_engine.DictEngine",
@@ -34,6 +35,10 @@ class Engine(ABC):
 
     def crash(self, store: Store, folder: Path) -> Path:
         """End an open store that gets no chance to tidy up; return the folder that has it now."""
+        raise NotImplementedError
+
+    def execute(self, folder: Path, statement: str, *values: Value) -> list[tuple[Any, ...]]:
+        """Run a statement, values at its `?`, on the database of a folder past any store; return the rows."""
         raise NotImplementedError
 
     def faults(self, store: Store) -> list[str]:

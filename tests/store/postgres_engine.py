@@ -13,6 +13,7 @@ import psycopg
 
 from minutebook.store.postgres import PostgresStore
 from minutebook.store.protocol import Store
+from minutebook.store.sql.tables import Value
 from tests.postgres_server import server
 from tests.store.engine import Engine
 
@@ -51,6 +52,11 @@ class PostgresEngine(Engine):
         store.close()
         shutil.rmtree(folder, ignore_errors=True)
         return copy
+
+    def execute(self, folder: Path, statement: str, *values: Value) -> list[tuple[Any, ...]]:
+        with psycopg.connect(server(self.version).url((folder / _NAME).read_text())) as connection:
+            cursor = connection.execute(statement.replace("?", "%s").encode(), values)
+            return [] if cursor.description is None else cursor.fetchall()
 
     def faults(self, store: Store) -> list[str]:
         assert isinstance(store, PostgresStore)

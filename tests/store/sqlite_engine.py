@@ -2,12 +2,15 @@
 
 import gc
 import shutil
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Literal
+from typing import Any, Literal
+
+import apsw
 
 from minutebook.store.protocol import Store
+from minutebook.store.sql.tables import Value
 from minutebook.store.sqlite import SqliteStore
 from tests.empty_database import empty_database
 from tests.store.engine import Engine
@@ -39,6 +42,10 @@ class SqliteEngine(Engine):
         shutil.rmtree(folder, ignore_errors=True)
         gc.collect()
         return copy
+
+    def execute(self, folder: Path, statement: str, *values: Value) -> list[tuple[Any, ...]]:
+        with closing(apsw.Connection(str(folder / DATABASE))) as connection:
+            return list(connection.execute(statement, values))
 
     def faults(self, store: Store) -> list[str]:
         assert isinstance(store, SqliteStore)

@@ -122,8 +122,8 @@ def audit_verify(
 ) -> None:
     """Prove that no entry was changed, removed, reordered or put in; exit with 1 if one was.
 
-    Memories, decisions, sessions and entities are compared with the trail's digests, too. Each
-    trail's end is printed. Noted elsewhere and given again as --noted (with --organization) or
+    Memories, decisions, sessions, entities, links, relations and tokens are compared with the trail's
+    digests, too. Each trail's end is printed. Noted elsewhere and given again as --noted (with --organization) or
     --heads, it proves that the trail has only grown since.
     """
     ends = [] if heads is None else _read_heads(heads)

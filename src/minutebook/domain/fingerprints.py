@@ -10,19 +10,25 @@ from datetime import UTC, datetime
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     Decision,
+    Edge,
     Entity,
     Kind,
+    Link,
     Memory,
     Proposal,
     Record,
+    Relation,
     Summary,
     TextRecord,
+    Token,
     Turn,
 )
 
-FINGERPRINTED: tuple[type[Record], ...] = (Memory, Decision, Proposal, Turn, Summary, Entity)
-"""The records of which the trail has fingerprints. The ids of edges hold what somebody wrote, and an
-entry can never be erased: links and relations have none."""
+FINGERPRINTED: tuple[type[Record], ...] = (
+    *(Memory, Decision, Proposal, Turn, Summary, Entity),
+    *(Relation, Link, Token),
+)
+"""The records of which the trail has fingerprints."""
 
 LEFT_OUT = {"organization", "id", "commit_id"}
 """Fields that no fingerprint covers: the two that name the record, and a decision's commit, which Git
@@ -42,7 +48,10 @@ _encode = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", "
 
 @dataclass(frozen=True, slots=True)
 class Fingerprinted:
-    """What an act made of a record: its fingerprint before ("" if unknown) and after ("" if it is gone)."""
+    """What an act made of a record: its fingerprint before ("" if unknown) and after ("" if it is gone).
+
+    `id` is what `id_in_trail` makes of the record's.
+    """
 
     kind: Kind
     id: str
@@ -63,6 +72,11 @@ class Fingerprinted:
 def has_fingerprint(kind: Kind) -> bool:
     """Tell whether the trail has fingerprints of records of a kind."""
     return kind in _FIELDS
+
+
+def id_in_trail(kind: Kind, id: str) -> str:
+    """Return the id by which entries name a record: of a link, whose id holds the type that somebody wrote, a digest."""
+    return hashlib.sha256(_encode(id).encode("ascii")).hexdigest()[:32] if kind is Kind.LINK else id
 
 
 def fingerprint(record: Record) -> str:
@@ -109,9 +123,19 @@ def _parts(text: str) -> Iterable[str]:
 
 
 def _salt(record: Record) -> bytes:
-    text = record.text if isinstance(record, TextRecord) else getattr(record, "name")  # noqa: B009
-    salt = _encode([record.organization, record.kind, record.id, text])
+    salt = _encode([record.organization, record.kind, record.id, _text(record)])
     return hashlib.sha256(salt.encode("ascii")).digest()
+
+
+def _text(record: Record) -> str:
+    match record:
+        case TextRecord():
+            return record.text
+        case Edge():
+            # Its type is all that somebody wrote, and is compared as a field.
+            return ""
+        case _:
+            return str(getattr(record, "name"))  # noqa: B009
 
 
 def _encoded(value: object) -> str:

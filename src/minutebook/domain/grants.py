@@ -49,6 +49,11 @@ def caller_with(grant: Grant, token: str) -> Caller:
     )
 
 
+def home_of(token: Token) -> str:
+    """Return the organization whose trail records a token: the one that it is for, else the system's."""
+    return token.bound_organization or SYSTEM_ORGANIZATION
+
+
 SIGNED_BEFORE, SIGNED_WITH_ID = "sub", "jti"
 """What stands in place of a digest where signed tokens were revoked: all of a name, or the one of an id."""
 

@@ -3,8 +3,15 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from zlib import crc32
 
-from minutebook.domain.fingerprints import Fingerprinted, differing, fingerprint, is_same
+from minutebook.domain.fingerprints import (
+    Fingerprinted,
+    differing,
+    fingerprint,
+    id_in_trail,
+    is_same,
+)
 from minutebook.domain.records import (
     Decision,
     Entry,
@@ -36,6 +43,7 @@ BACK = "the trail says that it was removed"
 NO_ENTRY = "the trail has no entry with its digest"
 
 _KINDS = frozenset(of.kind for of in _COMPARED)
+_RESET_SILENTLY = frozenset({Kind.ENTITY, Kind.RELATION, Kind.LINK})
 _OF_MANY = frozenset({"import", "replace", "sync"})
 _GONE = b""
 
@@ -62,10 +70,12 @@ class LastTexts:
     """Reads the entries of a trail in order; then tells what of the records contradicts them.
 
     An act of an earlier version that took in many records at once said nothing of each: what it may
-    have changed is not compared.
+    have changed is not compared. Of several parts, each of which holds
+    the records of some ids, it may be one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, part: int = 0, parts: int = 1) -> None:
+        self._part, self._parts = part, parts
         self._last: dict[tuple[Kind, str], tuple[bytes, int]] = {}
         self._untold: set[Kind] = set()
         self._reset = 0
@@ -75,6 +85,18 @@ class LastTexts:
         self._passed_on: dict[tuple[Kind, str], int] = {}
         self.uncovered = 0
         """Records that were asked for of which the trail has no fingerprint."""
+
+    def holds(self, kind: Kind, id: str) -> bool:
+        """Tell whether a record that the trail names by an id belongs to this part."""
+        if self._parts == 1:
+            return True
+        return crc32(f"{kind} {id}".encode("utf-8", "surrogatepass")) % self._parts == self._part
+
+    def heard(self, entries: Iterator[Entry]) -> Iterator[Entry]:
+        """Yield the entries of the trail, taking each."""
+        for entry in entries:
+            self.add(entry)
+            yield entry
 
     def add(self, entry: Entry) -> None:
         """Take the next entry of the trail."""
@@ -86,7 +108,9 @@ class LastTexts:
         elif entry.subject_kind is Kind.LEDGER:
             self._forget_states({Kind.DECISION})
         for text in entry.fingerprints:
-            self._add_state(Fingerprinted.of(text), entry.number)
+            made = Fingerprinted.of(text)
+            if self.holds(made.kind, made.id):
+                self._add_state(made, entry.number)
 
     def _add_state(self, made: Fingerprinted, number: int) -> None:
         key = (made.kind, made.id)
@@ -105,6 +129,8 @@ class LastTexts:
             self._drop(Kind.DECISION)
         elif kind is Kind.MEMORY and entry.act == RESET:
             self._reset = entry.number
+        elif not self.holds(*key):
+            return
         elif entry.act == ERASE:
             # Of a decision, the place is left: the digest of a text that says nothing.
             self._last[key] = (bytes.fromhex(entry.after), entry.number)
@@ -122,8 +148,12 @@ class LastTexts:
         in_state = self._state_difference(record)
         return in_text or in_state
 
+    def knows(self, record: Record) -> bool:
+        """Tell whether the trail has a fingerprint of a record that was not asked for yet."""
+        return (record.kind, id_in_trail(record.kind, record.id)) in self._states
+
     def _state_difference(self, record: Record) -> Difference | None:
-        key = (record.kind, record.id)
+        key = (record.kind, id_in_trail(record.kind, record.id))
         if key not in self._states:
             self.uncovered += 1
             return None
@@ -157,9 +187,9 @@ class LastTexts:
         """Yield the records that the trail has and that were not asked for; after all that are there."""
         gone = {key for key, (digest, _) in self._last.items() if digest == _GONE}
         for (kind, id), (state, number) in self._states.items():
-            is_reset = kind is Kind.ENTITY and number <= self._reset
+            is_reset = kind in _RESET_SILENTLY and number <= self._reset
             if kind is not Kind.MEMORY and state and not is_reset and (kind, id) not in gone:
-                yield Difference(kind, id, MISSING)
+                yield Difference(kind, id, link_missing(number) if kind is Kind.LINK else MISSING)
         for (kind, id), (digest, number) in self._last.items():
             if kind is Kind.MEMORY and digest != _GONE and number > self._reset:
                 yield Difference(kind, id, MISSING)
@@ -200,6 +230,11 @@ def fields_differ(names: tuple[str, ...]) -> str:
     named = ", ".join(names) or "text or name, and perhaps more of it,"
     verb = "are" if len(names) > 1 else "is"
     return f"its {named} {verb} not what the trail has the digest of"
+
+
+def link_missing(number: int) -> str:
+    """Return the sentence for a link that is gone, of which the trail has no more than the entry that wrote it."""
+    return f"{MISSING}; entry {number} wrote it"
 
 
 def passed_on(number: int) -> str:

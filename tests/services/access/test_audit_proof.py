@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.archive import Mode
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import Head, Kind, Memory, MemoryType, Role
+from minutebook.domain.records import Head, Kind, Link, Memory, MemoryType, Role
 from minutebook.domain.source_drafts import MemoryDraft, Place
 from minutebook.domain.trail import ERASE
 from minutebook.domain.trail_texts import (
@@ -22,7 +22,7 @@ from minutebook.services.access.audit import Trail
 from minutebook.services.access.audit_proof import Proof, proof_of
 from minutebook.store.protocol import Store
 from tests.store.engine import engine_named
-from tests.store.samples import memory, turn
+from tests.store.samples import edge, memory, turn
 from tests.world import NOON, Opener, World
 
 CALLER = Caller(name="ana", role=Role.HUMAN, organization="acme")
@@ -71,6 +71,24 @@ def test_a_text_that_was_changed_put_in_or_taken_out_is_named(store: Store) -> N
         ("new", NO_ENTRY),
         ("m1", MISSING),
     ]
+
+
+@pytest.mark.parametrize("most_held", [1, 3, 1000])
+def test_a_proof_in_parts_finds_what_a_whole_one_does(store: Store, most_held: int) -> None:
+    kept = written(store, *(f"tea {number}" for number in range(12)))
+    trail = Trail(store, lambda: NOON)
+    with trail.audited(CALLER, "acme", ERASE, Kind.MEMORY, "m11") as audit:
+        audit.check(kept[11])
+        store.delete(Memory, "acme", "m11")
+    store.put(replace(kept[1], content="tee"))
+    store.put(replace(kept[7], importance=0.9))
+    store.put(edge(Link, "m1", "m2"))
+    store.delete(Memory, "acme", "m5")
+    whole, parts = proof_of(store, "acme"), proof_of(store, "acme", most_held=most_held)
+    assert {each.id for each in whole.differences} == {"m1", "m7", "m5"}
+    assert sorted(map(repr, parts.differences)) == sorted(map(repr, whole.differences))
+    assert (parts.erased, parts.uncovered) == (whole.erased, whole.uncovered)
+    assert parts.uncovered == 1
 
 
 def test_a_changed_text_that_an_act_passed_over_is_still_named(store: Store) -> None:

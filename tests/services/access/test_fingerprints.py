@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 
-import apsw
 import pytest
 
 from minutebook.domain.caller import Caller
@@ -16,39 +16,57 @@ from minutebook.domain.fingerprints import (
     Fingerprinted,
     differing,
     fingerprint,
+    id_in_trail,
     is_same,
 )
+from minutebook.domain.grants import Grant
 from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
     Decision,
     Entity,
     Entry,
     Kind,
+    Link,
     Memory,
     Proposal,
     Record,
+    Relation,
     Role,
     Status,
     Summary,
     TextRecord,
+    Token,
     Turn,
 )
-from minutebook.domain.trail_texts import BACK, CHANGED, MISSING, fields_differ
-from minutebook.services.access.audit import Trail
+from minutebook.domain.trail_texts import (
+    BACK,
+    CHANGED,
+    MISSING,
+    fields_differ,
+    link_missing,
+    passed_on,
+)
+from minutebook.services.access.audit import AuditDraft, Trail
 from minutebook.services.access.audit_proof import Proof, proof_of
 from minutebook.store.protocol import Store
-from minutebook.store.sqlite import SqliteStore
+from minutebook.store.sql.tables import Value
 from minutebook.store.sqlite.tables import table_of
 from tests.examples import parametrize_in_part
 from tests.scoped import BEARER, populated
 from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED
 from tests.store.engine import engine_named
-from tests.store.samples import decision, entity, memory, proposal, summary, turn
+from tests.store.samples import decision, edge, entity, memory, proposal, summary, token, turn
 from tests.world import NOON, World
 
 CALLER = Caller(name="ana", role=Role.ADMIN, organization="acme")
 
 SAMPLES: dict[type[Record], Record] = {
-    type(each): each for each in (memory(), decision(), proposal(), turn(), summary(), entity())
+    type(each): each
+    for each in (
+        *(memory(), decision(), proposal(), turn(), summary(), entity()),
+        *(edge(Relation, "e1", "e2"), edge(Link, "m1", "m2")),
+        token(organization=SYSTEM_ORGANIZATION, bound_organization="acme"),
+    )
 }
 
 OF_TEXT = {
@@ -58,15 +76,20 @@ OF_TEXT = {
     Turn: {"prompt", "thought", "response"},
     Summary: {"title", "summary", "technologies"},
     Entity: {"name"},
+    Relation: set(),
+    Link: set(),
+    Token: {"name"},
 }
 """Fields that salt the others: of a change of one of them the text alone is told."""
 
 TAMPERED = [(of, f.name) for of in FINGERPRINTED for f in fields(of) if f.name not in LEFT_OUT]
 
-OTHER = {
+OTHER: dict[str, str | dict[str, str]] = {
     "status": {"memories": "verified", "decisions": "withdrawn", "proposals": "declined"},
     "scope": "user",
-    "type": "risk",
+    "type": {"memories": "risk", "entities": "place", "edges": "far"},
+    "role": "admin",
+    "bound_repositories": '["forged"]',
     "category": "bugfix",
     "authorship": "human",
     "locked_by": "admin",
@@ -79,11 +102,18 @@ OTHER = {
 """What is written into a column where a text or number would not be read back."""
 
 
+@contextmanager
+def acting(store: Store, act: str, record: Record) -> Iterator[AuditDraft]:
+    """Run an act on a record, audited in acme."""
+    also, trail = {record.organization} - {"acme"}, Trail(store, lambda: NOON)
+    with trail.audited(CALLER, "acme", act, record.kind, record.id, also=also) as audit:
+        audit.check()
+        yield audit
+
+
 def kept(store: Store, record: Record) -> None:
     """Keep a record as an act does."""
-    trail = Trail(store, lambda: NOON)
-    with trail.audited(CALLER, record.organization, "created", record.kind, record.id) as audit:
-        audit.check()
+    with acting(store, "created", record) as audit:
         store.put(record)
         if isinstance(record, TextRecord):
             audit.changes(None, record.text)
@@ -93,7 +123,7 @@ def reasons(proof: Proof) -> list[tuple[str, str]]:
     return [(each.id, each.reason) for each in proof.differences]
 
 
-def value_for(table: str, name: str, value: object) -> object:
+def value_for(table: str, name: str, value: Value) -> Value:
     """Return another value for a column than the one that it has."""
     if name in OTHER:
         other = OTHER[name]
@@ -108,25 +138,24 @@ def value_for(table: str, name: str, value: object) -> object:
         case None:
             return "forged"
         case _:
-            return f"{value} forged"
+            return f"{value!s} forged"
 
 
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
 @parametrize_in_part("case", TAMPERED)
-def test_a_field_that_was_changed_in_the_file_is_named(
-    tmp_path: Path, case: tuple[type[Record], str]
+def test_a_field_that_was_changed_past_the_store_is_named(
+    tmp_path: Path, engine: str, case: tuple[type[Record], str]
 ) -> None:
     of, name = case
-    record, path = SAMPLES[of], tmp_path / "store.db"
-    store = SqliteStore(path)
-    kept(store, record)
-    assert proof_of(store, record.organization).is_sound
-    table = table_of(of).name
-    file = apsw.Connection(str(path))
-    ((before,),) = file.execute(f"SELECT {name} FROM {table}").fetchall()
-    file.execute(f"UPDATE {table} SET {name} = ?", (value_for(table, name, before),))
-    file.close()
-    ((id, reason),) = reasons(proof_of(store, record.organization))
-    store.close()
+    record, database = SAMPLES[of], engine_named(engine)
+    with database.fresh(tmp_path / "store") as store:
+        kept(store, record)
+        assert proof_of(store, "acme").is_sound
+        table = table_of(of).name
+        rows = database.execute(tmp_path / "store", f'SELECT "{name}" FROM {table}')
+        other = value_for(table, name, rows[0][0])
+        database.execute(tmp_path / "store", f'UPDATE {table} SET "{name}" = ?', other)
+        ((id, reason),) = reasons(proof_of(store, "acme"))
     assert id == record.id
     text = CHANGED if isinstance(record, TextRecord) else fields_differ(())
     assert reason == (text if name in OF_TEXT[of] else fields_differ((name,)))
@@ -143,7 +172,9 @@ def test_a_record_that_was_taken_out_of_the_file_is_named(store: Store, of: type
     record = SAMPLES[of]
     kept(store, record)
     store.delete(of, record.organization, record.id)
-    assert reasons(proof_of(store, record.organization)) == [(record.id, MISSING)]
+    ((id, reason),) = reasons(proof_of(store, "acme"))
+    assert id == id_in_trail(of.kind, record.id)
+    assert reason == (link_missing(1) if of is Link else MISSING)
 
 
 @pytest.mark.parametrize("of", [of for of in FINGERPRINTED if of is not Memory])
@@ -152,13 +183,11 @@ def test_a_record_that_an_act_removed_and_somebody_put_back_is_named(
 ) -> None:
     record = SAMPLES[of]
     kept(store, record)
-    trail = Trail(store, lambda: NOON)
-    with trail.audited(CALLER, record.organization, "remove", record.kind, record.id) as audit:
-        audit.check()
+    with acting(store, "remove", record):
         store.delete(of, record.organization, record.id)
-    assert proof_of(store, record.organization).is_sound
+    assert proof_of(store, "acme").is_sound
     store.put(record)
-    assert reasons(proof_of(store, record.organization)) == [(record.id, BACK)]
+    assert reasons(proof_of(store, "acme")) == [(record.id, BACK)]
 
 
 def test_a_change_past_the_trail_that_an_act_took_over_is_still_named(world: World) -> None:
@@ -169,6 +198,34 @@ def test_a_change_past_the_trail_that_an_act_took_over_is_still_named(world: Wor
     ((named, reason),) = reasons(proof_of(world.store, "default"))
     assert named == id
     assert "before entry 3" in reason
+
+
+def test_a_token_that_somebody_changed_is_named_by_the_trail_of_whom_it_was_for(
+    world: World,
+) -> None:
+    tokens, owner = world.app.tokens, replace(CALLER, organization=None, writes_system=True)
+    grant = Grant(name="ci", role=Role.AGENT, organization="acme")
+    moved, raised = (tokens.create(owner, grant).token for _ in range(2))
+    world.store.put(replace(moved, bound_organization="globex"))
+    world.store.put(replace(raised, role=Role.ADMIN))
+    tokens.revoke(owner, raised.id)
+    assert dict(reasons(proof_of(world.store, "acme"))) == {
+        moved.id: fields_differ(("bound_organization",)),
+        raised.id: passed_on(3),
+    }
+    assert proof_of(world.store, SYSTEM_ORGANIZATION).is_sound
+
+
+def test_entries_do_not_hold_what_somebody_wrote_as_the_type_of_a_link(world: World) -> None:
+    ids = [world.remember(text) for text in ("tea", "rye")]
+    world.app.links.link(world.caller, ids[0], ids[1], "owes money to")
+    link = world.store.find(Link, Filter(organization="default"))[0]
+    entries = world.store.find(Entry, Filter(organization="default"))
+    kept = "\n".join(text for entry in entries for text in entry.fingerprints)
+    assert id_in_trail(Kind.LINK, link.id) in kept
+    assert "owes" not in kept
+    world.store.put(replace(link, weight=0.5))
+    assert reasons(proof_of(world.store, "default")) == [(link.id, fields_differ(("weight",)))]
 
 
 def test_what_an_earlier_version_wrote_is_counted_as_not_covered(store: Store) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice, takewhile
+from types import MappingProxyType
 
 from minutebook.domain import policy, trail
 from minutebook.domain.caller import Caller
@@ -16,6 +17,7 @@ from minutebook.domain.fingerprints import (
     Fingerprinted,
     fingerprint,
     has_fingerprint,
+    id_in_trail,
 )
 from minutebook.domain.policy import Owned
 from minutebook.domain.records import (
@@ -35,6 +37,8 @@ from minutebook.store.protocol import Store
 
 EVERYTHING = "*"
 """The subject of an act that concerns all records."""
+
+_NO_FEED: Mapping[str, int] = MappingProxyType({})
 
 MOST_IN_ENTRY = 500
 """Records whose fingerprints one entry has; of an act on more, further entries have the rest."""
@@ -72,7 +76,7 @@ class AuditDraft:
         for record in records:
             policy.check_may_write_to(self.caller, self.act, record)
             if isinstance(record, Record):
-                self._note(record)
+                self.note_before(record)
 
     def may(self, record: Owned) -> bool:
         """Tell whether the caller may write to a record's scope; for acts that skip records."""
@@ -87,8 +91,8 @@ class AuditDraft:
         """Have an entry written for a memory that this act on many took in, changed or removed."""
         self.taken.append(TakenIn(memory, _digests(before, after)))
 
-    def _note(self, record: Record) -> None:
-        """Note the fingerprint of a record as the store has it before the act writes."""
+    def note_before(self, record: Record) -> None:
+        """Note the fingerprint of a record as the store has it before the act writes; `check` does it itself."""
         if self.store is None or not has_fingerprint(record.kind):
             return
         kept = self.store.get(type(record), record.organization, record.id)
@@ -193,7 +197,7 @@ class Trail:
             self.audit_refusals(caller, organization, act, kind, subject),
             self._store.transaction(organization, *also),
         ):
-            begun = self._store.sequence(organization)
+            begun = {each: self._store.sequence(each) for each in (organization, *also)}
             yield audit
             if not audit.idle:
                 if not audit.has_asked:
@@ -238,7 +242,7 @@ class Trail:
         with self._store.transaction(organization):
             for subject in subjects:
                 draft = AuditDraft(caller, act, organization, subject, note=note)
-                self._append(draft, kind, outcome, begun)
+                self._append(draft, kind, outcome, {} if begun is None else {organization: begun})
 
     def log_many(
         self,
@@ -354,34 +358,37 @@ class Trail:
                 self._append(each.audit, each.kind, each.outcome)
 
     def _append(
-        self, audit: AuditDraft, kind: Kind, outcome: str, begun: int | None = None
+        self, audit: AuditDraft, kind: Kind, outcome: str, begun: Mapping[str, int] = _NO_FEED
     ) -> None:
-        """Append the entry of an act, with fingerprints of what was changed since `begun`, if given."""
-        made = [] if begun is None else self._made(audit, begun)
+        """Append the entry of an act, with fingerprints of what was changed since `begun`, by organization."""
+        made = [each for name, since in begun.items() for each in self._made(audit, name, since)]
         for start in range(0, len(made) - MOST_IN_ENTRY, MOST_IN_ENTRY):
             part = AuditDraft(audit.caller, TAKE_IN, audit.organization, EVERYTHING)
             self._seal(part, Kind.HEAD, trail.DONE, made[start : start + MOST_IN_ENTRY])
         rest = (len(made) - 1) // MOST_IN_ENTRY * MOST_IN_ENTRY
         self._seal(audit, kind, outcome, made[max(rest, 0) :])
 
-    def _made(self, audit: AuditDraft, begun: int) -> list[str]:
-        """Return the fingerprints of the records that an act changed since a point in the change feed."""
-        home, made = audit.organization, list[str]()
-        for change in self._store.changes(home, begun):
-            if not has_fingerprint(change.kind):
+    def _made(self, audit: AuditDraft, organization: str, begun: int) -> Iterator[str]:
+        """Yield the fingerprints of the records that an act changed since a point in a change feed.
+
+        Of those of another organization only tokens': the trail of the one that they are for has theirs.
+        """
+        is_home = organization == audit.organization
+        for change in self._store.changes(organization, begun):
+            if not has_fingerprint(change.kind) or not (is_home or change.kind is Kind.TOKEN):
                 continue
-            key = (change.kind, change.id)
+            id = id_in_trail(change.kind, change.id)
             # Of what is erased no digest is to be left that was not there.
-            before = "" if audit.act == trail.ERASE else audit.before.get(key, "")
+            is_erased = audit.act == trail.ERASE
+            before = "" if is_erased else audit.before.get((change.kind, change.id), "")
             if change.deleted:
                 # A reset may remove all there is, and says so itself.
                 if audit.act != RESET:
-                    made.append(Fingerprinted(*key, before, "").text())
+                    yield Fingerprinted(change.kind, id, before, "").text()
                 continue
-            record = self._store.get(CLASSES[change.kind], home, change.id)
+            record = self._store.get(CLASSES[change.kind], organization, change.id)
             if record is not None:
-                made.append(Fingerprinted(*key, before, fingerprint(record)).text())
-        return made
+                yield Fingerprinted(change.kind, id, before, fingerprint(record)).text()
 
     def _seal(self, audit: AuditDraft, kind: Kind, outcome: str, made: Sequence[str]) -> None:
         caller, (before, after) = audit.caller, audit.digests

@@ -1,16 +1,21 @@
 """Proving a trail: its chain, its signatures, and the records against its digests."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.fingerprints import FINGERPRINTED
+from minutebook.domain.fingerprints import FINGERPRINTED, id_in_trail
+from minutebook.domain.grants import home_of
 from minutebook.domain.head_signatures import Signatures, Signed
-from minutebook.domain.records import Entry, Head
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Token
 from minutebook.domain.trail import Break, first_break
 from minutebook.domain.trail_texts import Difference, Erased, LastTexts
 from minutebook.services.access.trail_key import fits
 from minutebook.store.protocol import Snapshot, Store
+
+MOST_HELD = 200_000
+"""Records of which a proof holds digests at a time, about 1 KiB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +51,59 @@ def chain_break(store: Store, organization: str, noted: Collection[Head] = ()) -
 
 
 def proof_of(
-    store: Store, organization: str, noted: Collection[Head] = (), key: str | None = None
+    store: Store,
+    organization: str,
+    noted: Collection[Head] = (),
+    key: str | None = None,
+    *,
+    most_held: int = MOST_HELD,
 ) -> Proof:
     """Verify a trail, its signatures by a key, and the records, all as of one moment.
 
-    Holds two digests a record. A trail that breaks says nothing of the records.
+    Holds two digests of `most_held` records at a time, and reads trail and records once for each such
+    part of them. A trail that breaks says nothing of the records.
     """
-    texts, signatures = LastTexts(), Signatures(key, fits)
+    signatures = Signatures(key, fits)
 
     def heard(entries: Iterator[Entry]) -> Iterator[Entry]:
         for entry in entries:
-            texts.add(entry)
             signatures.add(entry)
             yield entry
 
-    with store.snapshot(organization) as moment:
+    with store.snapshot(*{organization, SYSTEM_ORGANIZATION}) as moment:
         head = _head(moment, organization)
-        broken = _chain_break(head, heard(_entries(moment, organization)), noted)
-        signed = signatures.found()
+        parts = 1 + _size(moment, organization, head) // most_held
+        texts = LastTexts(0, parts)
+        entries = texts.heard(heard(_entries(moment, organization)))
+        broken = _chain_break(head, entries, noted)
+        proof = Proof(organization, head, broken, signatures.found())
         if broken is not None:
-            return Proof(organization, head, broken, signed)
-        differences = tuple(_differences(moment, organization, texts))
-        erased = tuple(texts.erased())
-        return Proof(organization, head, None, signed, differences, erased, texts.uncovered)
+            return proof
+        proof = _compared(moment, proof, texts)
+        for part in range(1, parts):
+            texts = LastTexts(part, parts)
+            for _ in texts.heard(_entries(moment, organization)):
+                pass
+            proof = _compared(moment, proof, texts)
+        return proof
+
+
+def _size(moment: Snapshot, organization: str, head: Head | None) -> int:
+    """Return about how many records a trail tells of."""
+    here = Filter(organization=organization, with_deleted=True)
+    count = sum(moment.count(of, here) for of in FINGERPRINTED)
+    return max(count, 0 if head is None else head.number)
+
+
+def _compared(moment: Snapshot, proof: Proof, texts: LastTexts) -> Proof:
+    """Add to a proof what a part of the records is, held against the trail."""
+    differences = tuple(_differences(moment, proof.organization, texts))
+    return replace(
+        proof,
+        differences=proof.differences + differences,
+        erased=tuple(sorted((*proof.erased, *texts.erased()), key=lambda each: each.at)),
+        uncovered=proof.uncovered + texts.uncovered,
+    )
 
 
 def _chain_break(
@@ -91,12 +126,20 @@ def _chain_break(
 
 def _differences(moment: Snapshot, organization: str, texts: LastTexts) -> Iterator[Difference]:
     everything = Filter(organization=organization, with_deleted=True)
-    for of in FINGERPRINTED:
-        for record in moment.each(of, everything):
+    found = (moment.each(of, everything) for of in FINGERPRINTED if of is not Token)
+    for record in chain(*found, _tokens(moment, organization, texts)):
+        if texts.holds(record.kind, id_in_trail(record.kind, record.id)):
             difference = texts.difference(record)
             if difference is not None:
                 yield difference
     yield from texts.missing()
+
+
+def _tokens(moment: Snapshot, organization: str, texts: LastTexts) -> Iterator[Token]:
+    """Yield the tokens of which this trail tells, whomever they are for by now, and those for this organization."""
+    for token in moment.each(Token, Filter(organization=SYSTEM_ORGANIZATION)):
+        if texts.knows(token) or home_of(token) == organization:
+            yield token
 
 
 def _head(moment: Snapshot, organization: str) -> Head | None:

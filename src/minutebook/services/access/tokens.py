@@ -23,6 +23,7 @@ from minutebook.domain.grants import (
     check_end,
     check_grant,
     grant_of,
+    home_of,
 )
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.policy import Scope
@@ -152,7 +153,9 @@ class Tokens:
         with self._audited(caller, "revoke_token", self._read(id)) as audit:
             policy.check_may_issue(caller)
             audit.check(_TOKENS)
-            token = replace(self._read_live(id), revoked_at=self._clock())
+            known = self._read_live(id)
+            audit.note_before(known)
+            token = replace(known, revoked_at=self._clock())
             self._store.put(token)
         return token
 
@@ -179,6 +182,7 @@ class Tokens:
         with self._audited(caller, "revoke_token", noted) as audit:
             policy.check_may_issue(caller)
             audit.check(_TOKENS)
+            audit.note_before(noted)
             self._store.put(noted)
         return noted
 
@@ -206,6 +210,7 @@ class Tokens:
             policy.check_may_issue(caller)
             audit.check(_TOKENS)
             known = self._read_live(id)
+            audit.note_before(known)
             token = replace(known, digest=_digest(secret), expires_at=expires_at)
             self._store.put(token)
         return Issued(token, secret)
@@ -235,7 +240,7 @@ class Tokens:
     ) -> Unidentified:
         """Audit that a request was not authenticated; return the error for it."""
         subject, where = (
-            (NOBODY, SYSTEM_ORGANIZATION) if token is None else (token.id, _home(token))
+            (NOBODY, SYSTEM_ORGANIZATION) if token is None else (token.id, home_of(token))
         )
         now = self._clock()
         with self._lock:
@@ -255,7 +260,7 @@ class Tokens:
         self, caller: Caller, act: str, token: Token
     ) -> AbstractContextManager[AuditDraft]:
         """Run an act on a token, which is kept in the system's organization and audited in its own."""
-        home, also = _home(token), [SYSTEM_ORGANIZATION]
+        home, also = home_of(token), [SYSTEM_ORGANIZATION]
         return self._trail.audited(caller, home, act, Kind.TOKEN, token.id, also=also)
 
     def _note_use(self, id: str, now: datetime) -> None:
@@ -302,8 +307,3 @@ def _id_of_signed(what: str, name: str) -> str:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _home(token: Token) -> str:
-    """Return the organization whose trail records a token: its own, else the system's."""
-    return token.bound_organization or SYSTEM_ORGANIZATION

@@ -124,6 +124,7 @@ class Entities:
         with self._trail.audited(caller, organization, "relate", Kind.RELATION, source) as audit:
             audit.check(scope_between(entity, end))
             relation = self._relation(caller, organization, (source, target, type), weight)
+            audit.note_before(relation)
             self._store.put(relation)
             audit.subject = relation.id
             return relation
