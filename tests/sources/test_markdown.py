@@ -94,7 +94,8 @@ def test_a_note_has_observations_relations_and_the_rest_of_its_text(tmp_path: Pa
         ("---\na: " + "[" * 500 + "]" * 500 + "\n---\n", "deeper"),
         ("---\na: 2026-13-45\n---\n", "month"),
         ("---\na: !!python/object:os.system x\n---\n", "not YAML"),
-        ("---\n" + "a: b\n" * 20_000 + "---\n", "longer"),
+        ("---\n" + "a: b\n" * 20_000 + "---\n", "values"),
+        ("---\na: " + "b" * 2**20 + "\n---\n", "longer"),
     ],
 )
 def test_front_matter_that_cannot_be_read_is_left_out(
@@ -103,6 +104,23 @@ def test_front_matter_that_cannot_be_read_is_left_out(
     (told,) = found(written(tmp_path, a=text))
     assert isinstance(told, LeftOut)
     assert reason in told.reason
+
+
+def test_front_matter_may_be_as_long_and_deep_as_the_note_of_a_memory(tmp_path: Path) -> None:
+    metadata = "[" * 100 + "]" * 100
+    text = f"---\ntitle: {'t' * 100_000}\nmetadata: {metadata}\n---\ntea at five\n"
+    (memory,) = (each for each in found(written(tmp_path, a=text)) if isinstance(each, MemoryDraft))
+    assert (memory.content, len(memory.title or "")) == ("tea at five", 100_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_kept"), [("#include <a>", True), ("#tag", True), ("# A\n\n###### B\n#", False)]
+)
+def test_a_line_that_begins_with_a_tag_is_no_heading(
+    tmp_path: Path, text: str, is_kept: bool
+) -> None:
+    told = found(written(tmp_path, a=text))
+    assert [each.content for each in told if isinstance(each, MemoryDraft)] == [text] * is_kept
 
 
 @pytest.mark.parametrize("text", ["---\nA rule, no fence.\n", "", "---\n", "---\n---\n# H\n"])

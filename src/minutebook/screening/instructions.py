@@ -52,8 +52,8 @@ MARKS = (
         r"(?i)</?(?:system|assistant|user|developer|human)(?:[_-](?:prompt|message|reminder|instructions?))?\s{0,2}>"
         r"|\[/?INST\]|<<SYS>>|<\|(?:im_start|im_end|system|assistant|user|endoftext|eot_id|start_header_id)\|>"
         r"|</?(?:hook_context|untrusted_(?:data|text|content)|(?:start|end)_of_turn)>|(?m:^[ >*-]{0,6}human: \S[^\n]{0,2000}\n{1,2}assistant:)"
-        r"|(?m:^[ >*-]{0,6}#{1,4}\s?(?:system|assistant)(?: prompt| message|)\s?:?\s?$)|(?m:^[ >*-]{0,6}assistant\s?:\s\S)"
-        r"|(?m:^[ >*-]{0,6}system\s?:\s(?:you|your|the (?:user|assistant|agent|model)|obey|ignore|do not|don't|always|never|please|new|from now|reply|answer|respond|run|call)\b)",
+        r"|(?m:^[ >*'\"`-]{0,10}#{1,4}\s?(?:system|assistant)(?: prompt| message|)\s?:?\s?$)|(?m:^[ >*-]{0,6}assistant\s?:\s\S)"
+        r"|(?m:^[ >*'\"`-]{0,10}system\s?:\s(?:you|your|the (?:user|assistant|agent|model)|obey|ignore|do not|don't|always|never|please|new|from now|reply|answer|respond|run|call)\b)",
     ),
     Mark(
         "has tool-call markup",

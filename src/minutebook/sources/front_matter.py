@@ -6,13 +6,17 @@ from typing import Any
 
 import yaml
 
+from minutebook.domain.metadata import MAX_DEPTH
 from minutebook.sources.files import cleaned
 
-LONGEST = 64 * 2**10
-"""Characters of front matter."""
+LONGEST = 2**20
+"""Characters of front matter; a note of a memory has its title, tags and metadata there."""
 
-DEEPEST = 20
-"""Levels of lists and objects inside one another."""
+MOST_VALUES = 20_000
+"""Values in front matter, names included: what it takes to read it grows with them."""
+
+DEEPEST = MAX_DEPTH + 1
+"""Levels of lists and objects inside one another: those of metadata, which are in a field."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -47,18 +51,22 @@ def split(text: str) -> tuple[Mapping[str, Any], str, int]:
 
 
 def _check(head: str) -> None:
-    """Raise ValueError for an alias, a few of which stand for more than memory holds, or deep nesting."""
-    depth = 0
+    """Raise ValueError for an alias, a few of which stand for more than memory holds, many values, or deep nesting."""
+    depth = values = 0
     for event in yaml.parse(head, _Loader):
         match event:
             case yaml.AliasEvent():
                 raise ValueError("the front matter holds an alias")
+            case yaml.ScalarEvent():
+                values += 1
             case yaml.CollectionStartEvent():
-                depth += 1
+                depth, values = depth + 1, values + 1
             case yaml.CollectionEndEvent():
                 depth -= 1
         if depth > DEEPEST:
             raise ValueError(f"the front matter is nested deeper than {DEEPEST} levels")
+        if values > MOST_VALUES:
+            raise ValueError(f"the front matter holds more than {MOST_VALUES:,} values")
 
 
 def plain(value: Any) -> Any:

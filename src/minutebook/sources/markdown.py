@@ -24,6 +24,7 @@ from minutebook.sources.values import instant_of
 
 NAME = "markdown"
 
+_HEADING = re.compile(r"#{1,6}(\s|$)")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _OBSERVATION = re.compile(r"\s*[-*+] \[([^\[\]()]{1,60})\]\s+(\S.*)")
 _CLOCK = re.compile(r"\d{1,3}:\d{2}(:\d{2})?([.,]\d{1,3})?(\s+-\s+.*)?")
@@ -228,7 +229,7 @@ def _observation(note: _Note, number: int, line: str) -> MemoryDraft | None:
 def _text(note: _Note) -> Iterator[MemoryDraft]:
     """Yield what is left of the text as a memory, unless it is headings alone."""
     text = "\n".join(note.kept).strip("\n")
-    if not any(line.strip() and not line.startswith("#") for line in note.kept):
+    if not any(line.strip() and not _HEADING.match(line) for line in note.kept):
         return
     metadata = {name: value for name, value in note.fields.items() if name not in ("title", "tags")}
     if tags := front_matter.tags_of(note.fields):

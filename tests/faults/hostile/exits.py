@@ -154,7 +154,8 @@ class Exits:
         result = answer.document["result"]
         records = [each for each in _records(result) if item.word in json.dumps(each)]
         if not records:
-            is_binary = door.kept == "code" and "\0" in item.bare
+            # Neither a file of code nor one of a ledger holds it.
+            is_binary = door.kept in ("code", "decision") and "\0" in item.bare
             if item.carries and len(item.bare) < LONG_TEXT and not is_binary:
                 self._note(tool, item.id, f"it is not found: {answer.text}")
             return
