@@ -52,3 +52,17 @@ def test_whatever_a_text_holds_its_pieces_are_the_text(language: str, text: str)
 def test_a_text_that_is_too_long_stays_plain() -> None:
     text = "x = 1\n" * (LONGEST // 6 + 1)
     assert highlighted(text, "python") == [(P.PLAIN, text)]
+
+
+def test_a_stretch_is_coloured_as_it_is_in_the_whole() -> None:
+    text = "def f(x):\n    '''ü\n    é'''\n    return g(x) if x else 3  # é\n"
+    whole = _part_by_character(highlighted(text, "python"))
+    for start in range(len(text)):
+        for end in range(start, len(text) + 1):
+            pieces = highlighted(text, "python", start, end)
+            assert "".join(piece for _, piece in pieces) == text[start:end]
+            assert _part_by_character(pieces) == whole[start:end]
+
+
+def _part_by_character(pieces: list[tuple[Part, str]]) -> list[Part]:
+    return [part for part, piece in pieces for _ in piece]

@@ -59,46 +59,54 @@ _DEFINING = (
 )
 
 
-def highlighted(text: str, language: str) -> list[Piece]:
-    """Return a text in pieces, each with what it is; put together they are the text.
+def highlighted(text: str, language: str, start: int = 0, end: int | None = None) -> list[Piece]:
+    """Return the characters of a text from `start` to `end` in pieces, each with what it is.
 
-    A language without a grammar, and what cannot be parsed in time, is one plain piece.
+    The whole text is parsed. A language without a grammar, and what cannot be parsed in time, is one
+    plain piece.
     """
-    known = language_named(language)
-    plain = [(Part.PLAIN, text)] if text else []
-    if known is None or known.grammar is None or len(text) > LONGEST:
+    known, shown = language_named(language), text[start:end]
+    plain = [(Part.PLAIN, shown)] if shown else []
+    if not shown or known is None or known.grammar is None or len(text) > LONGEST:
         return plain
     source = text.encode("utf-8", "replace")
+    at = len(text[:start].encode("utf-8", "replace"))
+    last = at + len(shown.encode("utf-8", "replace"))
     try:
         tree = syntax.parsed(source, known.grammar)
     except syntax.TooLong:
         return plain
-    pieces, at = list[Piece](), 0
-    for start, end, part in _marks(tree, source):
-        if start > at:
-            pieces.append((Part.PLAIN, source[at:start].decode("utf-8", "replace")))
-        pieces.append((part, source[start:end].decode("utf-8", "replace")))
-        at = end
-    pieces.append((Part.PLAIN, source[at:].decode("utf-8", "replace")))
+    pieces = list[Piece]()
+    for begin, finish, part in _marks(tree, source, at, last):
+        if begin > at:
+            pieces.append((Part.PLAIN, source[at:begin].decode("utf-8", "replace")))
+        pieces.append((part, source[begin:finish].decode("utf-8", "replace")))
+        at = finish
+    pieces.append((Part.PLAIN, source[at:last].decode("utf-8", "replace")))
     # A grammar sees letters in place of other characters, and may divide one.
-    return pieces if "".join(piece for _, piece in pieces) == text else plain
+    return pieces if "".join(piece for _, piece in pieces) == shown else plain
 
 
-def _marks(tree: tree_sitter.Tree, source: bytes) -> Iterator[tuple[int, int, Part]]:
-    """Yield where the parts that are not plain begin and end, in order, and what they are."""
-    cursor, at = tree.walk(), 0
+def _marks(
+    tree: tree_sitter.Tree, source: bytes, at: int, last: int
+) -> Iterator[tuple[int, int, Part]]:
+    """Yield where the parts that are not plain begin and end between two bytes, in order, and what they are."""
+    cursor = tree.walk()
     parents: list[str] = []
     while True:
         node = cursor.node
         assert node is not None
-        is_leaf = node.child_count == 0
-        part = _part_of(node, cursor.field_name, parents[-1] if parents else "", source)
-        if part is not None and node.end_byte > at:
-            yield max(at, node.start_byte), node.end_byte, part
-            at = node.end_byte
-        elif not is_leaf and cursor.goto_first_child():
-            parents.append(node.type)
-            continue
+        if node.start_byte >= last:
+            return
+        end = node.end_byte
+        if end > at:
+            part = _part_of(node, cursor.field_name, parents[-1] if parents else "", source)
+            if part is not None:
+                yield max(at, node.start_byte), min(end, last), part
+                at = end
+            elif cursor.goto_first_child():
+                parents.append(node.type)
+                continue
         while not cursor.goto_next_sibling():
             if not cursor.goto_parent():
                 return

@@ -1,8 +1,9 @@
 """Show source as markup, line by line, coloured and with the words that match."""
 
+import math
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -12,7 +13,7 @@ from markupsafe import Markup, escape
 
 from minutebook.code.highlighting import Part, Piece, highlighted
 from minutebook.domain.records import CodeChunk
-from minutebook.search.excerpt import matched_words, matches, sought_terms
+from minutebook.search.excerpt import Span, matched_words, matches, sought_terms
 from minutebook.search.fusion import Hit
 from minutebook.search.verdict import Verdict
 from minutebook.services.search.code import FoundCode
@@ -53,15 +54,17 @@ def code_hits(found: Sequence[FoundCode], question: str, shown: int = SHOWN) -> 
     hits = []
     for each in found:
         chunk = each.chunk
-        lines = _lines(chunk.content, chunk.language, terms)
-        first = _best_window(lines, shown)
-        marked_up = map(_marked_up, lines[first : first + shown])
-        numbered = list(enumerate(marked_up, chunk.start_line + first))
+        whole = _visible_lines(chunk.content)
+        spans = matches(whole, terms)
+        starts = _starts(whole)
+        first = _best_window([begin for begin, _ in spans], starts, shown)
+        begin, end = starts[first], [*starts, len(whole) + 1][min(first + shown, len(starts))] - 1
+        lines = _coloured(whole, chunk.language, spans, begin, end)
         hits.append(
             CodeHit(
                 chunk,
-                numbered,
-                len(lines) > shown,
+                list(enumerate(lines, chunk.start_line + first)),
+                len(starts) > shown,
                 each.hit,
                 each.verdict,
                 {"with names and place": each.score},
@@ -79,29 +82,42 @@ def file_address(project: str, path: str, line: int) -> str:
 
 def source_lines(text: str, language: str) -> list[Markup]:
     """Return the lines of some source as markup, without their ends."""
-    return [_marked_up(each) for each in _lines(text, language, frozenset())]
+    whole = _visible_lines(text)
+    return _coloured(whole, language, [], 0, len(whole))
 
 
-def _lines(text: str, language: str, terms: AbstractSet[str]) -> list[list[Atom]]:
-    """Return the lines of some source in atoms, without their ends."""
+def _visible_lines(text: str) -> str:
+    """Return some source as it is shown: long lines cut, each but the last ended by a line feed."""
     lines = _LINE_END.split(text)
     if not lines[-1]:
         lines.pop()
     cut = [each if len(each) <= LONGEST_LINE else each[:LONGEST_LINE] + " …" for each in lines]
-    whole = visible("\n".join(cut))
-    made: list[list[Atom]] = [[]]
-    for part, text, is_match in _atoms(_highlighted(whole, language), matches(whole, terms)):
+    return visible("\n".join(cut))
+
+
+def _starts(whole: str) -> list[int]:
+    """Return where each line begins."""
+    return [0, *(each.end() for each in re.finditer("\n", whole))]
+
+
+def _coloured(
+    whole: str, language: str, spans: Sequence[Span], begin: int, end: int
+) -> list[Markup]:
+    """Return the lines of a source from one character to another as markup, `spans` of it as matches."""
+    inside = [(a - begin, b - begin) for a, b in spans if begin <= a and b <= end]
+    lines: list[list[Atom]] = [[]]
+    for part, text, is_match in _atoms(_highlighted(whole, language, begin, end), inside):
         for at, piece in enumerate(text.split("\n")):
             if at:
-                made.append([])
+                lines.append([])
             if piece:
-                made[-1].append((part, piece, is_match))
-    return made
+                lines[-1].append((part, piece, is_match))
+    return [_marked_up(each) for each in lines]
 
 
 @lru_cache(maxsize=256)
-def _highlighted(text: str, language: str) -> tuple[Piece, ...]:
-    return tuple(highlighted(text, language))
+def _highlighted(text: str, language: str, begin: int, end: int) -> tuple[Piece, ...]:
+    return tuple(highlighted(text, language, begin, end))
 
 
 def _marked_up(line: Sequence[Atom]) -> Markup:
@@ -132,8 +148,14 @@ def _atoms(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> list[At
     return atoms
 
 
-def _best_window(lines: Sequence[Sequence[Atom]], shown: int) -> int:
-    """Return the first of the lines in a row that hold the most matches; the first of all if none do."""
-    counts = [sum(is_match for _, _, is_match in line) for line in lines]
-    starts = range(max(1, len(lines) - shown + 1))
-    return max(starts, key=lambda start: (sum(counts[start : start + shown]), -start))
+def _best_window(matched: Sequence[int], starts: Sequence[int], shown: int) -> int:
+    """Return the first of the lines in a row that hold the most matches; the first of all if none do.
+
+    `matched` and `starts` say where matches and lines begin, in order.
+    """
+    last = max(0, len(starts) - shown)
+    counts = [bisect_left(matched, start) for start in [*starts, math.inf]]
+    return max(
+        range(last + 1),
+        key=lambda first: (counts[min(first + shown, len(starts))] - counts[first], -first),
+    )
