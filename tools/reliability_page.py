@@ -137,9 +137,11 @@ TABLES: Mapping[str, Table] = {
         "A server of 1,000 memories has a core of the machine for itself; on the other, 48 tasks with one token flood it, and somebody "
         "with another token calls beside them: a search by words, a write, a ping, in turn. Times are milliseconds. Idle: the same calls, while the "
         "same tasks flood a server that does nothing. The limit on requests a second is off, so that only the fairness of the server counts. "
-        "Times: the median of three rounds' ratios of p99, at most 3 is wanted.",
+        "Times: the median of three rounds' ratios of p99, at most 3 is wanted. Answered, refused: of the flood, where it is one of calls.",
         "flood",
         {
+            "answered": "answered",
+            "refused": "refused",
             "search calls": "calls of each",
             "search idle": "search: p99 idle",
             "search p99": "search: p99 flooded",

@@ -1,4 +1,5 @@
-"""Floods of one token's bearer: `python -m tests.faults.floods KIND CORE TARGET`, until it is killed.
+"""Floods of one token's bearer: `python -m tests.faults.floods KIND CORE TARGET`, until it is ended; then it prints
+how many answers said yes, how many no.
 
 Each kind is a coroutine that goes on as one of AT_ONCE tasks, whatever the answers are: what is refused
 is asked again after REFUSED seconds, as a client does that heeds nothing. `CORE` is the processor's core on which
@@ -10,8 +11,10 @@ import itertools
 import json
 import os
 import secrets
+import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -74,6 +77,9 @@ WORDS = [
     "ledger",
     "winter",
 ]
+
+ANSWERS: Counter[str] = Counter()
+"""How many requests of `again` were answered, how many refused."""
 
 Answer = tuple[int, Mapping[str, str], bytes]
 
@@ -178,7 +184,9 @@ async def again(target: Target, request: Callable[[int], bytes]) -> None:
     for number in itertools.count():
         try:
             wire = wire or await Wire.open(target)
-            status, headers, _ = await wire.ask(request(number))
+            status, headers, body = await wire.ask(request(number))
+            has_failed = status >= 400 or b'"isError":true' in body or b'"error":' in body[:200]
+            ANSWERS["refused" if has_failed else "answered"] += 1
             if status >= 400:
                 await asyncio.sleep(REFUSED)
             if headers.get("connection") == "close":
@@ -460,4 +468,5 @@ if __name__ == "__main__":
     if int(core) >= 0:
         os.sched_setaffinity(0, {int(core)})
         os.nice(10)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(json.dumps(ANSWERS)))
     asyncio.run(flood(kind, Target(**json.loads(given))))

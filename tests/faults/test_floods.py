@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -126,17 +127,25 @@ def sink() -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def flood(kind: str, target: Target, pid: int) -> Iterator[None]:
-    """Flood a server, which is this process, from another one, once half the tasks have come, until they have gone."""
-    before = sockets(pid)
+def flood(kind: str, target: Target, pid: int) -> Iterator[Counter[str]]:
+    """Flood a server, which is this process, from another one, once half the tasks have come, until they have gone.
+
+    Then what is yielded tells how many requests were answered and refused.
+    """
+    before, answers = sockets(pid), Counter[str]()
     core = "0" if LONG else "-1"
     command = [sys.executable, "-m", "tests.faults.floods", kind, core, json.dumps(asdict(target))]
-    process = subprocess.Popen(command, start_new_session=True)
+    process = subprocess.Popen(
+        command, start_new_session=True, stderr=subprocess.PIPE, encoding="utf-8"
+    )
     try:
         wait_until(lambda: sockets(pid) >= before + AT_ONCE // 2)
         time.sleep(1.0 if LONG else 0.0)
-        yield
+        yield answers
         assert process.poll() is None, "the flood has ended by itself"
+        process.terminate()
+        _, told = process.communicate(timeout=30)
+        answers.update(json.loads(told))
     finally:
         process.kill()
         process.wait()
@@ -245,24 +254,25 @@ class Figures:
 def test_a_flood_takes_nobody_elses_service(kind: str, house: House, sink: tuple[int, int]) -> None:
     pid, calls = house.server.process.pid, 0
     wall, cpu = Figures(), Figures()
-    spent = 0.0
+    spent, flooded = 0.0, Counter[str]()
     for _ in range(ROUNDS):
         idle: list[tuple[str, float, float]] = []
         if LONG:
             with flood(kind, replace(house.flooding, port=sink[0]), sink[1]):
                 idle = asyncio.run(timed(house, NUMBERS))
-        with flood(kind, house.flooding, pid):
+        with flood(kind, house.flooding, pid) as answers:
             before = cpu_of(pid)
             busy = asyncio.run(timed(house, NUMBERS))
             spent += cpu_of(pid) - before
         calls += len(busy)
+        flooded += answers
         assert sockets(pid) < CONNECTIONS + 20
         if LONG:
             wall.add([each[:2] for each in idle], [each[:2] for each in busy])
             cpu.add([(each[0], each[2]) for each in idle], [(each[0], each[2]) for each in busy])
         settle(pid)
     if LONG:
-        report("floods", kind, **wall.told())
+        report("floods", kind, **wall.told(), **flooded)
         report("floods cpu", kind, **cpu.told(), spent=round(1e3 * spent / calls, 2))
 
 

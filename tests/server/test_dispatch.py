@@ -1,5 +1,6 @@
 """Connections of one process: each has a session of its own, and leaves when it ends."""
 
+import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,6 +93,12 @@ async def connected(client: Client) -> dict[str, Any]:
             if health["database"]["connection"]["connected"]:
                 return health
             await anyio.sleep(0.02)
+
+
+def test_what_was_loaded_is_no_longer_looked_through_for_garbage(opening: AppLoader) -> None:
+    gc.unfreeze()
+    opening()
+    assert gc.get_freeze_count() > 10_000
 
 
 def test_health_is_told_while_the_store_is_being_opened(tmp_path: Path, opening: AppLoader) -> None:

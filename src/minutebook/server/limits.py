@@ -37,7 +37,10 @@ one makes all others wait and gains its owner nothing."""
 CROWDED_TURNS = 1
 """Requests of one holder over HTTP that are worked on while others call, too: its next waits."""
 
-TURN_SECONDS = 0.05
+LARGE_BODIES = 4
+"""Large bodies of one holder that are read at once."""
+
+TURN_SECONDS = 0.2
 """Seconds after which a request that is still worked on, or waits for something, keeps the next waiting no more."""
 
 WAITING_REQUESTS = 256
@@ -237,6 +240,7 @@ class Limits:
     | `streams` over HTTP | STREAMS | a quarter | HTTP 429 |
     | `sessions` over HTTP | SESSIONS | a quarter | HTTP 429 |
     | `turns` of requests over HTTP | no limit | no limit, CROWDED_TURNS beside others; WAITING_REQUESTS wait | HTTP 429 |
+    | `bodies` over HTTP, large ones | no limit | LARGE_BODIES; WAITING_REQUESTS wait | HTTP 429 |
     | `threads` | THREADS | a quarter, CROWDED_THREADS beside others; WAITING_CALLS wait | JSON-RPC −32603 |
     | `paused_calls` | no limit | PAUSED_CALLS, the owner's too | JSON-RPC −32603 |
 
@@ -265,6 +269,7 @@ class Limits:
         )
         self.threads = FairQueue(quota_of(THREADS), CROWDED_THREADS, WAITING_CALLS)
         self.turns = FairQueue(math.inf, CROWDED_TURNS, WAITING_REQUESTS)
+        self.bodies = FairQueue(LARGE_BODIES, LARGE_BODIES, WAITING_REQUESTS)
         self.paused_calls = ConcurrencyLimit(
             None,
             PAUSED_CALLS,

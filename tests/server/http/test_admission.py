@@ -11,8 +11,8 @@ from starlette.types import Message, Receive, Scope, Send
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
 from minutebook.server.http.admission import SHOWN, Admission, _Principals
-from minutebook.server.http.body import read_body
-from minutebook.server.limits import CROWDED_TURNS, KEPT, FairQueue
+from minutebook.server.http.body import LARGE, read_body
+from minutebook.server.limits import CROWDED_TURNS, KEPT, LARGE_BODIES, FairQueue, Limits
 
 WAITING = 3
 
@@ -22,6 +22,9 @@ class Desk:
 
     def __init__(self) -> None:
         self.at_work: list[str] = []
+        self.read: list[str] = []
+        """The paths of the requests whose bodies have been asked for."""
+        self.limits = Limits(body_bytes=100_000, body_seconds=60.0)
         self._leave: dict[str, asyncio.Event] = {}
         self.admission = Admission(self._serve, FairQueue(100, CROWDED_TURNS, WAITING))
 
@@ -31,7 +34,7 @@ class Desk:
         if name != "stranger":
             request.state.caller = Caller(name=name, role=Role.AGENT, token=name)
         if request.method == "POST":
-            await read_body(request, 100, 60.0)
+            await read_body(request, self.limits)
         self.at_work.append(request.url.path)
         await self._leave.setdefault(request.url.path, asyncio.Event()).wait()
         await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -41,12 +44,18 @@ class Desk:
         self._leave.setdefault(path, asyncio.Event()).set()
 
     async def ask(
-        self, name: str, path: str, body: asyncio.Event | None = None, address: str = "10.0.0.1"
+        self,
+        name: str,
+        path: str,
+        body: asyncio.Event | None = None,
+        address: str = "10.0.0.1",
+        length: int = 2,
     ) -> int:
-        """Ask for a path; a body comes when it is told to."""
+        """Ask for a path; a body of so many bytes comes when it is told to."""
         said: list[int] = []
 
         async def receive() -> Message:
+            self.read.append(path)
             if body is not None:
                 await body.wait()
             return {"type": "http.request", "body": b"{}", "more_body": False}
@@ -54,7 +63,11 @@ class Desk:
         async def send(message: Message) -> None:
             said.append(message.get("status", 0))
 
-        headers = [(b"authorization", name.encode()), (b"content-type", b"application/json")]
+        headers = [
+            (b"authorization", name.encode()),
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % length),
+        ]
         await self.admission(
             {
                 "type": "http",
@@ -95,6 +108,30 @@ async def rested() -> None:
     """Let every task go on as far as it can."""
     for _ in range(50):
         await asyncio.sleep(0)
+
+
+def test_few_large_bodies_of_one_are_read_at_once() -> None:
+    async def test(desk: Desk, group: asyncio.TaskGroup) -> None:
+        await desk.known("ana", "ben")
+        come = [asyncio.Event() for _ in range(LARGE_BODIES + 1)]
+        for n, each in enumerate(come):
+            desk.leave(f"/a{n}")
+            group.create_task(desk.ask("ana", f"/a{n}", each, length=LARGE))
+        desk.leave("/small")
+        desk.leave("/ben")
+        for other, path, length in (("ana", "/small", 2), ("ben", "/ben", LARGE)):
+            come.append(asyncio.Event())
+            group.create_task(desk.ask(other, path, come[-1], length=length))
+        await rested()
+        first = [f"/a{n}" for n in range(LARGE_BODIES)]
+        assert sorted(desk.read) == sorted([*first, "/small", "/ben"])
+        come[0].set()
+        await rested()
+        assert f"/a{LARGE_BODIES}" in desk.read
+        for each in come:
+            each.set()
+
+    acted(test)
 
 
 def test_one_request_of_each_is_worked_on() -> None:

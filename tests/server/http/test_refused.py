@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from minutebook.server.http.body import MOST_PARTS, Parts
 from tests.server.http.speaking import (
     BOTH,
     SINGLE,
@@ -40,6 +43,10 @@ MALFORMED = {
     "no method": (b'{"jsonrpc": "2.0", "id": 1}', -32600),
     "odd id": (b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": 5}', -32600),
 }
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(alphabet='a",\\[ü'),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(alphabet='a",\\'), inner),
+)
 WITH_AN_ID = {"lone surrogate", "no version", "no method"}
 
 
@@ -141,6 +148,33 @@ def test_a_body_beyond_the_limit_is_refused_unread(server: Server, framing: str)
     else:
         raw = head + b"Transfer-Encoding: chunked\r\n\r\n30D41\r\n" + b" " * 200_001 + b"\r\n"
     assert server.raw(raw).startswith(b"HTTP/1.1 413")
+
+
+@given(JSON_VALUES, st.integers(1, 9))
+def test_the_parts_of_a_body_are_counted_whatever_its_pieces(value: Any, size: int) -> None:
+    text = json.dumps(value, separators=(",", ":")).encode()
+    parts = Parts()
+    for start in range(0, len(text), size):
+        parts.add(text[start : start + size])
+    assert parts.count == parts_of(value)
+
+
+def parts_of(value: Any) -> int:
+    """The strings of a value, and its commas."""
+    if isinstance(value, str):
+        return 1
+    if isinstance(value, list):
+        return sum(map(parts_of, value)) + max(0, len(value) - 1)
+    if isinstance(value, dict):
+        return parts_of([each for item in value.items() for each in item]) - len(value)
+    return 0
+
+
+def test_a_body_of_too_many_values_is_refused(server: Server) -> None:
+    values = b",".join([b"0"] * (MOST_PARTS + 2))
+    refused = server.post("/mcp", b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":[%b]}}' % values)  # fmt: skip
+    assert refused.status_code == 413
+    assert "send fewer at once" in refused.text
 
 
 def test_a_body_of_the_limit_is_taken(server: Server) -> None:

@@ -11,7 +11,7 @@ from minutebook.contracts.catalog import catalog
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.limits import WATCHED_RESOURCES
 from minutebook.server.protocol.server import build_server
-from minutebook.server.protocol.subscriptions import Watch, _Watcher
+from minutebook.server.protocol.subscriptions import Watch, _tell_all, _Watcher
 from tests.world import World
 
 
@@ -52,7 +52,7 @@ def test_who_does_not_read_what_they_are_told_keeps_nobody_waiting(world: World)
         done: list[int] = []
         for own in (0, 1):
             watch._watchers.add(_Watcher(world.caller, telling(own), {"memory://index": "before"}))
-        await watch._compare()
+        await _tell_all(await watch._compare())
         assert sorted(done) == [0, 1]
 
     anyio.run(talk)

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -23,10 +24,11 @@ from minutebook.services.access.recall_log import (
     LONGEST_QUESTION,
     MOST_GOT,
     MOST_PENDING,
+    WRITTEN_AT_ONCE,
     RecallLog,
     ShownRecall,
 )
-from minutebook.store.recall_rows import RecallQuery
+from minutebook.store.recall_rows import RecallQuery, RecallRows
 from tests.world import Opener, World
 
 
@@ -48,6 +50,26 @@ def ids(shown: ShownRecall) -> list[str]:
 def telling(opener: Opener) -> World:
     """A world whose log keeps the questions, too."""
     return opener(recall_log="questions")
+
+
+def test_many_entries_are_written_a_few_at_a_time(
+    telling: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    telling.remember("Tea at five")
+    rows, sizes = type(telling.store.recalls), list[int]()
+    write = rows.write
+
+    def noting(self: RecallRows, organization: str, entries: Sequence[LoggedRecall]) -> None:
+        sizes.append(len(entries))
+        write(self, organization, entries)
+
+    monkeypatch.setattr(rows, "write", noting)
+    asked = 2 * WRITTEN_AT_ONCE + 1
+    for number in range(asked):
+        telling.call("recall", query=f"tea at {number}")
+    assert len(logged(telling)) == asked
+    assert sum(sizes) == asked
+    assert max(sizes) <= WRITTEN_AT_ONCE
 
 
 def test_a_question_is_logged_with_what_it_got_and_through_what(telling: World) -> None:

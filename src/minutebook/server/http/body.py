@@ -1,12 +1,21 @@
 """The body of a request: all of it, within a size and a time."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
-from minutebook.server.http.turns import while_waiting
+from minutebook.server.http.turns import Turn, while_waiting
+from minutebook.server.limits import Limits
+
+MOST_PARTS = 50_000
+"""Strings and commas that one body of JSON may hold: nobody else is served while it is read, for 0.3 µs a part."""
+
+LARGE = 65_536
+"""Bytes from which on a body is large: so many are read before anybody asks for them."""
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
@@ -20,29 +29,65 @@ class BadBody(Exception):
     reason: str
 
 
-async def read_body(request: Request, limit: int, within: float, type: str = JSON) -> bytes:
-    """Read a body of a media type, of at most `limit` bytes, in `within` seconds.
+async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes:
+    """Read a body of a media type, within the limits of size and time.
 
-    Raises BadBody if it is larger, slower or of another type, ClientDisconnect if the client
-    leaves.
+    Raises BadBody if it is larger, slower, of another type, or made of too many parts, TooManyRequests if too many of
+    the sender's wait to be read, ClientDisconnect if the client leaves.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != type:
         raise BadBody(415, f"Content-Type must be {type} (it is {kind[:100]!r})")
+    limit, within = limits.body_bytes, limits.body_seconds
     too_large = BadBody(413, f"The body is larger than {limit} bytes, which http_body allows")
     if int(request.headers.get("content-length") or 0) > limit:
         raise too_large
-    body = bytearray()
+    too_many = BadBody(413, f"The body has more than {MOST_PARTS} values; send fewer at once")
+    body, parts = bytearray(), Parts()
     try:
-        async with while_waiting(request):
+        async with while_waiting(request), _place(request, limits):
             with anyio.fail_after(within):
                 async for part in request.stream():
                     body += part
                     if len(body) > limit:
                         raise too_large
+                    if type == JSON and parts.add(part) > MOST_PARTS:
+                        raise too_many
     except TimeoutError:
         raise BadBody(408, f"The body did not come within {within:g} seconds") from None
     return bytes(body)
+
+
+@asynccontextmanager
+async def _place(request: Request, limits: Limits) -> AsyncIterator[None]:
+    """Have a large body wait while others of its sender are read: what is not read yet, its client keeps."""
+    turn: Turn | None = getattr(request.state, "turn", None)
+    if turn is None or int(request.headers.get("content-length", LARGE)) < LARGE:
+        yield
+        return
+    async with limits.bodies.hold(turn.holder):
+        yield
+
+
+class Parts:
+    """Counts the strings, and the commas outside of them, in JSON that comes piece by piece."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._is_in_string = False
+        self._rest = b""
+
+    def add(self, piece: bytes) -> int:
+        """Read on; the number so far."""
+        # In pairs, a quotation mark or another backslash behind each.
+        whole = (self._rest + piece).replace(rb"\\", b"").replace(rb"\"", b"")
+        self._rest = b"\\" if whole.endswith(b"\\") else b""
+        between = whole.removesuffix(b"\\").split(b'"')
+        outside = between[self._is_in_string :: 2]
+        begun = (len(between) - self._is_in_string) // 2
+        self.count += begun + b"".join(outside).count(b",")
+        self._is_in_string ^= len(between) % 2 == 0
+        return self.count
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:

@@ -74,7 +74,7 @@ class Endpoint:
 
     async def _post(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            body = await read_body(request, self._limits.body_bytes, self._limits.body_seconds)
+            body = await read_body(request, self._limits)
             message = parsed(body)
         except ClientDisconnect:
             return

@@ -110,7 +110,7 @@ class PageHost:
         """Read the fields of a form. Raises Rejected if it is too large, too slow or no form, or too many wait."""
         limits = self._access.limits
         try:
-            body = await read_body(request, limits.body_bytes, limits.body_seconds, FORM)
+            body = await read_body(request, limits, FORM)
             text = body.decode("utf-8")
             return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
         except BadBody as error:

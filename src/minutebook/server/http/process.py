@@ -37,6 +37,13 @@ SWITCH_SECONDS = 0.0005
 """Seconds after which a thread lets another run Python. A search gives the interpreter up at each look into
 SQLite, and waits as long as this, for each thread that is at work, to have it again; Python's default is 0.005."""
 
+ACCEPTED_AT_ONCE = 4
+"""Connections that are accepted before what came over the others is looked at; asyncio knows no such number apart
+from that of the connections that wait."""
+
+WAITING_CONNECTIONS = 256
+"""Connections that wait to be accepted."""
+
 ENDS_WITHIN = 0.9
 """Seconds after a signal at which the process ends, whatever is still being done."""
 
@@ -108,7 +115,7 @@ def serve_pages(
         async def run() -> None:
             leaving = anyio.Event()
             app = application(settings, loader, {}, authenticator, names, leaving, sign_ins)
-            server = uvicorn.Server(_config(settings, app))
+            server = _Listening(_config(settings, app))
             async with anyio.create_task_group() as group:
                 group.start_soon(partial(server.serve, sockets=[listener]))
                 await anyio.to_thread.run_sync(wait)
@@ -141,7 +148,17 @@ def _untraced() -> None:
     """Send nothing."""
 
 
-class _Server(uvicorn.Server):
+class _Listening(uvicorn.Server):
+    """Accepts few connections at once, whereas many may wait."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept connections."""
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(WAITING_CONNECTIONS)
+
+
+class _Server(_Listening):
     """Sets `leaving` when a signal comes, and calls `end` soon after, whatever is still being done."""
 
     def __init__(
@@ -165,6 +182,7 @@ def _config(settings: Settings, app: object) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         http=bounded(settings.http_timeout, CONNECTIONS),
+        backlog=ACCEPTED_AT_ONCE,
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -184,7 +202,7 @@ def listen(address: Address) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        listener = socket.create_server((address.host, address.port), family=family, backlog=256)
+        listener = socket.create_server((address.host, address.port), family=family)
         # asyncio does it for sockets it makes itself; else each answer waits 40 ms for the client.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener

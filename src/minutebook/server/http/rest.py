@@ -104,7 +104,7 @@ async def arguments_of(request: Request, limits: Limits) -> Mapping[str, Any]:
     is_empty = request.headers.get("content-length", "0") == "0"
     if is_empty and "transfer-encoding" not in request.headers:
         return {}
-    arguments = decoded(await read_body(request, limits.body_bytes, limits.body_seconds))
+    arguments = decoded(await read_body(request, limits))
     if not isinstance(arguments, dict):
         raise BadMessage(INVALID_REQUEST, "The body must be an object of arguments")
     return arguments

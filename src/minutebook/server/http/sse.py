@@ -69,7 +69,7 @@ class Stream:
     async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
-            body = await read_body(request, self._limits.body_bytes, self._limits.body_seconds)
+            body = await read_body(request, self._limits)
             parsed(body)
         except ClientDisconnect:
             return

@@ -13,13 +13,13 @@ class Turn:
     """The turn of one request; it may be given back and taken again."""
 
     def __init__(self, queue: FairQueue, holder: str) -> None:
+        self.holder = holder
         self._queue = queue
-        self._holder = holder
         self._ends: asyncio.TimerHandle | None = None
 
     async def take(self) -> None:
         """Wait for the turn. Raises TooManyRequests if too many of the holder wait."""
-        await self._queue.take(self._holder, self)
+        await self._queue.take(self.holder, self)
         self._ends = asyncio.get_running_loop().call_later(TURN_SECONDS, self.release)
 
     def release(self) -> None:
@@ -27,7 +27,7 @@ class Turn:
         if self._ends is not None:
             self._ends.cancel()
             self._ends = None
-            self._queue.release(self._holder, self)
+            self._queue.release(self.holder, self)
 
 
 @asynccontextmanager

@@ -7,9 +7,10 @@ again, in the name of each who watches it; only who would read something else he
 import hashlib
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import anyio
@@ -29,6 +30,7 @@ from minutebook.app import App
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.errors import MinutebookError
 from minutebook.server.dispatch import Dispatcher, Job, connection_of
 from minutebook.server.limits import WATCHED_RESOURCES
 
@@ -39,6 +41,9 @@ EVERY = 1.0
 
 TOLD_WITHIN = 1.0
 """Seconds that one client may take to be told of all that changed, while others wait."""
+
+REST = 4.0
+"""Of the time that a look took, how many times as long no other is begun."""
 
 LIST = ""
 """What stands for the list of resources among the URIs that are watched."""
@@ -81,11 +86,11 @@ class Watch:
 
     async def list_to(self, context: _Context) -> None:
         """Tell a client, which is about to be shown the list of resources, when it changes."""
-        await self._note(self._watcher_of(context), LIST)
+        await self._note(self._watcher_of(context), [LIST])
 
     async def subscribe(self, uri: str, context: _Context) -> None:
         """Tell a client of handshake revisions from now on when a resource reads differently."""
-        await self._note(self._watcher_of(context), uri)
+        await self._note(self._watcher_of(context), [uri])
 
     def unsubscribe(self, uri: str, context: _Context) -> None:
         """Stop notifying a client of a resource."""
@@ -110,8 +115,7 @@ class Watch:
         watcher = _Watcher(self._lasting(context), tell)
         self._watchers.add(watcher)
         try:
-            for uri in uris:
-                await self._note(watcher, uri)
+            await self._note(watcher, uris)
             return await ListenHandler(bus)(context, params)
         finally:
             self._watchers.discard(watcher)
@@ -142,27 +146,34 @@ class Watch:
     def _leave(self, connection: Connection) -> None:
         self._watchers.discard(self._connected.pop(connection))
 
-    async def _note(self, watcher: _Watcher, uri: str) -> None:
-        if watcher in self._watchers and not watcher.shown.get(uri):
-            if uri not in watcher.shown and len(watcher.shown) >= WATCHED_RESOURCES:
-                raise _too_many()
-            # Before it is read: a second one that comes meanwhile is to count it.
-            watcher.shown[uri] = ""
-            watcher.shown[uri] = await self._fingerprint(watcher.caller, uri)
-            # It may have changed while it was read: compare whatever the sequences say.
-            self._sequences = None
-            self.wake()
+    async def _note(self, watcher: _Watcher, uris: Iterable[str]) -> None:
+        new = [uri for uri in uris if not watcher.shown.get(uri)]
+        if watcher not in self._watchers or not new:
+            return
+        if len(watcher.shown.keys() | set(new)) > WATCHED_RESOURCES:
+            raise _too_many()
+        # Before they are read: what comes meanwhile is to count them.
+        watcher.shown |= dict.fromkeys(new, "")
+        watcher.shown |= await self._fingerprints(watcher.caller, new)
+        # They may have changed while they were read: compare whatever the sequences say.
+        self._sequences = None
+        self.wake()
 
-    def _watched(self) -> list[tuple[_Watcher, str]]:
-        return [(each, uri) for each in self._watchers for uri in each.shown]
+    def _is_watched(self) -> bool:
+        return any(each.shown for each in self._watchers)
 
     async def _keep_looking(self) -> None:
         while True:
-            with anyio.move_on_after(EVERY if self._watched() else None):
+            with anyio.move_on_after(EVERY if self._is_watched() else None):
                 await self._woken.wait()
             self._woken = anyio.Event()
-            if self._watched() and await self._is_changed():
-                await self._compare()
+            began = anyio.current_time()
+            is_changed = self._is_watched() and await self._is_changed()
+            changed = await self._compare() if is_changed else {}
+            looked = anyio.current_time() - began
+            await _tell_all(changed)
+            # Who watches much, and changes it all the time, takes no more than a share of the server.
+            await anyio.sleep(REST * looked)
 
     async def _is_changed(self) -> bool:
         """Tell whether any organization of those who watch has changed since the last look."""
@@ -175,36 +186,58 @@ class Watch:
         before, self._sequences = self._sequences, sequences
         return sequences != before
 
-    async def _compare(self) -> None:
-        read: dict[tuple[Caller, str], str] = {}
+    async def _compare(self) -> dict[_Watcher, list[str]]:
+        """Read again what is watched; what would be read otherwise than it was shown, by who watches it."""
         changed: dict[_Watcher, list[str]] = {}
-        for watcher, uri in self._watched():
-            key = watcher.caller, uri
-            if key not in read:
-                read[key] = await self._fingerprint(*key)
-            if watcher.shown.get(uri, "") not in ("", read[key]):
-                watcher.shown[uri] = read[key]
-                changed.setdefault(watcher, []).append(uri)
-        async with anyio.create_task_group() as group:
-            for watcher, uris in changed.items():
-                group.start_soon(_tell, watcher, uris)
+        for watcher in list(self._watchers):
+            # What is being read for the first time is compared the next time.
+            watched = [uri for uri, shown in watcher.shown.items() if shown]
+            for uri, now in (await self._fingerprints(watcher.caller, watched)).items():
+                if watcher.shown.get(uri, now) != now:
+                    watcher.shown[uri] = now
+                    changed.setdefault(watcher, []).append(uri)
+        return changed
 
-    async def _fingerprint(self, caller: Caller, uri: str) -> str:
-        """Digest what a client would read now; what cannot be read has a digest too."""
+    async def _fingerprints(self, caller: Caller, uris: Iterable[str]) -> dict[str, str]:
+        """Digest what a client would read now, by URI; what cannot be read has a digest too."""
+        found = dict.fromkeys(uris, "")
         for contract in self.contracts:
-            if uri == LIST or contract.resource(uri) is not None:
+            its = [
+                uri
+                for uri, digest in found.items()
+                if not digest and (uri == LIST or contract.resource(uri) is not None)
+            ]
+            job = Job(contract, "watch", {}, caller, partial(_read, contract=contract, uris=its))
+            read = await self._dispatcher.run_shared(job) if its else []
+            if not isinstance(read, Failure):
+                found.update(zip(its, map(_digest, read), strict=True))
+        return found
 
-                def reading(app: App, caller: Caller, contract: Contract = contract) -> str:
-                    if uri != LIST:
-                        return contract.read(app, caller, uri).text
-                    listed = contract.listing(app, caller)
-                    return json.dumps([(each["uri"], each["name"]) for each in listed])
 
-                job = Job(contract, "watch", {"uri": uri}, caller, reading)
-                read = await self._dispatcher.run_shared(job)
-                text = read.text if isinstance(read, Failure) else read
-                return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return ""
+def _read(app: App, caller: Caller, contract: Contract, uris: Iterable[str]) -> list[str]:
+    """Read resources, and the list of them, as a client would: in place of one that cannot be read, why."""
+    return [_read_one(app, caller, contract, uri) for uri in uris]
+
+
+def _read_one(app: App, caller: Caller, contract: Contract, uri: str) -> str:
+    try:
+        if uri != LIST:
+            return contract.read(app, caller, uri).text
+        listed = contract.listing(app, caller)
+        return json.dumps([(each["uri"], each["name"]) for each in listed])
+    except MinutebookError as error:
+        return contract.worded(error, caller, {"uri": uri}).text
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def _tell_all(changed: Mapping[_Watcher, Sequence[str]]) -> None:
+    """Notify clients, all at once."""
+    async with anyio.create_task_group() as group:
+        for watcher, uris in changed.items():
+            group.start_soon(_tell, watcher, uris)
 
 
 async def _tell(watcher: _Watcher, uris: Sequence[str]) -> None:

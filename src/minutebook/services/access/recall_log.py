@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,9 @@ BATCH_SECONDS = 1.0
 
 MOST_PENDING = 2000
 """Entries that wait to be written at most; beyond it the oldest are dropped."""
+
+WRITTEN_AT_ONCE = 20
+"""Entries that one transaction writes: whoever else writes waits for it."""
 
 MOST_GOT = 50
 """Records of one question that are logged: the best."""
@@ -280,7 +284,10 @@ class RecallLog:
         """Write an organization's entries, and at the first and now and then remove what is to leave."""
         rows, unpruned = self._store.recalls, self._unpruned
         try:
-            rows.write(organization, entries)
+            for first in range(0, len(entries), WRITTEN_AT_ONCE):
+                rows.write(organization, entries[first : first + WRITTEN_AT_ONCE])
+                # Who waits to write does so now: a lock is not handed over by itself.
+                time.sleep(0.001)
             count = unpruned.get(organization, PRUNED_EVERY) + len(entries)
             if count > PRUNED_EVERY:
                 rows.prune(organization, self._clock() - self._kept_for, self._most)

@@ -1,7 +1,7 @@
 """The recall log in two tables: a row a question, and a row each record that it got."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
@@ -61,13 +61,16 @@ class SqlRecallRows(ABC):
                     " ON CONFLICT DO NOTHING",
                     values,
                 )
-                for place, got in enumerate(each.got):
-                    self._do(
-                        connection,
-                        "INSERT INTO recalled (organization, recall, place, kind, id, score)"
-                        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                        (number, each.id, place, str(got.kind), got.id, got.score),
-                    )
+            self._do_all(
+                connection,
+                "INSERT INTO recalled (organization, recall, place, kind, id, score)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                [
+                    (number, each.id, place, str(got.kind), got.id, got.score)
+                    for each in entries
+                    for place, got in enumerate(each.got)
+                ],
+            )
 
     def find(self, query: RecallQuery, limit: int, offset: int = 0) -> list[LoggedRecall]:
         """Return a page of the entries that are meant, newest first, ties by id."""
@@ -232,6 +235,10 @@ class SqlRecallRows(ABC):
 
     def _do(self, connection: Any, statement: str, values: Sequence[Any]) -> None:
         connection.execute(statement.replace("?", self.mark), self._all_given(values))
+
+    def _do_all(self, connection: Any, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        given = [self._all_given(values) for values in rows]
+        connection.cursor().executemany(statement.replace("?", self.mark), given)
 
     def _rows(self, connection: Any, statement: str, values: Sequence[Any]) -> list[Any]:
         cursor = connection.execute(statement.replace("?", self.mark), self._all_given(values))
