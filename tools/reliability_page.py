@@ -201,7 +201,7 @@ TABLES: Mapping[str, Table] = {
     ),
     "hostile content": Table(
         "Hostile content",
-        "Of the labelled texts in `tests/faults/hostile/` a third, drawn at random, goes in by each door, and a tenth again with "
+        "Each labelled text in `tests/faults/hostile/` goes in by each door, and a tenth of them again with "
         "`redact = mask`. They come out by tools, pages, the terminal, five forms of export, the context of hooks and the log; the "
         "data directory is searched for the bytes of what was masked. Secrets are masked or named as the setting says, except by the doors "
         "that keep what another store had; what is labelled so is marked as instructions, look-alikes come out as they were and "

@@ -355,29 +355,6 @@ def test_check_tells_of_rows_that_contradict_one_another(path: Path) -> None:
     store.close()
 
 
-def test_vectors_that_are_cut_short_are_told_and_made_anew_after_a_repair(path: Path) -> None:
-    store = SqliteStore(path)
-    for id in "abc":
-        store.put(memory(id))
-        store.put_vectors(Memory, "acme", id, SPACES[0], direction(1)[None])
-    writer = store._connections._writer
-    writer.execute("UPDATE memories_vectors SET vectors = substr(vectors, 2) WHERE row = 1")
-    writer.execute("UPDATE memories_vectors SET vectors = x'' WHERE row = 2")
-    for read in (
-        lambda: store.nearest(Memory, ACME, SPACES[0], direction(1), 3),
-        lambda: store.vectors(Memory, "acme", "a"),
-        lambda: store.embeddings(Memory, "acme", "ab"),
-    ):
-        with pytest.raises(StoreDamaged, match="cut short; `minutebook doctor --repair`"):
-            read()
-    assert store.check() == ["2 memories have vectors that are cut short"]
-    store.rebuild()
-    assert store.check() == []
-    assert [each.id for each in store.without_vectors([Memory], SPACES[0], 9)] == ["a", "b"]
-    assert [each.id for each in store.nearest(Memory, ACME, SPACES[0], direction(1), 3)] == ["c"]
-    store.close()
-
-
 @given(anything)
 def test_terms_hold_nothing_that_the_text_index_would_split_fold_or_refuse(text: str) -> None:
     for term in terms(text):

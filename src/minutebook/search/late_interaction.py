@@ -31,6 +31,9 @@ EXPONENT = 1.5
 """What a piece's rareness is raised to for its weight."""
 
 _HEADER = struct.Struct("<BHI")
+HEAD = _HEADER.size
+"""Bytes at the beginning of a packed text that say how long it is."""
+
 _VERSION = 1
 _PIECE_BYTES = 3
 _AT_ONCE = 128
@@ -90,15 +93,15 @@ def likeness(one: bytes, other: bytes) -> float:
 
 def whole(packed: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the packed texts, by id, that have tokens and are as `pack` makes them."""
-    return {id: each for id, each in packed.items() if _is_whole(each)}
+    return {id: each for id, each in packed.items() if is_whole(each[:HEAD], len(each))}
 
 
-def _is_whole(packed: bytes) -> bool:
-    if len(packed) < _HEADER.size:
+def is_whole(head: bytes, size: int) -> bool:
+    """Tell whether a packed text of so many bytes, the first HEAD of which are given, has tokens and all of each."""
+    if len(head) < HEAD:
         return False
-    version, width, count = _HEADER.unpack_from(packed)
-    size = _HEADER.size + count * (_PIECE_BYTES + width)
-    return bool(version == _VERSION and count and len(packed) == size)
+    version, width, count = _HEADER.unpack(head)
+    return bool(version == _VERSION and count and size == HEAD + count * (_PIECE_BYTES + width))
 
 
 class Question:
@@ -177,7 +180,7 @@ def _unpack_all(
     """Return how many tokens each text has, and all their pieces and packed signs, text by text."""
     headers = [_HEADER.unpack_from(each) if each else (_VERSION, 0, 0) for each in packed]
     lengths = np.array([count for _, _, count in headers], np.int64)
-    first = _HEADER.size
+    first = HEAD
     middles = (first + _PIECE_BYTES * lengths).tolist()
     narrow = b"".join(each[first:middle] for each, middle in zip(packed, middles, strict=True))
     signs = b"".join(each[middle:] for each, middle in zip(packed, middles, strict=True))

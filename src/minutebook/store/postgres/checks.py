@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 
+from minutebook.domain.records import TEXT_CLASSES
 from minutebook.store.postgres.connections import Connection
-from minutebook.store.postgres.tables import ALL_TABLES
+from minutebook.store.postgres.embeddings import CUT_SHORT, damaged_states
+from minutebook.store.postgres.tables import ALL_TABLES, table_of
 
 _OF_VECTORS = {
     "{{}} {0} say that they have vectors, or token states, and have none, or the other way round": (
         "SELECT count(*) FROM {0} AS r WHERE ((r.space IS NULL) <> (r.vectors IS NULL)"
         " OR (r.states IS NULL) <> (r.token_states IS NULL))"
     ),
+    "{{}} {0} have vectors that are cut short": f"SELECT count(*) {CUT_SHORT}",
     "{{}} {0} have vectors of no known model": (
         "SELECT count(*) FROM {0} AS r WHERE r.space IS NOT NULL"
         " AND r.space NOT IN (SELECT number FROM spaces)"
@@ -42,3 +45,7 @@ def contradictions(connection: Connection) -> Iterator[str]:
         found = connection.execute(counting).fetchone()
         if found is not None and found[0]:
             yield sentence.format(found[0])
+    for of in TEXT_CLASSES.values():
+        count = sum(1 for _ in damaged_states(connection, of))
+        if count:
+            yield f"{count} {table_of(of).name} have damaged token states"

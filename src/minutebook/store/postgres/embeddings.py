@@ -10,11 +10,17 @@ from numpy.typing import NDArray
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
+from minutebook.search.late_interaction import HEAD
 from minutebook.store.postgres.connections import Connection, Connections
 from minutebook.store.postgres.numbers import register_space
 from minutebook.store.postgres.tables import selection, table_of
 from minutebook.store.protocol import T, Vectors, VectorSpace
+from minutebook.store.sql.vector_rows import are_damaged, rows_of
 from minutebook.store.transfer import Embedding
+
+CUT_SHORT = """FROM {0} AS r JOIN spaces AS s ON s.number = r.space
+    WHERE octet_length(r.vectors) = 0 OR octet_length(r.vectors) % (2 * s.dimensions) <> 0"""
+"""The records of a table whose vectors are cut short."""
 
 
 class Spaces:
@@ -96,7 +102,7 @@ def get(
     if found is None:
         return None
     space = spaces.of(found[0])
-    rows = np.frombuffer(found[1], np.float16).reshape(-1, space.dimensions)
+    rows = rows_of(found[1], space.dimensions, table_of(of).name)
     return space, rows.astype(np.float32)
 
 
@@ -116,9 +122,40 @@ def whole(
     embeddings = {}
     for id, in_space, vectors, form, token_states in found.fetchall():
         space = replace(spaces.of(in_space), states=form or "")
-        rows = np.frombuffer(vectors, np.float16).reshape(-1, space.dimensions)
+        rows = rows_of(vectors, space.dimensions, table_of(of).name)
         embeddings[id] = Embedding(space, rows, token_states)
     return embeddings
+
+
+def forget_damaged(connection: Connection, of: type[TextRecord]) -> None:
+    """Remove vectors that are cut short, with the states of their records, and damaged states: they are made anew."""
+    name = table_of(of).name
+    cut = connection.execute(
+        f"SELECT r.organization, r.id, octet_length(r.vectors) {CUT_SHORT.format(name)}"
+    ).fetchall()
+    for number, id, size in cut:
+        connection.execute(
+            f"UPDATE {name} SET space = NULL, vectors = NULL, states = NULL, token_states = NULL"  # noqa: S608
+            " WHERE organization = %s AND id = %s AND octet_length(vectors) = %s",
+            (number, id, size),
+        )
+    for number, id in list(damaged_states(connection, of)):
+        connection.execute(
+            f"UPDATE {name} SET states = NULL, token_states = NULL"  # noqa: S608
+            " WHERE organization = %s AND id = %s",
+            (number, id),
+        )
+
+
+def damaged_states(connection: Connection, of: type[TextRecord]) -> Iterator[tuple[int, str]]:
+    """Yield the number of the organization and the id of each record whose token states are damaged."""
+    with connection.cursor() as cursor:
+        for number, id, form, head, size in cursor.stream(
+            f"SELECT r.organization, r.id, r.states, substring(r.token_states FOR {HEAD}),"  # noqa: S608
+            f" octet_length(r.token_states) FROM {table_of(of).name} AS r WHERE r.states IS NOT NULL"
+        ):
+            if are_damaged(form, head, size):
+                yield number, id
 
 
 def states(

@@ -18,6 +18,7 @@ from minutebook.store.sidecar.words import Postings
 from minutebook.store.sql import index_columns
 from minutebook.store.sql.index_columns import block_of_rows
 from minutebook.store.sql.tables import id_bytes
+from minutebook.store.sql.vector_rows import check_rows
 
 WORDS = 0
 """What stands for words where vectors have the number of their space, which begins at 1."""
@@ -139,7 +140,9 @@ class VectorSource(Source[VectorRows]):
         return sizes.PAGE
 
     def _payload(self, rows: Sequence[Sequence[Any]]) -> VectorRows:
-        return VectorRows.of_bytes([vectors for (vectors,) in rows], self._dimensions)
+        stored = [vectors for (vectors,) in rows]
+        check_rows(stored, self._dimensions, self._table.name)
+        return VectorRows.of_bytes(stored, self._dimensions)
 
 
 class WordSource(Source[Postings]):

@@ -1,9 +1,12 @@
-"""Vectors as they are kept, float16 rows, and which are refused."""
+"""Vectors as they are kept, float16 rows, which are refused, and which are damaged."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.domain.errors import InvalidInput
+from minutebook.domain.errors import InvalidInput, StoreDamaged
+from minutebook.search import late_interaction
 from minutebook.store.protocol import Vectors, VectorSpace
 
 _SQUARE_TOLERANCE = 0.02
@@ -38,3 +41,22 @@ def checked_rows(space: VectorSpace, vectors: Vectors, states: bytes | None) -> 
     if states is not None and not space.states:
         raise InvalidInput("states", f"need a form, which the space of {space.name} does not name")
     return vectors.astype(np.float16)
+
+
+def rows_of(stored: bytes, dimensions: int, table: str) -> NDArray[np.float16]:
+    """Return vectors as they are kept, shape (parts, dimensions). Raises StoreDamaged if they are cut short."""
+    check_rows([stored], dimensions, table)
+    return np.frombuffer(stored, np.float16).reshape(-1, dimensions)
+
+
+def check_rows(stored: Sequence[bytes], dimensions: int, table: str) -> None:
+    """Raise StoreDamaged if the vectors of one of the records are cut short."""
+    if any(not each or len(each) % (2 * dimensions) for each in stored):
+        what = f"vectors of {table} are cut short"
+        raise StoreDamaged(f"{what}; `minutebook doctor --repair` has them made anew", what)
+
+
+def are_damaged(form: str, head: bytes, size: int) -> bool:
+    """Tell whether token states of that form and size, with those first bytes, are not whole; none are."""
+    is_known = form == late_interaction.FORM
+    return is_known and size > 0 and not late_interaction.is_whole(head, size)

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import apsw
 
-from minutebook.store.sqlite.embeddings import CUT_SHORT
-from minutebook.store.sqlite.tables import ALL_TABLES
+from minutebook.domain.records import TEXT_CLASSES
+from minutebook.store.sqlite.embeddings import CUT_SHORT, damaged_states
+from minutebook.store.sqlite.tables import ALL_TABLES, table_of
 
 _OF_VECTORS = {
     "{{}} token states of {} belong to no record with vectors": """
@@ -62,3 +63,7 @@ def contradictions(connection: apsw.Connection) -> Iterator[str]:
         count = connection.execute(counting).get
         if count:
             yield sentence.format(count)
+    for of in TEXT_CLASSES.values():
+        count = sum(1 for _ in damaged_states(connection, of))
+        if count:
+            yield f"{count} {table_of(of).name} have damaged token states"

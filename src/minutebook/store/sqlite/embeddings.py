@@ -9,12 +9,13 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.domain.errors import NotFound, StoreDamaged
+from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
+from minutebook.search.late_interaction import HEAD
 from minutebook.store.protocol import T, Vectors, VectorSpace
 from minutebook.store.sql.tables import Value, value_text
-from minutebook.store.sql.vector_rows import checked_rows
+from minutebook.store.sql.vector_rows import are_damaged, checked_rows, rows_of
 from minutebook.store.sqlite import change_feed
 from minutebook.store.sqlite.tables import padded, selection, table_of, text_value
 from minutebook.store.transfer import Embedding
@@ -111,26 +112,8 @@ def get(
     return VectorSpace(value_text(name), value_text(digest), dimensions), rows.astype(np.float32)
 
 
-def rows_of(stored: bytes, dimensions: int, table: str) -> NDArray[np.float16]:
-    """Return vectors as they are kept, shape (parts, dimensions). Raises StoreDamaged if they are cut short."""
-    if not stored or len(stored) % (2 * dimensions):
-        raise _cut_short(table)
-    return np.frombuffer(stored, np.float16).reshape(-1, dimensions)
-
-
-def check_rows(stored: Sequence[bytes], dimensions: int, table: str) -> None:
-    """Raise StoreDamaged if the vectors of one of the records are cut short."""
-    if any(not each or len(each) % (2 * dimensions) for each in stored):
-        raise _cut_short(table)
-
-
-def _cut_short(table: str) -> StoreDamaged:
-    what = f"vectors of {table} are cut short"
-    return StoreDamaged(f"{what}; `minutebook doctor --repair` has them made anew", what)
-
-
 def forget_damaged(connection: apsw.Connection, of: type[TextRecord]) -> None:
-    """Remove vectors that are cut short, with the states of their records: they are made anew."""
+    """Remove vectors that are cut short, with the states of their records, and damaged states: they are made anew."""
     name = table_of(of).name
     rows = connection.execute(
         f"UPDATE {name} SET space = NULL, states = NULL WHERE row IN"  # noqa: S608
@@ -138,6 +121,18 @@ def forget_damaged(connection: apsw.Connection, of: type[TextRecord]) -> None:
     )
     for row in [int(row) for (row,) in rows]:
         remove(connection, of, row)
+    for row in list(damaged_states(connection, of)):
+        connection.execute(f"DELETE FROM {name}_states WHERE row = ?", (row,))  # noqa: S608
+        connection.execute(f"UPDATE {name} SET states = NULL WHERE row = ?", (row,))  # noqa: S608
+
+
+def damaged_states(connection: apsw.Connection, of: type[TextRecord]) -> Iterator[int]:
+    """Yield the rows of the records whose token states are damaged."""
+    for row, form, head, size in connection.execute(
+        f"SELECT row, form, substr(states, 1, {HEAD}), length(states) FROM {table_of(of).name}_states"  # noqa: S608
+    ):
+        if are_damaged(value_text(form), head, size):
+            yield row
 
 
 def states(

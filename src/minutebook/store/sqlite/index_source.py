@@ -17,8 +17,8 @@ from minutebook.store.sidecar.view import Conditions, Witness
 from minutebook.store.sidecar.words import Postings
 from minutebook.store.sql import index_columns
 from minutebook.store.sql.tables import id_bytes, value_text
+from minutebook.store.sql.vector_rows import check_rows
 from minutebook.store.sqlite import rows
-from minutebook.store.sqlite.embeddings import check_rows
 from minutebook.store.sqlite.tables import table_of, text_value
 
 WORDS = 0

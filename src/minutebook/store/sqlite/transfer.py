@@ -7,8 +7,8 @@ import apsw
 from minutebook.domain.records import TextRecord
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sql.tables import value_text
+from minutebook.store.sql.vector_rows import rows_of
 from minutebook.store.sqlite import change_feed
-from minutebook.store.sqlite.embeddings import rows_of
 from minutebook.store.sqlite.tables import padded, table_of, text_value
 from minutebook.store.transfer import Embedding
 
