@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from minutebook.domain.errors import StoreClosed, StoreError
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import TEXT_CLASSES, Edge, Record, TextRecord
+from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.housekeeper import Housekeeper
 from minutebook.store.postgres import (
@@ -441,18 +441,11 @@ class PostgresStore:
 
     def check(self) -> list[str]:
         """Return what is wrong, a sentence each; nothing if all is sound. Reads everything."""
-        with self._connections.stream() as connection:
-            wrong = list(checks.contradictions(connection))
-        return wrong or list(self._indices.gaps())
+        return list(checks.contradictions(self._connections)) or list(self._indices.gaps())
 
     def rebuild(self) -> None:
-        """Make what is derived from the records anew: the terms of texts and this machine's indices.
-
-        Damaged vectors and token states are removed, to be made anew.
-        """
-        with self._connections.committed() as connection:
-            for of in TEXT_CLASSES.values():
-                embeddings.forget_damaged(connection, of)
+        """Make the terms of texts and this machine's indices anew; damaged vectors and token states are removed, to be made anew."""
+        embeddings.forget_damaged(self._connections)
         self._analysis.renew()
         self._indices.rebuild()
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from minutebook.domain.records import TEXT_CLASSES
-from minutebook.store.postgres.connections import Connection
+from minutebook.store.postgres.connections import Connections
 from minutebook.store.postgres.embeddings import CUT_SHORT, damaged_states
 from minutebook.store.postgres.tables import ALL_TABLES, table_of
 
@@ -39,13 +39,14 @@ _CONTRADICTIONS = {
 }
 
 
-def contradictions(connection: Connection) -> Iterator[str]:
+def contradictions(connections: Connections) -> Iterator[str]:
     """Yield what contradicts in the rows of all organizations; of one moment."""
-    for sentence, counting in _CONTRADICTIONS.items():
-        found = connection.execute(counting).fetchone()
-        if found is not None and found[0]:
-            yield sentence.format(found[0])
-    for of in TEXT_CLASSES.values():
-        count = sum(1 for _ in damaged_states(connection, of))
-        if count:
-            yield f"{count} {table_of(of).name} have damaged token states"
+    with connections.stream() as connection:
+        for sentence, counting in _CONTRADICTIONS.items():
+            found = connection.execute(counting).fetchone()
+            if found is not None and found[0]:
+                yield sentence.format(found[0])
+        for of in TEXT_CLASSES.values():
+            count = sum(1 for _ in damaged_states(connection, of))
+            if count:
+                yield f"{count} {table_of(of).name} have damaged token states"

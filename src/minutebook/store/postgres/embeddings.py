@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import TextRecord
+from minutebook.domain.records import TEXT_CLASSES, TextRecord
 from minutebook.search.late_interaction import HEAD
 from minutebook.store.postgres.connections import Connection, Connections
 from minutebook.store.postgres.numbers import register_space
@@ -127,8 +127,14 @@ def whole(
     return embeddings
 
 
-def forget_damaged(connection: Connection, of: type[TextRecord]) -> None:
+def forget_damaged(connections: Connections) -> None:
     """Remove vectors that are cut short, with the states of their records, and damaged states: they are made anew."""
+    for of in TEXT_CLASSES.values():
+        with connections.committed() as connection:
+            _forget_damaged(connection, of)
+
+
+def _forget_damaged(connection: Connection, of: type[TextRecord]) -> None:
     name = table_of(of).name
     cut = connection.execute(
         f"SELECT r.organization, r.id, octet_length(r.vectors) {CUT_SHORT.format(name)}"
