@@ -11,6 +11,11 @@ from minutebook.domain.errors import LedgerError
 
 _REMEDIES = (
     ("No space left", "the disk is full", "make room on the disk, then try again"),
+    (
+        "quota exceeded",
+        "the quota of the disk is used up",
+        "make room, or have it raised, then try again",
+    ),
     ("File too large", "a file may not grow any more", "raise the limit on the size of files"),
     ("Permission denied", "it may not be written", "give this user the right to write there"),
     ("Too many open files", "this process may open no more files", "raise its limit: `ulimit -n`"),

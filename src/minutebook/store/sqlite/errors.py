@@ -2,6 +2,7 @@
 
 import errno
 import os
+import tempfile
 from pathlib import Path
 from types import TracebackType
 
@@ -29,6 +30,13 @@ _TOO_MANY = {
     errno.EMFILE: "this process has as many files open as it may; raise that limit (`ulimit -n`) and start it again",
     errno.ENFILE: "this machine has as many files open as it may; end what keeps them open",
 }
+_NO_ROOM = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota of this user or folder is used up",
+}
+_MUCH = 65_536
+"""Bytes that a file next to the database has to be able to have."""
+
 _FULL = frozenset({apsw.SQLITE_IOERR_WRITE})
 
 
@@ -70,6 +78,11 @@ def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
         return None
     if isinstance(error, apsw.CantOpenError) and (number := _why_none_opens()) in _TOO_MANY:
         return StoreError(f"{path}: the file cannot be opened: {_TOO_MANY[number]}")
+    if (
+        isinstance(error, apsw.CantOpenError | apsw.IOError)
+        and (number := _why_nothing_grows(path.parent)) in _NO_ROOM
+    ):
+        return StoreError(f"{path}: {_NO_ROOM[number]}; make room, then try again")
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
         return damaged(f"{path}: {reason} ({error})")
     return StoreError(f"{path}: {reason} ({error})")
@@ -79,6 +92,17 @@ def _why_none_opens() -> int:
     """Return the number of the error with which no file at all can be opened, or 0: the engine keeps its own."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno or 0
+    return 0
+
+
+def _why_nothing_grows(folder: Path) -> int:
+    """Return the number of the error with which no new file of a folder can be written, or 0."""
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            file.write(bytes(_MUCH))
+            os.fsync(file.fileno())
     except OSError as error:
         return error.errno or 0
     return 0
