@@ -126,6 +126,7 @@ def _kinds_beside_source(path: str) -> frozenset[str]:
     return frozenset(kind for kind, paths in _NON_SOURCE.items() if paths.search(path))
 
 
+@lru_cache(maxsize=1 << 12)
 def _parts(name: str) -> tuple[str, ...]:
     return tuple(part.casefold() for part in _PARTS.split(name) if part)
 

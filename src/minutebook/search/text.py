@@ -184,12 +184,22 @@ def word_terms(text: str) -> list[str]:
 
 def languages_of(text: str) -> Languages:
     """Return the languages in which a text may be written, as its terms have stems in them."""
-    return likely_languages(_analyse_text(text)[1], text)
+    spaced = [
+        chunk
+        for is_unspaced, stretch in _stretches(folded(text))
+        if not is_unspaced
+        for chunk in _CHUNKS.findall(stretch)
+    ]
+    return likely_languages(spaced, text)
 
 
 @lru_cache(maxsize=1 << 14)
 def forms(word: str, languages: Languages) -> frozenset[str]:
     """Return the terms by which a word is found in a text in these languages."""
+    if _is_plain(word):
+        plain = word.lower()
+        others = _stems(plain, languages)[1] if are_stemmed(languages) else ()
+        return frozenset([_term(plain), *others])
     stemmed = _stems_by_word(word, languages)
     return frozenset([*word_terms(word), *(stem for _, found in stemmed for stem in found)])
 
@@ -344,9 +354,14 @@ def _analyse_text(text: str) -> tuple[list[str], list[str]]:
     return whole + rest, spaced
 
 
+def _is_plain(chunk: str) -> bool:
+    """Tell whether a compound is one word of plain letters, without humps."""
+    return chunk.isascii() and chunk.isalpha() and (chunk.islower() or chunk.istitle())
+
+
 def _analyse(chunk: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Split a compound into the terms of its words and, after gaps, what else should find it."""
-    if chunk.isascii() and chunk.isalpha() and (chunk.islower() or chunk.istitle()):
+    if _is_plain(chunk):
         return (_term(chunk.lower()),), ()
     inside: list[str] = _WORDS.findall(chunk)
     runs: list[list[str]] = [run for word in inside for run in _parts(word)]
