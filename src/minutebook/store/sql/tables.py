@@ -125,8 +125,11 @@ class Table:
         """Make the record of a row's columns."""
         read: list[Any] = []
         try:
-            for from_value, value in zip(self._readers, values, strict=True):
-                read.append(value if from_value is None or value is None else from_value(value))
+            # What was read before a fault stays in the list.
+            read.extend(
+                value if from_value is None or value is None else from_value(value)
+                for from_value, value in zip(self._readers, values, strict=True)
+            )
         except _DAMAGE as error:
             names = list(self.columns)
             known = dict(zip(names, read, strict=False))
@@ -156,12 +159,13 @@ class Projection:
     def values_of(self, row: Sequence[Any]) -> tuple[Any, ...]:
         """Return the fields of a row's columns."""
         read: list[Any] = []
-        for column, value in zip(self._columns, row, strict=True):
-            from_value = column.from_value
-            try:
-                read.append(value if value is None or from_value is None else from_value(value))
-            except _DAMAGE as error:
-                raise self._table.damage(column, None) from error
+        try:
+            read.extend(
+                value if column.from_value is None or value is None else column.from_value(value)
+                for column, value in zip(self._columns, row, strict=True)
+            )
+        except _DAMAGE as error:
+            raise self._table.damage(self._columns[len(read)], None) from error
         return tuple(read)
 
 
