@@ -67,7 +67,8 @@ def _leaves(order: Sequence[str], branches: Mapping[str, Sequence[str]]) -> dict
     """Count the leaves below each thing; a thing without branches is one leaf."""
     count: dict[str, int] = {}
     for each in reversed(order):
-        count[each] = sum(count[below] for below in branches.get(each, ())) or 1
+        hanging = branches.get(each)
+        count[each] = sum(count[below] for below in hanging) if hanging else 1
     return count
 
 
