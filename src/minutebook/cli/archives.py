@@ -237,7 +237,7 @@ def _restore_backup(options: dict[str, str], path: Path) -> None:
     with opened(options) as (app, caller):
         home = default_organization(caller)
         app.trail.log(caller, home, "restore", Kind.HEAD, [done.digest])
-        app.trail.log(caller, home, "restore", Kind.TOKEN, [each.id for each in done.kept])
+        app.tokens.enter_kept(caller, done.kept)
     echo(f"Restored {settings.home} from {path}.")
     if done.aside is not None:
         echo(f"What was there before is in {done.aside}.")

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -24,11 +25,13 @@ from minutebook.domain.records import Decision, Entry, Kind, Memory, Role, Versi
 from minutebook.domain.tidying import Finding, Suggestion
 from minutebook.domain.trail import ERASE
 from minutebook.search.text import terms
+from minutebook.services.access.audit_proof import proof_of
 from minutebook.services.erasure.erasing import Erased
 from minutebook.services.erasure.selection import Choice
 from minutebook.services.erasure.traces import Finder, pieces_of, search
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.words import Postings, term_digest
+from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.index_source import WORDS
 from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.services.decided import draft
@@ -234,11 +237,11 @@ def test_a_history_that_is_not_ours_alone_is_left(world: World, tmp_path: Path) 
 def test_backups_are_named_or_written_anew_and_can_be_restored(
     world: World, tmp_path: Path
 ) -> None:
-    from minutebook.services.maintenance.restores import check_restorable
+    from minutebook.services.maintenance.restores import check_restorable, unpack
 
     backup = tmp_path / "one" / "b.tar"
     id = kept(world, text_of(1))
-    kept(world, "Tea at five")
+    tea = kept(world, "Tea at five")
     world.app.backups.make(PERSON, backup)
     done = erased(world, id)
     assert done.checked is not None
@@ -246,10 +249,14 @@ def test_backups_are_named_or_written_anew_and_can_be_restored(
     checked = world.app.erasing.check(PERSON, [text_of(1)])
     assert {each.path for each in checked.traces} == {backup}
     other = kept(world, text_of(2))
+    world.app.links.link(PERSON, other, tea)
     world.app.backups.make(PERSON, tmp_path / "one" / "c.tar")
     erased(world, other, backups=True)
     assert leftovers(tmp_path, words_of(2)) == set()
     check_restorable(tmp_path / "one" / "c.tar")
+    unpack(tmp_path / "one" / "c.tar", tmp_path / "draft", None)
+    with closing(SqliteStore(tmp_path / "draft" / "minutebook.db")) as store:
+        assert all(proof_of(store, name).is_sound for name in store.organizations())
 
 
 def test_what_others_say_too_is_named(world: World) -> None:

@@ -303,7 +303,10 @@ def test_tokens_that_were_revoked_or_replaced_since_a_backup_stay_so(
     done = Restores(data_directory(Settings(home=home))).run(path, NOON)
     assert {each.id for each in done.kept} == {first.token.id, second.token.id}
     assert done.unsure == ()
-    tokens = opener(name="home").app.tokens
+    world = opener(name="home")
+    tokens = world.app.tokens
+    tokens.enter_kept(owner, done.kept)
+    assert all(proof.is_sound for proof in world.app.trail.prove(owner))
     for secret in (first.secret, second.secret):
         with pytest.raises(Unidentified):
             tokens.caller_of(secret)

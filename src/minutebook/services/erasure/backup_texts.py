@@ -76,8 +76,9 @@ def _remove(store: SqliteStore, trail: Trail, caller: Caller, key: Key) -> None:
     organization, kind, id = key
     store.recalls.erase(organization, kind, id)
     if kind is not Kind.DECISION:
+        begun = store.sequence(organization)
         if store.delete(CLASSES[kind], organization, id):
-            trail.log(caller, organization, ERASE, kind, [id])
+            trail.log(caller, organization, ERASE, kind, [id], begun=begun)
         return
     from minutebook.ledger.erasing import erased
 
