@@ -395,6 +395,19 @@ class SearchPromises(Promises):
         assert store.edges("acme", []) == []
         assert store.edges("none", ["a"]) == []
 
+    def test_edges_touch_a_node_whose_id_is_no_unicode(self, store: Store) -> None:
+        store.put(edge(Link, "a\ud800", "ü"))
+        store.put(edge(Link, "b", "a\ud800"))
+        for nodes, found in ((["a\ud800"], 2), (["ü", "none"], 1), (["a", "\ud800"], 0)):
+            assert len(store.edges("acme", nodes)) == found
+            assert len(store.ties("acme", nodes, 9)) == found
+
+    def test_an_edge_between_two_nodes_is_found_once(self, store: Store) -> None:
+        store.put(edge(Link, "a", "a"))
+        store.put(edge(Link, "a", "b"))
+        assert [e.id for e in store.edges("acme", ["b", "a", "b"])] == ["a.a", "a.b"]
+        assert [e.id for e in store.ties("acme", ["b", "a", "b"], 2)] == ["a.a", "a.b"]
+
     def test_with_a_limit_the_heaviest_edges_come_first(self, store: Store) -> None:
         with store.transaction("acme"):
             for number in range(1200):

@@ -228,7 +228,18 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
         ),
         (lambda s: s.edges("acme", ["a", "b"]), "edges_by_source (organization=? AND source=?)"),
         (lambda s: s.edges("acme", ["a"], 5), "edges_by_target (organization=? AND target=?)"),
-        (lambda s: s.ties("acme", ["a"], 5), "edges_by_source (organization=? AND source=?)"),
+        (
+            lambda s: s.ties("acme", ["a"], 5),
+            "COVERING INDEX edges_by_source (organization=? AND source=?)",
+        ),
+        (
+            lambda s: s.ties("acme", ["a", "b"], 5),
+            "COVERING INDEX edges_by_target (organization=? AND target=?)",
+        ),
+        (
+            lambda s: s.find(Relation, equal(target="e")),
+            "edges_by_target (organization=? AND target=? AND kind=?)",
+        ),
         (lambda s: s.entities_named(ACME, ["ana"]), "PRIMARY KEY (organization=? AND first=?)"),
         (
             lambda s: s.without_vectors([Memory], SPACES[0], 9),
@@ -294,6 +305,6 @@ def _plans(store: SqliteStore, ask: Callable[[SqliteStore], object]) -> list[str
     return [
         str(row[-1])
         for sql, values in asked
-        if sql.startswith("SELECT")
+        if sql.startswith(("SELECT", "WITH"))
         for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)
     ]

@@ -28,15 +28,15 @@ from minutebook.store.sql.tables import (
 from minutebook.store.sqlite import change_feed, embeddings, entity_names, texts
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.tables import (
+    LISTED,
     Selection,
     order_by,
-    padded,
     selection,
     table_of,
+    text_list,
     text_value,
 )
 
-_BATCH = 512
 _SELECTIONS = 100
 """Selections that one compound statement merges; SQLite allows 500."""
 
@@ -202,13 +202,13 @@ def edges(
 ) -> list[Edge]:
     """Return the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
     table = table_of(Link)
-    found: dict[tuple[str, str], Edge] = {}
-    for kind, *row in _touching(connection, organization, nodes, limit, table.fields):
-        edge = table.record_of(edge_class(kind, damaged), organization, row)
-        found[edge.id, edge.kind] = edge
+    found = [
+        table.record_of(edge_class(kind, damaged), organization, row)
+        for kind, *row in _touching(connection, organization, nodes, limit, table.fields)
+    ]
     if limit is None:
-        return sorted(found.values(), key=lambda e: (e.id, e.kind))
-    return sorted(found.values(), key=lambda e: (-e.weight, e.id, e.kind))[:limit]
+        return sorted(found, key=lambda e: (e.id, e.kind))
+    return sorted(found, key=lambda e: (-e.weight, e.id, e.kind))
 
 
 def ties(
@@ -216,7 +216,7 @@ def ties(
 ) -> list[Tie]:
     """Return the heaviest edges that touch any of the nodes, heaviest first."""
     rows = _touching(connection, organization, nodes, limit, TIE_FIELDS)
-    found = [
+    return [
         Tie(
             EDGE_CLASSES.get(kind) or edge_class(kind, damaged),
             value_text(id),
@@ -227,9 +227,6 @@ def ties(
         )
         for kind, id, source, target, type, weight in rows
     ]
-    if len(nodes) <= _BATCH:
-        return found
-    return sorted(set(found), key=lambda tie: (-tie.weight, tie.id, tie.of.kind))[:limit]
 
 
 def _touching(
@@ -238,19 +235,20 @@ def _touching(
     nodes: Collection[str],
     limit: int | None,
     columns: str,
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the kind and some columns of edges that touch any of the nodes, of some batches twice."""
+) -> Iterable[tuple[Any, ...]]:
+    """Return the kind and some columns of the edges that touch any of the nodes.
+
+    Each part reads an index that covers a `Tie`: with OR, SQLite would search every row by its key.
+    """
     number = change_feed.number_of(connection, organization)
-    distinct = sorted(set(nodes))
     order = "r.id, r.kind" if limit is None else "r.weight DESC, r.id, r.kind"
-    for start in range(0, len(distinct), _BATCH):
-        batch = padded([text_value(node) for node in distinct[start : start + _BATCH]])
-        marks = ", ".join(f"?{position}" for position in range(3, 3 + len(batch)))
-        yield from connection.execute(
-            f"SELECT r.kind, {columns} FROM edges AS r WHERE r.organization = ?1"  # noqa: S608
-            f" AND (r.source IN ({marks}) OR r.target IN ({marks})) ORDER BY {order} LIMIT ?2",
-            (number, -1 if limit is None else limit, *batch),
-        )
+    asked = f"SELECT r.kind, {columns} FROM edges AS r WHERE r.organization = ?1"  # noqa: S608
+    return connection.execute(
+        f"WITH nodes AS MATERIALIZED ({LISTED.format('?3')}) "
+        f"{asked} AND r.source IN nodes UNION ALL "
+        f"{asked} AND r.target IN nodes AND r.source NOT IN nodes ORDER BY {order} LIMIT ?2",
+        (number, -1 if limit is None else limit, text_list(sorted(set(nodes)))),
+    )
 
 
 def _select(
