@@ -46,6 +46,9 @@ NO_HELP = """\
 - Cosine alone to find near-duplicates: turns of one conversation that say different things reach 0.97.
 - Early exit, percentile normalisation, neighbours in time for code, and centring the single vector where token
   states are compared gained nothing.
+- Questions in another language than the text: names romanized and compared by their consonants, words found, the
+  cosine, and less of what the question has with any text, all beside late interaction, do not tell better whether
+  there is an answer; figures are in [decision 27](decisions/0027-late-interaction-and-relevance.md#signals).
 """
 
 
