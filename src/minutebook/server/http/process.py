@@ -1,6 +1,5 @@
 """The process that serves HTTP: from the socket to its end."""
 
-import gc
 import logging
 import os
 import socket
@@ -73,8 +72,6 @@ def serve(
     flush = _untraced if settings.traces_url is None else trace_to(settings.traces_url)
     loader.start()
     sys.setswitchinterval(SWITCH_SECONDS)
-    # What is imported by now stays to the end: no search for garbage need pass it again.
-    gc.freeze()
 
     end = partial(_end, loader, flush)
     announce(f"http://{_shown(address, listener)}")
