@@ -329,6 +329,15 @@ def test_items_take_what_they_lack_from_the_first_that_has_it(facts: World) -> N
     assert failure.structured == {"argument": "items[0].organization", "index": 0}
 
 
+def test_a_batch_of_too_many_items_is_refused_and_told_how_many_may_be(facts: World) -> None:
+    before = facts.contents()
+    items = [said(current_content=f"a {number}") for number in range(1001)]
+    failure = facts.failure("memory-batch-write", items=items)
+    assert (failure.code, failure.structured) == (-32602, {"argument": "items"})
+    assert "at most 1,000 items, got 1,001" in failure.text
+    assert facts.contents() == before
+
+
 @requirement("catalog/memory-batch-write/all-or-nothing", "catalog/memory-batch-write/index")
 def test_a_batch_with_one_bad_item_stores_nothing_and_names_its_place(facts: World) -> None:
     locked = write(facts)["id"]

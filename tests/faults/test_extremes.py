@@ -120,13 +120,13 @@ def test_an_object_with_an_array_of_a_hundred_thousand_items_is_refused(opener: 
     assert world.contents() == before
 
 
-def test_a_batch_of_a_hundred_thousand_memories_whose_last_is_refused_writes_none(
+def test_a_batch_as_large_as_may_be_whose_last_memory_is_refused_writes_none(
     opener: Opener,
 ) -> None:
     world = opener(failed()).speaking(catalog())
     before = world.contents()
     shared = {"organization": "default", "scope_type": "organization", "memory_type": "fact"}
-    items = [{**shared, "current_content": f"Fact {n}"} for n in range(rounds(100, 100_000))]
+    items = [{**shared, "current_content": f"Fact {n}"} for n in range(rounds(100, 999))]
     refusal = world.refused("memory-batch-write", items=[*items, {**shared, "id": "none"}])
     assert str(len(items)) in refusal
     assert world.contents() == before

@@ -240,6 +240,8 @@ def _worded(
             remedy = f"must have at least {rule} characters"
         case "maxLength":
             remedy = f"must have at most {rule:,} characters"
+        case "maxItems":
+            return InvalidInput(name, f"must have at most {rule:,} items, got {len(error.value):,}")
         case "minLength" | "minItems" | "minProperties" | "pattern":
             remedy = "must not be empty"
         case "enum":

@@ -81,6 +81,7 @@ def schema(app: App, caller: Caller) -> str:
             "title_words": TITLE_WORDS,
             "metadata_keys": METADATA_KEYS,
             "index_metadata_characters": METADATA_LENGTH,
+            "batch": tools["memory-batch-write"]["enforce"]["items"]["maxItems"],
             "bytes": {
                 name: rules["maxBytes"]
                 for name, rules in tools["memory-write"]["enforce"].items()
