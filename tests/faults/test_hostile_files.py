@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Memory
 from tests.faults.campaign import report
 from tests.faults.hostile.exits import STEERS, STYLE
 from tests.faults.hostile.house import Answer, House, house
 from tests.faults.hostile.items import HERE
+
+DEFAULT = Filter(organization="default")
 
 CANARY = "canary that stands outside"
 
@@ -102,6 +106,8 @@ def test_hostile_files(door: str, tmp_path: Path) -> None:
             told = STYLE.sub("", answer.text)
             if item["must"] == "refused" and not answer.refused:
                 wrong.append(f"{item['id']}: it is not refused: {told[:300]}")
+            if item["must"] == "left out" and one.app.infrastructure.store.count(Memory, DEFAULT):
+                wrong.append(f"{item['id']}: it was kept: {told[:300]}")
             if new or any(each.name.startswith("owned") for each in folder.rglob("*")):
                 wrong.append(f"{item['id']}: it wrote {new}")
             if "Traceback" in told or STEERS.search(told):

@@ -170,3 +170,12 @@ def test_no_value_of_another_type_ends_the_reading(tmp_path: Path) -> None:
             hostile.append({**CHATGPT, "mapping": changed})
     (tmp_path / "conversations.json").write_text(json.dumps(hostile))
     assert found(tmp_path)
+
+
+def test_an_archive_of_elements_without_end_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_arrays, "MOST_ELEMENTS", 3)
+    told = found(archived(tmp_path / "a.zip", **{"conversations.json": b"[{},{},{},{},{}]"}))
+    assert [each for each in reasons(told) if "more than 3 elements" in each]
+    assert len(reasons(told)) == 4

@@ -17,6 +17,9 @@ LONGEST_LINE = 16 * 2**20
 LARGEST_DOCUMENT = 64 * 2**20
 """Bytes of a file that has to be held whole."""
 
+LARGEST_TEXT = 4 * 2**20
+"""Bytes of a file of prose, of which memories are made as they stand."""
+
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 
@@ -123,7 +126,7 @@ class Source:
 
     def document(self, file: SourceFile) -> Any:
         """Return the JSON value that a file holds, or LeftOut."""
-        content = self.content(file)
+        content = self.content(file, LARGEST_DOCUMENT)
         if isinstance(content, LeftOut):
             return content
         try:
@@ -132,8 +135,8 @@ class Source:
             return LeftOut(file.place, "the file is not JSON in UTF-8")
 
     def text(self, file: SourceFile) -> str | LeftOut:
-        """Return the text of a file with line feeds as line ends, or LeftOut if it is not UTF-8."""
-        content = self.content(file)
+        """Return the text of a file with line feeds as line ends, or LeftOut if it is too large or not UTF-8."""
+        content = self.content(file, LARGEST_TEXT)
         if isinstance(content, LeftOut):
             return content
         try:
@@ -142,16 +145,16 @@ class Source:
             return LeftOut(file.place, "the file is not text in UTF-8")
         return cleaned(text.replace("\r\n", "\n").replace("\r", "\n"))
 
-    def content(self, file: SourceFile) -> bytes | LeftOut:
-        """Return the bytes of a file, or LeftOut if it is too large or cannot be read."""
+    def content(self, file: SourceFile, most: int) -> bytes | LeftOut:
+        """Return the bytes of a file, or LeftOut if it has more than `most` or cannot be read."""
         try:
             with opened(file.path) as stream:
-                content = stream.read(LARGEST_DOCUMENT + 1)
+                content = stream.read(most + 1)
         except OSError as error:
             return LeftOut(file.place, f"cannot be read: {error.strerror or error}")
         self.read += len(content)
-        if len(content) > LARGEST_DOCUMENT:
-            return LeftOut(file.place, f"the file is larger than {LARGEST_DOCUMENT:,} bytes")
+        if len(content) > most:
+            return LeftOut(file.place, f"the file is larger than {most:,} bytes")
         return content
 
     def _walk(self, wanted: Wanted) -> None:

@@ -18,6 +18,9 @@ LARGEST_ELEMENT = 64 * 2**20
 LARGEST_MEMBER = 4 * 2**30
 """Bytes of an unpacked member of an archive that are read."""
 
+MOST_ELEMENTS = 1_000_000
+"""Elements of an array that are read: a small archive may hold any number of empty ones."""
+
 _PIECE = 2**20
 _DECODER = json.JSONDecoder()
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
@@ -67,7 +70,10 @@ def _elements(stream: Any, place: Place) -> Iterator[tuple[Place, Any] | LeftOut
         first = window.next_sign("")
         if first == "[":
             window.at += 1
+            count = 0
             while window.next_sign(",") not in ("]", ""):
+                if (count := count + 1) > MOST_ELEMENTS:
+                    raise _TooLarge(f"the rest: more than {MOST_ELEMENTS:,} elements")
                 yield place, window.value()
         elif first:
             yield place, window.value()
