@@ -137,7 +137,11 @@ class Changing:
         ended = find()
         self._writer.change(caller, UNDO, find, rule)
         if ended.superseded_by is not None and before["superseded_by"] is None:
-            self._supersession.unlink(ended)
+            with self._trail.audited(
+                caller, ended.organization, "unlink", Kind.MEMORY, id
+            ) as audit:
+                audit.check(ended)
+                self._supersession.unlink(ended)
 
     def _without_summary(self, caller: Caller, organization: str, id: str) -> None:
         """Remove the summary that was made. Raises Conflict if it was made anew since."""
