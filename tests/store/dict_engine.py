@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -344,6 +345,25 @@ class DictStore:
         if limit is None:
             return sorted(found, key=lambda e: (e.id, e.kind))
         return sorted(found, key=lambda e: (-e.weight, e.id, e.kind))[:limit]
+
+    def beside(
+        self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
+    ) -> dict[str, list[str]]:
+        known = sorted(
+            (
+                r.id
+                for r in self._state().records.values()
+                if type(r) is of and r.organization == organization
+            ),
+            key=lambda each: each.encode("utf-8", "surrogatepass"),
+        )
+        found = {}
+        for id in ids:
+            before = [each for each in known if each < id][::-1][:reach]
+            behind = [each for each in known if each > id][:reach]
+            pairs = zip_longest(before, behind)
+            found[id] = [each for pair in pairs for each in pair if each is not None]
+        return found
 
     def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
         return [

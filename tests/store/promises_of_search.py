@@ -41,7 +41,7 @@ from tests.store.promises import (
     in_a_row,
     in_threads,
 )
-from tests.store.samples import INSTANTS, START, decision, edge, entity, memory, unit, version
+from tests.store.samples import INSTANTS, START, decision, edge, entity, memory, turn, unit, version
 
 FORMED = replace(SPACE, states="one")
 ROW = unit(1, 0, 0, 0)[None]
@@ -382,6 +382,26 @@ class SearchPromises(Promises):
         assert ids(store.match(Memory, where, parse_query("bread"), 9)) == ids_of
         assert store.matches_phrase(Memory, where, ["bread"]) == ids_of
         assert ids(store.nearest(Memory, where, SPACE, unit(1, 1, 1, 1), 9)) == ids_of
+
+    # Neighbours
+
+    @pytest.mark.parametrize("of", [Memory, Turn])
+    def test_what_stands_beside_is_told_by_id_nearest_first(
+        self, store: Store, of: type[TextRecord]
+    ) -> None:
+        make = turn if of is Turn else memory
+        with store.transaction("acme"):
+            for id in "abcdf":
+                store.put(make(id))
+        store.put(make("e", organization="zoo"))
+        assert store.beside(of, "acme", ["c", "a", "f"], 2) == {
+            "c": ["b", "d", "a", "f"],
+            "a": ["b", "c"],
+            "f": ["d", "c"],
+        }
+        assert store.beside(of, "acme", ["e"], 1) == {"e": ["d", "f"]}
+        assert store.beside(of, "acme", [], 1) == {}
+        assert not any(store.beside(of, "none", ["a"], 1).values())
 
     # Edges and names
 

@@ -283,6 +283,14 @@ class Store(Protocol):
         InvalidInput.
         """
 
+    def beside(
+        self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
+    ) -> dict[str, list[str]]:
+        """Return, by id, up to `reach` ids of records before it and as many behind it, nearest first.
+
+        In the order of ids, which is that of writing, whatever a reader may see.
+        """
+
     def edges(
         self, organization: str, nodes: Collection[str], limit: int | None = None
     ) -> list[Edge]:

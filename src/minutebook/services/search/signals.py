@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import nsmallest
+from itertools import chain, islice
 from typing import Any
 
 from minutebook.domain.caller import Caller
@@ -43,6 +44,9 @@ Scores = dict[Key, float]
 COMPARED = 160
 """How many candidates of a selection are compared token by token, or word by word, read, and lifted by their context."""
 
+BESIDE, REACH = 60, 2
+"""How many of these stand beside the best of the others in their sessions, and at most how many places away."""
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -59,6 +63,8 @@ _STANDING: Mapping[type[TextRecord], tuple[str, ...]] = {
     Summary: ("at", "title", "summary"),
 }
 """The fields of a standing, by class: instant, the first parts of the text, the one that names the session."""
+
+_SESSION = {of: names[3:] for of, names in _STANDING.items()}
 
 
 @dataclass(slots=True)
@@ -197,13 +203,12 @@ class Signals:
         scores = fuse_scores(self.strengths(), weights)
         return set(nsmallest(limit, scores, key=lambda key: (-scores[key], key)))
 
-    def promising(self, keys: Iterable[Key], limit: int) -> set[Key]:
-        """Return the records, at most `limit`, that cosine and BM25 predict to match best."""
-        chosen = set(keys)
-        if len(chosen) <= limit:
-            return chosen
-        expected = expectations(chosen, self.vector or {}, self.lexical, self.unrelated)
-        return {key for _, key in nsmallest(limit, expected)}
+    def promising(self, keys: Collection[Key], limit: int) -> list[Key]:
+        """Return the records, at most `limit`, that cosine and BM25 predict to match best, those first if there are more."""
+        if len(keys) <= limit:
+            return list(keys)
+        expected = expectations(keys, self.vector or {}, self.lexical, self.unrelated)
+        return [key for _, key in nsmallest(limit, expected)]
 
     def lift(self, standings: Mapping[Key, Standing], query: str) -> None:
         """Let sessions and speakers of the records found count, once nothing more is to be added."""
@@ -314,7 +319,7 @@ class Retriever:
         """Return the scores by meaning alone of the selected records that are nearest to a query."""
         found = self.nothing(embedding)
         found.vector = self.nearest(of, where, embedding, limit)
-        self._compare(of, where.organization, embedding, found)
+        self._compare(of, where, embedding, found)
         return found
 
     def complete(
@@ -332,7 +337,7 @@ class Retriever:
         if missing:
             here = replace(where, ids=missing)
             found.vector |= self.nearest(of, here, embedding, len(missing))
-        self._compare(of, where.organization, embedding, found)
+        self._compare(of, where, embedding, found)
 
     def _covered(
         self, of: type[TextRecord], where: Filter, query: TextQuery, lexical: Scores
@@ -350,15 +355,18 @@ class Retriever:
         return dict.fromkeys(lexical, min(measured.values(), default=0.0)) | dict(measured)
 
     def _compare(
-        self, of: type[TextRecord], organization: str, embedding: QueryEmbedding, found: Signals
+        self, of: type[TextRecord], where: Filter, embedding: QueryEmbedding, found: Signals
     ) -> None:
-        space = self._embeddings.space_of(of)
+        space, organization = self._embeddings.space_of(of), where.organization
         if embedding.question is None or not space.states:
             return
         unknown = found.keys() - found.late.keys()
         if not unknown:
             return
         new = found.promising(unknown, COMPARED)
+        if len(new) < len(unknown) and not found.late:
+            beside = self._beside(of, where, embedding, found, new[: BESIDE // 2])
+            new = [*beside, *(key for key in new if key not in beside)][:COMPARED]
         found.keep({*found.late, *new, *(found.graph or ())})
         kept = self._store.token_states(of, organization, [id for _, id in new], space)
         # Empty where the model gave none for a text: its cosine stands.
@@ -368,6 +376,41 @@ class Retriever:
         scores = embedding.question.scores(list(packed.values()))
         for id, score in zip(packed, scores.tolist(), strict=True):
             found.late[organization, id] = score
+
+    def _beside(
+        self,
+        of: type[TextRecord],
+        where: Filter,
+        embedding: QueryEmbedding,
+        found: Signals,
+        best: Sequence[Key],
+    ) -> dict[Key, None]:
+        """Return at most BESIDE records that stand near the best in their sessions, each with its cosine.
+
+        An answer often shares little with the question that the text before it shares much with.
+        """
+        names = _SESSION.get(of, ())
+        if not names:
+            return {}
+        near = self._store.beside(of, where.organization, [id for _, id in best], REACH)
+        around = {key: [(where.organization, id) for id in near.get(key[1], ())] for key in best}
+        keys = {*best, *chain.from_iterable(around.values())}
+        sessions = {
+            key: _session(*named) for key, named in self.fields(of, [where], keys, names).items()
+        }
+        beside = (
+            other
+            for key, others in around.items()
+            for other in others
+            if other not in around and (its := sessions.get(other)) and its == sessions.get(key)
+        )
+        chosen = dict.fromkeys(islice(dict.fromkeys(beside), BESIDE))
+        assert found.vector is not None
+        missing = frozenset(id for _, id in chosen.keys() - found.vector.keys())
+        if missing:
+            here = replace(where, ids=missing)
+            found.vector |= self.nearest(of, here, embedding, len(missing))
+        return {key: None for key in chosen if key in found.vector}
 
     def read(self, of: type[R], wheres: Sequence[Filter], keys: Iterable[Key]) -> dict[Key, R]:
         """Read the records that were found in some selections, without those that were removed meanwhile."""

@@ -145,8 +145,7 @@ class PostgresStore:
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
         """Return the record with an id, or None."""
-        number = self._number_of(organization)
-        if number is None:
+        if (number := self._number_of(organization)) is None:
             return None
         with self._connections.reading() as connection:
             return rows.get(connection, number, of, organization, id)
@@ -161,8 +160,7 @@ class PostgresStore:
         offset: int = 0,
     ) -> list[R]:
         """Return the selected records, sorted by the fields of `order`, then by id."""
-        number = self._number_of(where.organization)
-        if number is None:
+        if (number := self._number_of(where.organization)) is None:
             return []
         with self._connections.reading() as connection:
             return rows.find(connection, number, of, where, order, limit, offset)
@@ -171,8 +169,7 @@ class PostgresStore:
         self, of: type[Record], where: Filter, fields: Sequence[str]
     ) -> list[tuple[Any, ...]]:
         """Return some fields of each selected record, in no order. Raises AttributeError."""
-        number = self._number_of(where.organization)
-        if number is None:
+        if (number := self._number_of(where.organization)) is None:
             return []
         with self._connections.reading() as connection:
             return rows.values(connection, number, of, where, fields)
@@ -196,32 +193,28 @@ class PostgresStore:
 
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
         """Yield the selected records one at a time, all as of one moment."""
-        number = self._number_of(where.organization)
-        if number is None:
+        if (number := self._number_of(where.organization)) is None:
             return
         with self._connections.stream() as connection:
             yield from rows.each(connection, number, of, where, order)
 
     def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
         """Return the ids of the selected records, in order."""
-        number = self._number_of(where.organization)
-        if number is None:
+        if (number := self._number_of(where.organization)) is None:
             return []
         with self._connections.reading() as connection:
             return rows.ids(connection, number, of, where, order)
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
-        number = self._number_of(where.organization)
-        if number is None:
+        if (number := self._number_of(where.organization)) is None:
             return 0
         with self._connections.reading() as connection:
             return rows.count(connection, number, of, where)
 
     def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
         """Put together the selected records that agree in some text fields, latest first."""
-        number = self._number_of(where.organization)
-        if number is None:
+        if (number := self._number_of(where.organization)) is None:
             return []
         with self._connections.reading() as connection:
             return rows.groups(connection, number, of, where, by, span)
@@ -273,8 +266,7 @@ class PostgresStore:
         self, of: type[TextRecord], organization: str, id: str
     ) -> tuple[VectorSpace, Vectors] | None:
         """Return a record's vectors as they are kept, or None."""
-        number = self._number_of(organization)
-        if number is None:
+        if (number := self._number_of(organization)) is None:
             return None
         with self._connections.reading() as connection:
             return embeddings.get(connection, number, of, id, self._spaces)
@@ -291,8 +283,7 @@ class PostgresStore:
 
     def states_size(self, of: type[TextRecord], organization: str) -> int:
         """Sum the bytes of the token states of an organization's records of a kind."""
-        number = self._number_of(organization)
-        if number is None:
+        if (number := self._number_of(organization)) is None:
             return 0
         with self._connections.reading() as connection:
             return embeddings.states_size(connection, number, of)
@@ -329,8 +320,7 @@ class PostgresStore:
     ) -> list[Candidate]:
         """Rank the selected records by the cosine of their best part with a unit vector (d,)."""
         check_query(space, vector)
-        number = self._number_of(where.organization)
-        if number is None:
+        if (number := self._number_of(where.organization)) is None:
             return []
         return self._indices.nearest(number, of, where, space, vector, limit, also)
 
@@ -338,11 +328,19 @@ class PostgresStore:
         self, organization: str, nodes: Collection[str], limit: int | None = None
     ) -> list[Edge]:
         """Return the edges that touch any of the nodes."""
-        number = self._number_of(organization)
-        if number is None:
+        if (number := self._number_of(organization)) is None:
             return []
         with self._connections.reading() as connection:
             return rows.edges(connection, number, organization, nodes, limit)
+
+    def beside(
+        self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
+    ) -> dict[str, list[str]]:
+        """Return, by id, the ids that stand beside it in the order of ids, nearest first."""
+        if (number := self._number_of(organization)) is None:
+            return {}
+        with self._connections.reading() as connection:
+            return rows.beside(connection, number, of, ids, reach)
 
     def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
         """Return the heaviest edges that touch any of the nodes, without the rest of their records."""
@@ -353,24 +351,21 @@ class PostgresStore:
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         """Return the sorted ids of the selected entities of which a name occurs in the words."""
-        number = self._number_of(where.organization)
-        if number is None:
+        if (number := self._number_of(where.organization)) is None:
             return []
         with self._connections.reading() as connection:
             return entity_names.entities_named(connection, number, where, words)
 
     def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
         """Return the latest change of each record that changed after `since`, oldest first."""
-        number = self._number_of(organization)
-        if number is None:
+        if (number := self._number_of(organization)) is None:
             return []
         with self._connections.reading() as connection:
             return change_feed.changes(connection, number, since, limit)
 
     def sequence(self, organization: str) -> int:
         """Return the sequence of the organization's latest change, 0 when there is none."""
-        number = self._number_of(organization)
-        if number is None:
+        if (number := self._number_of(organization)) is None:
             return 0
         with self._connections.reading() as connection:
             return change_feed.sequence(connection, number)
@@ -399,8 +394,7 @@ class PostgresStore:
         self, of: type[TextRecord], organization: str, ids: Collection[str]
     ) -> dict[str, Embedding]:
         """Return, by id, the vectors and token states of those records that have vectors."""
-        number = self._number_of(organization)
-        if number is None:
+        if (number := self._number_of(organization)) is None:
             return {}
         with self._connections.reading() as connection:
             return embeddings.whole(connection, number, of, ids, self._spaces)
@@ -413,8 +407,7 @@ class PostgresStore:
 
     def received(self, organization: str) -> int:
         """Return the sequence of the source up to which an organization's changes were transferred."""
-        number = self._number_of(organization)
-        if number is None:
+        if (number := self._number_of(organization)) is None:
             return 0
         with self._connections.reading() as connection:
             return transfer.received(connection, number)

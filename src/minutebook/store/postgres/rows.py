@@ -29,6 +29,7 @@ from minutebook.store.postgres.tables import (
     table_of,
 )
 from minutebook.store.protocol import Group, R, Tie, VectorSpace
+from minutebook.store.sql.beside import beside_columns, ids_beside
 from minutebook.store.sql.index_columns import check_id
 from minutebook.store.sql.tables import GOES_WITH, TIE_FIELDS, Table, edge_class, instant, ordering
 from minutebook.store.transfer import Carried, Embedding
@@ -221,6 +222,18 @@ def edges(
         table.record_of(edge_class(kind, damaged), organization, row)
         for kind, *row in _touching(connection, number, nodes, limit, table.fields)
     ]
+
+
+def beside(
+    connection: Connection, number: int, of: type[TextRecord], ids: Collection[str], reach: int
+) -> dict[str, list[str]]:
+    """Return, by id, the ids that stand beside it, nearest first."""
+    columns = beside_columns(table_of(of).name, "%(number)s", reach)
+    rows = connection.execute(
+        f'WITH given AS (SELECT id COLLATE "C" AS id FROM unnest(%(ids)s::text[]) AS given (id)) SELECT id, {columns} FROM given',  # noqa: S608
+        {"number": number, "ids": sorted(set(ids))},
+    )
+    return ids_beside(rows)
 
 
 def ties(connection: Connection, number: int, nodes: Collection[str], limit: int) -> list[Tie]:

@@ -310,6 +310,13 @@ class SqliteStore:
         with self._connections.snapshot() as connection:
             return rows.edges(connection, organization, nodes, limit)
 
+    def beside(
+        self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
+    ) -> dict[str, list[str]]:
+        """Return, by id, the ids that stand beside it in the order of ids, nearest first."""
+        with self._connections.snapshot() as connection:
+            return rows.beside(connection, of, organization, ids, reach)
+
     def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
         """Return the heaviest edges that touch any of the nodes, without the rest of their records."""
         with self._connections.snapshot() as connection:

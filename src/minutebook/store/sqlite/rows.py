@@ -14,6 +14,7 @@ from minutebook.domain.records import (
     TextRecord,
 )
 from minutebook.store.protocol import Group, R, Tie
+from minutebook.store.sql.beside import beside_columns, ids_beside
 from minutebook.store.sql.index_columns import check_id
 from minutebook.store.sql.tables import (
     EDGE_CLASSES,
@@ -195,6 +196,23 @@ def delete(connection: apsw.Connection, of: type[Record], organization: str, id:
         _remove_where(connection, part, organization, field, id)
     change_feed.note_deletion(connection, organization, of.kind, id)
     return True
+
+
+def beside(
+    connection: apsw.Connection,
+    of: type[TextRecord],
+    organization: str,
+    ids: Collection[str],
+    reach: int,
+) -> dict[str, list[str]]:
+    """Return, by id, the ids that stand beside it, nearest first."""
+    number = change_feed.number_of(connection, organization)
+    columns = beside_columns(table_of(of).name, "?1", reach)
+    rows = connection.execute(
+        f"WITH given (id) AS MATERIALIZED ({LISTED.format('?2')}) SELECT id, {columns} FROM given",  # noqa: S608
+        (number, text_list(sorted(set(ids)))),
+    )
+    return ids_beside([None if id is None else value_text(id) for id in row] for row in rows)
 
 
 def edges(
