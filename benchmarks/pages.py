@@ -1,12 +1,14 @@
 """The web pages: the processor time of the server for each, and how large it is.
 
-`python -m benchmarks.pages` prints a table and writes `benchmarks/results/pages.json`; `--quick` is a short form.
+`python -m benchmarks.pages` prints tables and writes `benchmarks/results/pages.json`; `--quick` is a short form. `--size 100000 1000000`
+measures stores of several sizes in one run, each page of all in turn.
 
 Requests go straight into the ASGI application of this process, as the server reads them from its socket; the
 socket, and a browser's work, are not counted. The time is that of all threads of the process: the median of
 the rounds, each with another question, page or record. Texts and vectors of memories and code are drawn as
 `benchmarks.store` draws them, without token states, and a question's vector too, so no model runs: what the
-built-in model and its late interaction add to a search is measured by `benchmarks.serving`.
+built-in model and its late interaction add to a search is measured by `benchmarks.serving`. Beside the pages stand
+some calls of a client on the same stores, without transport (`benchmarks.store_calls`), and the start of a process.
 """
 
 import gzip
@@ -14,7 +16,7 @@ import http.cookies
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -29,6 +31,7 @@ from starlette.types import ASGIApp
 
 from benchmarks.measure import DATA, FORM, Cell, Table, asked, machine, publish
 from benchmarks.store import UNRELATED, Records, text_queries, word
+from benchmarks.store_calls import calls, first_question
 from minutebook.app import App, open_app
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
@@ -265,72 +268,111 @@ def visited(home: Path) -> Iterator[tuple[App, Visitor]]:
         loader.close()
 
 
+@contextmanager
+def _another(home: Path) -> Iterator[App]:
+    """Open a store once more, as another process does."""
+    app = open_app(Settings(home=home, durability="normal"), models=models())
+    try:
+        app.embedding.wait()
+        yield app
+    finally:
+        app.close()
+
+
 def pages(app: App, rounds: int) -> dict[str, Callable[[int], str]]:
     """Return the addresses that are measured, by what they show, for the number of a round."""
     questions = [quote(each) for each in text_queries(rounds, 7)]
-    memories = app.infrastructure.store.ids(
-        Memory, Filter(organization=DEFAULT_ORGANIZATION), ["id"]
-    )
-    step = max(1, len(memories) // rounds)
+    memories = _some_memories(app.infrastructure.store, rounds)
     return {
         "the sign-in form": lambda _: "/signin",
         "Find, a question": lambda at: f"/?q={questions[at]}",
         "Find, memories alone": lambda at: f"/?q={questions[at]}&in=memories",
         "Find, the list": lambda at: f"/?from={20 * at}",
-        "a memory": lambda at: f"/memories/{memories[at * step]}",
+        "a memory": lambda at: f"/memories/{memories[at]}",
         "Why": lambda at: f"/why?q={questions[at]}",
         "Review": lambda _: "/review?see=active",
+        "Review, active memories": lambda at: f"/review?of=active&from={20 * at}",
         "Health": lambda _: "/health",
         "Graph, 40 of 1,080": lambda _: "/graph?at=e0",
         "Graph, 1,000 things": lambda _: "/graph?at=e0&show=1000",
         "Graph, the drawing of these": lambda _: "/graph/drawing?at=e0&show=1000",
         "Activity": lambda _: "/activity",
+        "Time, a day": lambda at: f"/time?on=2026-06-{at % 28 + 1:02}",
+        "Time, days without a change": lambda at: f"/time/changes?since=2026-07-{at % 28 + 1:02}",
         "Code, a question": lambda at: f"/code?q={questions[at]}",
         "Code, the projects": lambda _: "/code",
         "Code, lines of a file": lambda at: f"/code/file?project=kettle&path=src/part{at % 5}.py",
     }
 
 
+def _some_memories(store: Store, count: int) -> list[str]:
+    """Return the ids of memories that lie evenly over a store."""
+    everything = Filter(organization=DEFAULT_ORGANIZATION)
+    step = max(1, store.count(Memory, everything) // count)
+    places = range(0, count * step, step)
+    found = (store.find(Memory, everything, order=["id"], limit=1, offset=at) for at in places)
+    return [memory.id for (memory,) in found]
+
+
 def settle(visitor: Visitor) -> None:
     """Wait until the process does nothing by itself: the index of words is made anew at a first question."""
-    visitor.get("/?q=kettle")
-    busy = SETTLED
-    while busy >= SETTLED:
-        before = time.process_time()
-        time.sleep(1.0)
-        busy = time.process_time() - before
-
-
-def measured(app: App, visitor: Visitor, rounds: int) -> Iterator[tuple[Cell, ...]]:
-    """Yield for each page its name, the median processor time in ms, the size, and that compressed."""
-    warm = 3
-    settle(visitor)
-    for name, address in pages(app, rounds + warm).items():
-        taken, body = [], b""
-        for at in range(rounds + warm):
-            if name == "Health":
-                # The counts are remembered until something is written.
-                app.trail.log(OWNER, DEFAULT_ORGANIZATION, "read", Kind.MEMORY, [str(at)])
+    for path in ("/?q=kettle", "/code?q=kettle"):
+        visitor.get(path)
+        busy = SETTLED
+        while busy >= SETTLED:
             before = time.process_time()
-            status, body = visitor.get(address(at))
-            taken.append(1e3 * (time.process_time() - before))
-            assert status == HTTPStatus.OK, (name, status, body)
+            time.sleep(1.0)
+            busy = time.process_time() - before
+
+
+def measured(stores: Sequence[tuple[App, Visitor]], rounds: int) -> Iterator[tuple[Cell, ...]]:
+    """Yield for each page its name, the median processor time at each store in ms, the size, and that compressed."""
+    warm = 3
+    addresses = [pages(app, rounds + warm) for app, _ in stores]
+    for name in addresses[0]:
+        taken: list[list[float]] = [[] for _ in stores]
+        body = b""
+        for at in range(rounds + warm):
+            for (app, visitor), address, times in zip(stores, addresses, taken, strict=True):
+                if name == "Health":
+                    # The counts are remembered until something is written.
+                    app.trail.log(OWNER, DEFAULT_ORGANIZATION, "read", Kind.MEMORY, [str(at)])
+                before = time.process_time()
+                status, body = visitor.get(address[name](at))
+                times.append(1e3 * (time.process_time() - before))
+                assert status == HTTPStatus.OK, (name, status, body)
         size, compressed = len(body) / 1e3, len(gzip.compress(body)) / 1e3
-        yield name, statistics.median(taken[warm:]), size, compressed
+        yield (name, *(statistics.median(each[warm:]) for each in taken), size, compressed)
 
 
 def main() -> None:
-    """Measure the pages of a store."""
+    """Measure the pages of stores."""
     parser = asked("Measure the web pages.")
-    parser.add_argument("--size", type=int, help="memories in the store (100,000)")
+    parser.add_argument("--size", type=int, nargs="+", help="memories in a store (100,000)")
     given = parser.parse_args()
-    size = given.size or (500 if given.quick else 100_000)
+    sizes = given.size or [500 if given.quick else 100_000]
     rounds = 3 if given.quick else 25
-    method = machine()
-    with visited(built(size)) as (app, visitor):
-        rows = list(measured(app, visitor, rounds))
-    columns = ("page", "CPU ms", "kB", "kB, compressed")
-    publish("pages", method, [Table(f"{size:,} memories", columns, rows)], quick=given.quick)
+    method, homes = machine(), [built(size) for size in sizes]
+    starts = [first_question(home, 1 if given.quick else 3) for home in homes]
+    with ExitStack() as stack:
+        stores = [stack.enter_context(visited(home)) for home in homes]
+        for _, visitor in stores:
+            settle(visitor)
+        shown = list(measured(stores, rounds))
+        others = [stack.enter_context(_another(home)) for home in homes]
+        apps = [(app, other) for (app, _), other in zip(stores, others, strict=True)]
+        called = list(calls(apps, OWNER, rounds))
+    named = [f"{size:,}" for size in sizes]
+    tables = [
+        Table("Pages, CPU ms", ("page", *named, "kB", "kB, compressed"), shown),
+        Table("Calls, CPU ms", ("call", *named), called),
+        Table(
+            "A new process, from opening the store to its first answer",
+            ("", *named),
+            [(name, *(each[name] for each in starts)) for name in starts[0]],
+        ),
+    ]
+    publish("pages", method, tables, quick=given.quick)
 
 
 if __name__ == "__main__":
