@@ -195,8 +195,10 @@ class DictStore:
             raise StoreClosed("closed")
         yield from _sorted(_selected(self._committed, of, where), order)
 
-    def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
-        return [record.id for record in self.find(of, where, order=order)]
+    def ids(
+        self, of: type[Record], where: Filter, order: Sequence[str], limit: int | None = None
+    ) -> list[str]:
+        return [record.id for record in self.find(of, where, order=order, limit=limit)]
 
     def count(self, of: type[Record], where: Filter) -> int:
         return len(self._selected(of, where))

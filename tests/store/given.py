@@ -278,6 +278,7 @@ filters = st.builds(
     repositories=st.none() | st.frozensets(st.sampled_from(["r1", "r2"])),
     users=st.none() | st.frozensets(st.sampled_from(["u1", "u2"])),
     valid_at=st.none() | instants,
+    differs_between=st.none() | st.none() | st.tuples(instants, instants),
     equal=st.just({}),
     ids=st.none() | st.frozensets(ids, max_size=3),
     with_deleted=st.booleans(),

@@ -345,6 +345,11 @@ class SearchPromises(Promises):
             (Filter(organization="acme", valid_at=INSTANTS[1]), "abef"),
             (Filter(organization="acme", valid_at=INSTANTS[2]), "bcef"),
             (Filter(organization="acme", valid_at=INSTANTS[3]), "bdef"),
+            (Filter(organization="acme", differs_between=(INSTANTS[0], INSTANTS[1])), "b"),
+            (Filter(organization="acme", differs_between=(INSTANTS[3], INSTANTS[1])), "ad"),
+            (Filter(organization="acme", differs_between=(INSTANTS[1], INSTANTS[1])), ""),
+            (Filter(organization="acme", since=START), "abcdef"),
+            (Filter(organization="acme", until=START), ""),
             (Filter(organization="acme", users=frozenset()), "abcdf"),
             (Filter(organization="acme", users=frozenset({"u1", "u2"})), "abcdef"),
             (Filter(organization="acme", users=frozenset({"u2"})), "abcdf"),
@@ -382,6 +387,29 @@ class SearchPromises(Promises):
         assert ids(store.match(Memory, where, parse_query("bread"), 9)) == ids_of
         assert store.matches_phrase(Memory, where, ["bread"]) == ids_of
         assert ids(store.nearest(Memory, where, SPACE, unit(1, 1, 1, 1), 9)) == ids_of
+
+    @EXAMPLES
+    @given(
+        st.lists(drawn.memories, min_size=3, max_size=9),
+        drawn.memory_filters,
+        st.none() | st.integers(0, 4),
+    )
+    def test_counts_and_ids_stay_the_same_once_words_were_sought(
+        self, several: list[Memory], where: Filter, limit: int | None
+    ) -> None:
+        where = replace(where, organization="acme", ids=None, starts={}, client=None)
+        several = [replace(each, organization="acme") for each in several]
+        with self.fresh() as store:
+            for number, record in enumerate(several):
+                store.put(record)
+                if number == 1:
+                    # From now on an index knows of the records, and later ones are changes to it.
+                    store.match(Memory, where, parse_query("bread"), 9)
+            last = {(r.organization, r.id): r for r in several}.values()
+            expected = sorted(r.id for r in last if where.passes(r))
+            assert store.count(Memory, where) == len(expected)
+            assert store.ids(Memory, where, (), limit) == expected[:limit]
+            assert store.ids(Memory, where, ("-id",), limit) == expected[::-1][:limit]
 
     # Neighbours
 

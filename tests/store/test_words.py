@@ -45,6 +45,7 @@ def view_of(records: Records, sizes: Sequence[int]) -> View[Postings]:
                 ids=[b"%04d" % (start + place) for place in range(len(some))],
                 valid_from=[ALWAYS] * len(some),
                 valid_until=[NEVER] * len(some),
+                kept=[ALWAYS] * len(some),
                 hidden=[False] * len(some),
                 facets={"user": [user for _, user, _ in some]},
                 payload=Postings.of_texts(terms for terms, _, _ in some),

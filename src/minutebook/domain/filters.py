@@ -25,7 +25,8 @@ class Filter:
     """A selection of one organization's records.
 
     `repositories` and `users`: None lets every record pass; a set lets pass what belongs to none
-    or to one of them. `valid_at` keeps the memories true at that instant. `equal` keeps records
+    or to one of them. `valid_at` keeps the memories true at that instant, `differs_between` those
+    that are true at one of two instants and not at the other. `equal` keeps records
     whose field of that name equals the value, `starts` those whose text field begins with it (A to
     Z like a to z), `ids` those with one of these ids (None: any), `client` those that this program
     wrote first (A to Z like a to z), `since` and `until` memories that were ingested from the one
@@ -39,6 +40,7 @@ class Filter:
     repositories: frozenset[str] | None = None
     users: frozenset[str] | None = None
     valid_at: datetime | None = None
+    differs_between: tuple[datetime, datetime] | None = None
     equal: Mapping[str, object] = field(default_factory=dict)
     starts: Mapping[str, str] = field(default_factory=dict)
     ids: frozenset[str] | None = None
@@ -64,6 +66,7 @@ class Filter:
         return (
             (self.with_deleted or memory.deleted_at is None)
             and (self.valid_at is None or holds_at(memory, self.valid_at))
+            and len({holds_at(memory, each) for each in self.differs_between or ()}) != 1
             and (self.since is None or self.since <= memory.ingestion_time)
             and (self.until is None or memory.ingestion_time < self.until)
         )

@@ -179,8 +179,10 @@ class Store(Protocol):
         transaction. What else the thread asks the store meanwhile does not disturb them.
         """
 
-    def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
-        """Return the ids of the selected records, in the order of `find`."""
+    def ids(
+        self, of: type[Record], where: Filter, order: Sequence[str], limit: int | None = None
+    ) -> list[str]:
+        """Return the ids of the selected records, in the order of `find`, at most `limit`."""
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""

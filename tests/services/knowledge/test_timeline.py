@@ -121,3 +121,17 @@ def test_of_very_many_acts_the_latest_are_read(
     assert [each.id for each in found.changes] == [cake.id, tea.id]
     assert found.changes[0].events == (Event.ADDED, Event.EDITED)
     assert found.changes[1].entries == ()
+
+
+def test_of_very_many_memories_that_began_those_of_the_greatest_ids_are_told(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = world.clock.now
+    keep(world, "tea")
+    kept = {keep(world, text).id for text in ("cake", "bread")}
+    end = world.clock.turn()
+    assert not world.app.timeline.changes(world.caller, begin, end).is_cut
+    monkeypatch.setattr(module, "MOST", 2)
+    found = world.app.timeline.changes(world.caller, begin, end)
+    assert found.is_cut
+    assert {each.id for each in found.changes} == kept

@@ -15,7 +15,7 @@ from minutebook.services.access.visibility import filters, narrowed, page_of
 from minutebook.store.protocol import Store
 
 MOST = 1000
-"""Entries of an organization's trail that are read for the changes of a span, the latest."""
+"""Entries of an organization's trail that are read for the changes of a span, the latest; and memories that began or ended in it, by id."""
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed in a span of time, the latest first; `is_cut` tells that earlier acts are left out."""
+    """What changed in a span of time, the latest first; `is_cut` tells that not all of it is there."""
 
     changes: list[Change]
     is_cut: bool
@@ -120,8 +120,9 @@ class Timeline:
         is_cut = False
         for where in filters(self._store, caller):
             span = _Span(where, since, until)
-            is_cut |= self._read_acts(span)
-            found += self._changed(span, tells_gone=may_audit(caller))
+            turned = self._turned(span)
+            is_cut |= self._read_acts(span) or len(turned) > MOST
+            found += self._changed(span, turned[:MOST], tells_gone=may_audit(caller))
         found.sort(key=lambda each: (each.at, each.id), reverse=True)
         return Changes(found, is_cut)
 
@@ -169,9 +170,13 @@ class Timeline:
                 high = middle
         return low
 
-    def _changed(self, span: _Span, *, tells_gone: bool) -> Iterable[Change]:
-        before, after = (self._ids_at(span.where, at) for at in (span.since, span.until))
-        touched = self._read(span.where, {*span.entries, *(before ^ after)})
+    def _turned(self, span: _Span) -> list[str]:
+        """Return the memories that hold at one end of the span alone, those of the greatest ids, one more than are told."""
+        where = replace(span.where, differs_between=(span.since, span.until))
+        return self._store.ids(Memory, where, ("-id",), MOST + 1)
+
+    def _changed(self, span: _Span, turned: Sequence[str], *, tells_gone: bool) -> Iterable[Change]:
+        touched = self._read(span.where, {*span.entries, *turned})
         successors = self._read(
             span.where, {each.superseded_by for each in touched.values() if each.superseded_by}
         )
@@ -187,9 +192,6 @@ class Timeline:
             entries = span.entries[id]
             if any(each.act == "delete" for each in entries):
                 yield Change(id, None, (Event.REMOVED,), entries[-1].at, tuple(entries))
-
-    def _ids_at(self, where: Filter, at: datetime) -> set[str]:
-        return set(self._store.ids(Memory, replace(where, valid_at=at), ()))
 
     def _read(self, where: Filter, ids: Iterable[str]) -> dict[str, Memory]:
         wanted = frozenset(ids)

@@ -198,17 +198,23 @@ class PostgresStore:
         with self._connections.stream() as connection:
             yield from rows.each(connection, number, of, where, order)
 
-    def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
+    def ids(
+        self, of: type[Record], where: Filter, order: Sequence[str], limit: int | None = None
+    ) -> list[str]:
         """Return the ids of the selected records, in order."""
         if (number := self._number_of(where.organization)) is None:
             return []
+        if (columns := self._indices.columns(number, of, where, order)) is not None:
+            return columns.ids(limit)
         with self._connections.reading() as connection:
-            return rows.ids(connection, number, of, where, order)
+            return rows.ids(connection, number, of, where, order, limit)
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
         if (number := self._number_of(where.organization)) is None:
             return 0
+        if (columns := self._indices.columns(number, of, where)) is not None:
+            return columns.count()
         with self._connections.reading() as connection:
             return rows.count(connection, number, of, where)
 

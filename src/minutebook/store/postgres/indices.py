@@ -12,7 +12,7 @@ import numpy as np
 
 from minutebook.domain.counts import count_of
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import TEXT_CLASSES, TextRecord
+from minutebook.domain.records import TEXT_CLASSES, Record, TextRecord
 from minutebook.search import text as analysis
 from minutebook.search.text import TextQuery
 from minutebook.store.postgres import change_feed, rows
@@ -25,7 +25,7 @@ from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.open_indices import OpenIndices
 from minutebook.store.sidecar.phrases import holding_all, match_phrases
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
-from minutebook.store.sidecar.view import Conditions, Layer, View
+from minutebook.store.sidecar.view import Columns, Conditions, Layer, View
 from minutebook.store.sidecar.words import Postings, by_word, match, sums_of
 from minutebook.store.sql import index_columns
 from minutebook.store.sql.tables import id_bytes
@@ -87,6 +87,23 @@ class Indices:
             return {each.id: analysis.terms(each.text) for each in self._records(number, of, ids)}
 
         return by_word(match_phrases(view, query, allowed, texts, limit), query)
+
+    def columns(
+        self, number: int, of: type[Record], where: Filter, order: Sequence[str] = ()
+    ) -> Columns | None:
+        """Return the columns of the index of words that tell which records a Filter selects; None where SQL has to."""
+        descends = index_columns.by_id(order)
+        if (
+            not issubclass(of, TextRecord)
+            or self._connections.is_writing
+            or descends is None
+            or not index_columns.are_quicker(table_of(of), where)
+        ):
+            return None
+        view = self._index(Key(number, of.kind, WORDS)).if_large()
+        if view is None:
+            return None
+        return Columns(view, self._conditions(number, of, where), is_descending=descends)
 
     def matches_phrase(
         self, number: int, of: type[TextRecord], where: Filter, words: Sequence[str]

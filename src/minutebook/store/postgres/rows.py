@@ -158,10 +158,17 @@ def each(
 
 
 def ids(
-    connection: Connection, number: int, of: type[Record], where: Filter, order: Sequence[str]
+    connection: Connection,
+    number: int,
+    of: type[Record],
+    where: Filter,
+    order: Sequence[str],
+    limit: int | None = None,
 ) -> list[str]:
-    """Return the ids of the selected records, in order."""
+    """Return the ids of the selected records, in order, at most `limit`."""
     end = f" ORDER BY {order_by(table_of(of), order)}"
+    if limit is not None:
+        end += f" LIMIT {limit:d}"
     return [id for (id,) in _select(connection, number, of, where, "r.id", end)]
 
 

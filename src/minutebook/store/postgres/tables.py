@@ -56,6 +56,9 @@ def object_digest(value: object) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
+_HOLDS = "r.valid_from <= %s AND (r.valid_until IS NULL OR r.valid_until > %s)"
+
+
 def selection(number: int, of: type[Record], where: Filter) -> Selection:
     """Write a Filter as a condition on an organization's records, `number` being that of its name.
 
@@ -87,8 +90,10 @@ def selection(number: int, of: type[Record], where: Filter) -> Selection:
     if of is Memory:
         if where.valid_at is not None:
             instant = microseconds(where.valid_at)
-            open_end = "(r.valid_until IS NULL OR r.valid_until > %s)"
-            add(f"r.valid_from <= %s AND {open_end}", instant, instant)
+            add(_HOLDS, instant, instant)
+        if where.differs_between is not None:
+            one, other = map(microseconds, where.differs_between)
+            add(f"({_HOLDS}) <> ({_HOLDS})", one, one, other, other)
         for limit, comparison in ((where.since, ">="), (where.until, "<")):
             if limit is not None:
                 add(f"r.ingestion_time {comparison} %s", microseconds(limit))

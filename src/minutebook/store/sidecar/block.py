@@ -32,18 +32,19 @@ class Facet:
         places = [known.setdefault(value, len(known)) for value in values]
         return cls(tuple(known), np.array(places, np.min_scalar_type(len(known))))
 
-    def among(self, allowed: Iterable[str | None]) -> Mask:
-        """Tell of each record whether its value is among these."""
+    def among(self, allowed: Iterable[str | None], at: Places | slice) -> Mask:
+        """Tell of each record at some places whether its value is among these."""
         known = dict(zip(self.values, range(len(self.values)), strict=True))
         codes = [known[value] for value in allowed if value in known]
+        places = self.places[at]
         if len(codes) > _COMPARED_ONE_BY_ONE:
             table = np.zeros(len(known), np.bool_)
             table[codes] = True
-            mask: Mask = table[self.places]
+            mask: Mask = table[places]
             return mask
-        mask = np.zeros(len(self.places), np.bool_)
+        mask = np.zeros(len(places), np.bool_)
         for number in codes:
-            mask |= self.places == number
+            mask |= places == number
         return mask
 
     @classmethod
@@ -70,6 +71,12 @@ class Extent:
     latest_from: int
     earliest_until: int
     any_hidden: bool
+    first_kept: int
+    last_kept: int
+
+    def holds_at(self, instant: int) -> bool:
+        """Tell whether every record holds at an instant."""
+        return self.latest_from <= instant < self.earliest_until
 
 
 class Payload(Protocol):
@@ -92,11 +99,12 @@ P = TypeVar("P", bound=Payload)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block(Generic[P]):
-    """Immutable columns of n records, sorted by id; `valid_from` and `valid_until` are microseconds."""
+    """Immutable columns of n records, sorted by id; `valid_from`, `valid_until` and `kept`, since when it is kept, are microseconds."""
 
     ids: Ids
     valid_from: NDArray[np.int64]
     valid_until: NDArray[np.int64]
+    kept: NDArray[np.int64]
     hidden: Mask
     facets: Mapping[str, Facet]
     extent: Extent
@@ -104,6 +112,11 @@ class Block(Generic[P]):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def holds_at(self, instant: int, at: Places | slice) -> Mask:
+        """Tell of each record at some places whether it holds at an instant."""
+        holds: Mask = (self.valid_from[at] <= instant) & (self.valid_until[at] > instant)
+        return holds
 
     def places_of(self, ids: Sequence[bytes]) -> Places:
         """Return the positions of those of the ids that the block holds."""
@@ -121,6 +134,7 @@ def block_of(
     ids: Sequence[bytes],
     valid_from: Sequence[int],
     valid_until: Sequence[int],
+    kept: Sequence[int],
     hidden: Sequence[bool],
     facets: Mapping[str, Sequence[str | None]],
     payload: P,
@@ -130,9 +144,10 @@ def block_of(
         ids=np.array(ids, np.bytes_),
         valid_from=np.array(valid_from, np.int64),
         valid_until=np.array(valid_until, np.int64),
+        kept=np.array(kept, np.int64),
         hidden=np.array(hidden, np.bool_),
         facets={name: Facet.of(values) for name, values in facets.items()},
-        extent=Extent(NEVER, ALWAYS, any_hidden=True),
+        extent=Extent(NEVER, ALWAYS, any_hidden=True, first_kept=ALWAYS, last_kept=NEVER),
         payload=payload,
     )
     return merged([(unsorted, None)])
@@ -183,11 +198,13 @@ def _arranged(
 
     valid_from = column(block.valid_from for block in blocks)
     valid_until = column(block.valid_until for block in blocks)
+    kept = column(block.kept for block in blocks)
     hidden = column(block.hidden for block in blocks)
     return Block(
         ids=column(block.ids for block in blocks),
         valid_from=valid_from,
         valid_until=valid_until,
+        kept=kept,
         hidden=hidden,
         facets={
             name: Facet.joined(
@@ -199,6 +216,8 @@ def _arranged(
             int(valid_from.max(initial=ALWAYS)),
             int(valid_until.min(initial=NEVER)),
             any_hidden=bool(hidden.any()),
+            first_kept=int(kept.min(initial=NEVER)),
+            last_kept=int(kept.max(initial=ALWAYS)),
         ),
         payload=type(blocks[0].payload).merged([block.payload for block in blocks], places),
     )

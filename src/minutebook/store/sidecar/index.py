@@ -96,11 +96,14 @@ class Index(Generic[P]):
 
     def behind(self) -> int:
         """Return how many changes of its organization, of any kind, the view may lack."""
-        if self._view is None:
-            with self._turn:
-                self._view = self._view or self._loaded() or View()
+        view = self._known()
         with self._sources() as source:
-            return source.sequence() - self._view.sequence
+            return source.sequence() - view.sequence
+
+    def if_large(self) -> View[P] | None:
+        """Return the view as of the latest commit; None if it holds few records, or many changes are still to be read."""
+        is_large = self._known().size >= sizes.MANY_TEXTS
+        return self.current() if is_large and self.behind() <= sizes.BEHIND else None
 
     def advance(self) -> bool:
         """Read one page of changes; tell whether it was the last."""
@@ -180,6 +183,13 @@ class Index(Generic[P]):
         with self._sources() as source:
             page = source.page(view.sequence)
         return _advanced(view, page), page.is_last
+
+    def _known(self) -> View[P]:
+        """Return the view as it is, without what changed since."""
+        if self._view is None:
+            with self._turn:
+                self._view = self._view or self._loaded() or View()
+        return self._view
 
     def _loaded(self) -> View[P] | None:
         """Open the files, if they are sound and were made from these records."""

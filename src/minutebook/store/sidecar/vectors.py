@@ -77,6 +77,16 @@ class VectorRows:
         """Tell whether each record has exactly one vector."""
         return not len(self.owner) or int(self.owner[-1]) + 1 == len(self.owner)
 
+    def of_records(self, records: Places) -> Places:
+        """Return the positions of the vectors of records, both ascending."""
+        if self.one_each:
+            return records
+        starts = np.searchsorted(self.owner, records)
+        counts = np.searchsorted(self.owner, records, side="right") - starts
+        before = np.cumsum(counts) - counts
+        places: Places = np.repeat(starts - before, counts) + np.arange(counts.sum())
+        return places
+
 
 VectorBlock: TypeAlias = Block[VectorRows]
 VectorView: TypeAlias = View[VectorRows]
@@ -126,18 +136,19 @@ def rows_of(view: VectorView) -> Iterator[tuple[bytes, bytes]]:
 
 def _places(layer: Layer[VectorRows], conditions: Conditions) -> Places | None:
     """Return the positions of the vectors whose records meet the conditions; None for all."""
+    rows = layer.block.payload
+    if conditions.ids is not None:
+        return rows.of_records(layer.named(conditions, conditions.ids))
     mask = layer.passing(conditions)
     if mask is None:
         return None
-    rows = layer.block.payload
     return np.flatnonzero(mask if rows.one_each else mask[rows.owner])
 
 
 def _named(layer: Layer[VectorRows], selected: Places | None, ids: Collection[bytes]) -> Places:
     """Return the places, among those selected, of the vectors of some records."""
     block, rows = layer.block, layer.block.payload
-    records = np.sort(block.places_of(list(ids)))
-    places = records if rows.one_each else np.flatnonzero(np.isin(rows.owner, records))
+    places = rows.of_records(np.sort(block.places_of(list(ids))))
     return places if selected is None else np.intersect1d(places, selected, assume_unique=True)
 
 

@@ -204,7 +204,7 @@ class _Part:
     def __init__(self, layer: Layer[Postings], conditions: Conditions) -> None:
         self._ids = layer.block.ids
         self._postings = layer.block.payload
-        self._passing = layer.passing(conditions)
+        self._passing = None if conditions.ids is not None else layer.passing(conditions)
         dead = None if layer.dead is None else np.flatnonzero(layer.dead)
         self._dead = dead
         # `_places` are the records that the scores belong to; None where all of the layer has one.
@@ -216,11 +216,10 @@ class _Part:
         self.length = int(self._postings.length[0])
         if dead is not None:
             self.length -= int(self._postings.lengths[dead].sum(dtype=np.int64))
-        if self._passing is not None:
-            passing = np.flatnonzero(self._passing)
-            if len(passing) <= _FEW:
-                self._places, self._scores = passing, np.zeros(len(passing))
-                self._passing, self._is_closed = None, True
+        if conditions.ids is not None:
+            self._keep_to(layer.named(conditions, conditions.ids))
+        elif self._passing is not None and np.count_nonzero(self._passing) <= _FEW:
+            self._keep_to(np.flatnonzero(self._passing))
 
     def holding(self, digest: int) -> int:
         """Count the records that are not dead and hold a term."""
@@ -269,6 +268,11 @@ class _Part:
     def ids(self, places: Places) -> NDArray[np.bytes_]:
         """Return the ids of the records at these positions."""
         return self._ids[places]
+
+    def _keep_to(self, places: Places) -> None:
+        """Score these records and no others."""
+        self._places, self._scores = places, np.zeros(len(places))
+        self._passing, self._is_closed = None, True
 
     def _make_room(self, owners: NDArray[np.uint32]) -> None:
         """Add a score of 0 for each of these records that has none."""

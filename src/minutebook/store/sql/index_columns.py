@@ -1,6 +1,7 @@
 """Which columns of a record an index keeps for the conditions of a Filter, whatever it indexes."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from minutebook.domain.errors import InvalidInput
@@ -38,21 +39,23 @@ def facets(table: Table) -> list[str]:
 
 
 def index_columns(table: Table) -> list[str]:
-    """Write what an index reads of each record: from when, until when, if hidden, then the facets."""
-    times: Sequence[str] = (f"{ALWAYS}", f"{NEVER}", "0")
+    """Write what an index reads of each record: from when, until when, since when it is kept, if hidden, then the facets."""
+    times: Sequence[str] = (f"{ALWAYS}", f"{NEVER}", f"{ALWAYS}", "0")
     if Memory in table.records:
-        times = "r.valid_from", f"coalesce(r.valid_until, {NEVER})", "r.deleted_at IS NOT NULL"
+        until = f"coalesce(r.valid_until, {NEVER})"
+        times = "r.valid_from", until, "r.ingestion_time", "r.deleted_at IS NOT NULL"
     return [*times, *(f"r.{name}" for name in facets(table))]
 
 
 def block_of_rows(table: Table, found: Iterable[tuple[Any, Sequence[Any]]], payload: P) -> Block[P]:
     """Make a block of at least one record: its id, and what `index_columns` read of it."""
     ids, rows = zip(*found, strict=True)
-    valid_from, valid_until, hidden, *columns = zip(*rows, strict=True)
+    valid_from, valid_until, kept, hidden, *columns = zip(*rows, strict=True)
     return block_of(
         ids=[id_bytes(id) for id in ids],
         valid_from=valid_from,
         valid_until=valid_until,
+        kept=kept,
         hidden=hidden,
         facets={
             name: [None if value is None else value_text(value) for value in column]
@@ -75,14 +78,38 @@ def conditions(table: Table, where: Filter, selected: Callable[[], Collection[st
         for name, value in where.equal.items()
         if name in known
     ]
-    ids: Collection[str] | None = where.ids
-    others = (where.client, where.since, where.until)
-    has_others = where.starts or any(each is not None for each in others)
-    if has_others or any(name not in known for name in where.equal):
-        ids = selected()
+    ids: Collection[str] | None = where.ids if suffices(table, where) else selected()
+    times: dict[str, Any] = {}
+    if Memory in table.records:
+        times = {
+            name: _microseconds(getattr(where, name)) for name in ("valid_at", "since", "until")
+        }
+        if where.differs_between is not None:
+            one, other = where.differs_between
+            times["differs_between"] = microseconds(one), microseconds(other)
     return Conditions(
         facets=allowed,
-        valid_at=None if where.valid_at is None else microseconds(where.valid_at),
         with_hidden=where.with_deleted,
         ids=None if ids is None else {id_bytes(id) for id in ids},
+        **times,
     )
+
+
+def suffices(table: Table, where: Filter) -> bool:
+    """Tell whether the columns say all that a Filter asks."""
+    known = facets(table)
+    return not where.starts and where.client is None and all(name in known for name in where.equal)
+
+
+def are_quicker(table: Table, where: Filter) -> bool:
+    """Tell whether the columns say all that a Filter asks of many records."""
+    return where.ids is None and suffices(table, where)
+
+
+def by_id(order: Sequence[str]) -> bool | None:
+    """Tell whether an order is that of ids and descends; None if it is another one."""
+    return {"": False, "id": False, "-id": True}.get(",".join(order))
+
+
+def _microseconds(instant: datetime | None) -> int | None:
+    return None if instant is None else microseconds(instant)

@@ -115,8 +115,8 @@ class SqliteStore:
             )
             try:
                 self._check_whole()
-                self._counts = Counts()
                 self._indices = Indices(self._path, self._connections, housekeeper.want)
+                self._counts = Counts(self._indices.columns)
                 is_behind = bool(self.to_analyse())
             except BaseException:
                 self._connections.close()
@@ -199,10 +199,14 @@ class SqliteStore:
         with self._connections.dedicated() as connection:
             yield from rows.each(connection, of, where, order)
 
-    def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
+    def ids(
+        self, of: type[Record], where: Filter, order: Sequence[str], limit: int | None = None
+    ) -> list[str]:
         """Return the ids of the selected records, in order."""
+        if (columns := self._indices.columns(of, where, order)) is not None:
+            return columns.ids(limit)
         with self._connections.reading() as connection:
-            return rows.ids(connection, of, where, order)
+            return rows.ids(connection, of, where, order, limit)
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""

@@ -1,11 +1,13 @@
 """How many records a selection holds, remembered until its organization changes."""
 
 import threading
+from collections.abc import Callable
 
 import apsw
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record
+from minutebook.store.sidecar.view import Columns
 from minutebook.store.sql.tables import Value
 from minutebook.store.sqlite import change_feed, rows
 from minutebook.store.sqlite.tables import selection
@@ -15,9 +17,13 @@ KEPT = 1000
 
 
 class Counts:
-    """Counts selected records: 70 ms for a million, microseconds until the next change."""
+    """Counts selected records: 70 ms for a million by SQL, a millisecond by the columns of an index, microseconds until the next change.
 
-    def __init__(self) -> None:
+    `columns` gives the columns, None where SQL has to count.
+    """
+
+    def __init__(self, columns: Callable[[type[Record], Filter], Columns | None]) -> None:
+        self._columns = columns
         self._lock = threading.Lock()
         self._known: dict[tuple[type[Record], str, tuple[Value, ...]], tuple[int, int]] = {}
 
@@ -27,8 +33,10 @@ class Counts:
         A count inside a transaction is not remembered, since the transaction may be undone; nor is
         one at an instant, since hardly any instant is asked for twice.
         """
-        if connection.in_transaction or where.valid_at is not None:
+        if connection.in_transaction:
             return rows.count(connection, of, where)
+        if where.valid_at is not None:
+            return self._counted(connection, of, where)
         condition, values = selection(of, where)
         key = of, condition, tuple(values)
         # Before the count: a change in between only makes the next call count again.
@@ -36,9 +44,13 @@ class Counts:
         with self._lock:
             sequence, counted = self._known.get(key, (-1, 0))
         if sequence != latest:
-            counted = rows.count(connection, of, where)
+            counted = self._counted(connection, of, where)
             with self._lock:
                 if len(self._known) >= KEPT:
                     self._known.clear()
                 self._known[key] = latest, counted
         return counted
+
+    def _counted(self, connection: apsw.Connection, of: type[Record], where: Filter) -> int:
+        columns = self._columns(of, where)
+        return rows.count(connection, of, where) if columns is None else columns.count()

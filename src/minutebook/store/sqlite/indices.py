@@ -3,7 +3,7 @@
 import shutil
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic
@@ -13,7 +13,7 @@ import numpy as np
 
 from minutebook.domain.counts import count_of
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, TextRecord
+from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Record, TextRecord
 from minutebook.search.text import ANALYSIS, TextQuery
 from minutebook.store.protocol import Candidate, Vectors, VectorSpace
 from minutebook.store.sidecar import sizes
@@ -21,8 +21,9 @@ from minutebook.store.sidecar.block import P
 from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.open_indices import OpenIndices
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
-from minutebook.store.sidecar.view import Layer, View
+from minutebook.store.sidecar.view import Columns, Layer, View
 from minutebook.store.sidecar.words import Postings, match, sums_of
+from minutebook.store.sql import index_columns
 from minutebook.store.sql.tables import id_bytes
 from minutebook.store.sqlite import change_feed, embeddings
 from minutebook.store.sqlite.connections import Connections
@@ -84,11 +85,8 @@ class Indices:
         if query.phrases or self._connections.is_writing:
             return None
         with self._connections.snapshot() as connection:
-            organization = change_feed.number_of(connection, where.organization)
-            if organization is None:
-                return []
-            key = Key(organization, of.kind, WORDS)
-            if not self._words.is_large(connection, key):
+            key = self._words.large(connection, of, where.organization)
+            if key is None:
                 return None
             record_conditions = conditions(connection, of, where)
             index = self._words.index(connection, key)
@@ -96,6 +94,28 @@ class Indices:
             self._words.want_catching_up(key)
             return None
         return match(index.current(), record_conditions, query.terms, limit)
+
+    def columns(self, of: type[Record], where: Filter, order: Sequence[str] = ()) -> Columns | None:
+        """Return the columns of the index of words that tell which records a Filter selects.
+
+        None where the database has to: where they do not say all that is asked, some records are named, the order
+        is not that of ids, or `match` leaves it to the database, too.
+        """
+        descends = index_columns.by_id(order)
+        if (
+            not issubclass(of, TextRecord)
+            or self._connections.is_writing
+            or descends is None
+            or not index_columns.are_quicker(table_of(of), where)
+        ):
+            return None
+        with self._connections.reading() as connection:
+            key = self._words.large(connection, of, where.organization)
+            if key is None:
+                return None
+            index, asked = self._words.index(connection, key), conditions(connection, of, where)
+        view = index.if_large()
+        return None if view is None else Columns(view, asked, is_descending=descends)
 
     def keep_up(self) -> None:
         """Read the changes that searches were not to wait for, then save what is worth it."""
@@ -337,6 +357,14 @@ class _WordIndices(_Family[Postings]):
 
     def held(self, view: View[Postings]) -> Iterator[tuple[bytes, int]]:
         return sums_of(view)
+
+    def large(
+        self, connection: apsw.Connection, of: type[TextRecord], organization: str
+    ) -> Key | None:
+        """Return the key of the index of an organization's records of a kind, None if they are few."""
+        number = change_feed.number_of(connection, organization)
+        key = None if number is None else Key(number, of.kind, WORDS)
+        return key if key is not None and self.is_large(connection, key) else None
 
     def is_large(self, connection: apsw.Connection, key: Key) -> bool:
         """Tell whether there are so many records that searching the database itself is slow."""

@@ -139,10 +139,16 @@ def values(
 
 
 def ids(
-    connection: apsw.Connection, of: type[Record], where: Filter, order: Sequence[str]
+    connection: apsw.Connection,
+    of: type[Record],
+    where: Filter,
+    order: Sequence[str],
+    limit: int | None = None,
 ) -> list[str]:
-    """Return the ids of the selected records, in order."""
+    """Return the ids of the selected records, in order, at most `limit`."""
     end = f" ORDER BY {order_by(table_of(of), order)}"
+    if limit is not None:
+        end += f" LIMIT {limit:d}"
     return [value_text(id) for (id,) in _select(connection, of, where, "r.id", end)]
 
 

@@ -111,10 +111,16 @@ def _equal(
     return f"r.{name} IS ?", (value,)
 
 
+_HOLDS = "r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)"
+
+
 def _times(where: Filter) -> Iterator[tuple[str, Sequence[datetime]]]:
     """Yield the conditions on the times of a memory, each with its instants."""
     if (at := where.valid_at) is not None:
-        yield "r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)", (at, at)
+        yield _HOLDS, (at, at)
+    if where.differs_between is not None:
+        one, other = where.differs_between
+        yield f"({_HOLDS}) <> ({_HOLDS})", (one, one, other, other)
     if where.since is not None:
         yield "r.ingestion_time >= ?", (where.since,)
     if where.until is not None:
