@@ -23,6 +23,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
+from minutebook.services.sync import machines as sync_machines
 from minutebook.services.sync.remotes import FolderRemote, remote_of
 from tests.examples import examples
 from tests.services.decided import draft
@@ -152,6 +153,43 @@ def test_a_decision_is_committed_to_the_ledger_of_each_machine(two: Machines) ->
     assert [each.reason for each in one.app.ledgers.states()] == [None]
 
 
+def test_decisions_on_one_another_arrive_in_whatever_order_the_files_are_read(
+    tmp_path: Path,
+) -> None:
+    with machines(tmp_path, 3) as three:
+        last = three.worlds[0].app.decisions.record(three.person, draft("cache"))
+        for turn in range(1, 4):
+            for number in (0, 1, 0):
+                three.sync(number)
+            three.worlds[0].clock.turn()
+            decisions = three.worlds[turn % 2].app.decisions
+            last = decisions.supersede(three.person, [last.id], draft("cache", f"Better {turn}"))
+        three.sync(0)
+        three.sync(1)
+        assert len(changes(three)) == 4
+        assert three.sync(2).refused == []
+        assert three.held(1) == three.held(2)
+
+
+def test_decisions_on_one_another_are_in_one_file(
+    two: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync_machines, "BATCH", 2)
+    one = two.worlds[0]
+    made = []
+    for number in range(5):
+        one.clock.turn()
+        made.append(one.app.decisions.record(two.person, draft(f"target {number}")))
+    one.clock.turn()
+    one.app.decisions.supersede(two.person, [made[0].id], draft("target 0", "Better"))
+    one.remember("Tea is green")
+    one.remember("Milk is white")
+    two.settle()
+    assert len(changes(two)) > 1
+    assert two.held(0) == two.held(1)
+    assert len(two.held(1)) == 10
+
+
 def test_the_trails_stay_apart_and_name_one_another(two: Machines) -> None:
     one, other = two.worlds
     one.remember("Tea is green")
@@ -268,7 +306,10 @@ def test_a_copy_of_a_store_goes_by_another_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_store_that_was_restored_loses_nothing_that_came_later(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_store_that_was_restored_loses_nothing_that_came_later(
+    tmp_path: Path, *, compact: bool
+) -> None:
     with machines(tmp_path / "one") as two:
         id = two.worlds[0].remember("Tea is green")
         two.settle()
@@ -278,6 +319,9 @@ def test_a_store_that_was_restored_loses_nothing_that_came_later(tmp_path: Path)
         two.edit(0, id, "Tea is red")
         two.worlds[0].remember("Milk is white")
         two.settle()
+        # A snapshot leaves no file that bears the name of the store.
+        two.sync(1, compact=compact)
+        assert bool(changes(two)) is not compact
     shutil.rmtree(home / "machine0")
     shutil.copytree(tmp_path / "backup", home / "machine0")
     with machines(home, later=1000) as two:

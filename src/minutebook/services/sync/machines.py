@@ -41,7 +41,7 @@ from minutebook.services.sync.change_files import (
 )
 from minutebook.services.sync.comparing import Comparison, compare
 from minutebook.services.sync.known import Known, Marks
-from minutebook.services.sync.remote_files import FILE, RemoteFiles, identity_of, reason_of
+from minutebook.services.sync.remote_files import RemoteFiles, identity_of, reason_of
 from minutebook.services.sync.remotes import NameTaken, Remote
 from minutebook.store.protocol import Tended
 from minutebook.store.sync_rows import SyncRow, SyncRows
@@ -49,7 +49,7 @@ from minutebook.store.sync_rows import SyncRow, SyncRows
 ACT = "sync"
 
 BATCH = 500
-"""Records that are written or taken in by one transaction, and in one file of changes at most."""
+"""Records that are written or taken in by one transaction, and in one file of changes, unless more are decisions."""
 
 MOST_BYTES = 8 << 20
 """Bytes after which a file of changes ends."""
@@ -230,8 +230,7 @@ class _Exchange:
                 self._rename()
             else:
                 self._publish(marks.outbox[0], staged)
-        last = max(self.files.changes().get(marks.machine, {}), default=0)
-        if last > marks.number:
+        if self.files.last_of(marks.machine) > marks.number:
             self._rename()
         self._known.scan()
 
@@ -244,40 +243,55 @@ class _Exchange:
 
     def take(self) -> None:
         """Take in every file that is new here, each whole or not at all."""
-        damaged: set[tuple[str, int]] = set()
-        for machine, files in sorted(self.files.changes().items()):
-            for number in sorted(files):
-                is_new = machine != self.marks.machine and not self.marks.has_taken(machine, number)
-                if is_new and not self._take(self.files.path(machine, number), machine, number):
-                    damaged.add((machine, number))
-        lacking = self._lacking()
-        if not lacking:
+        refused = self._take_files()
+        if not self._lacking():
             return
-        snapshots, refused = self.files.snapshots()
-        self.report.refused += refused
+        snapshots, self.report.refused = self.files.snapshots()
         for each in snapshots:
             covers = each.header.covers
-            if any(covers.get(machine, 0) >= number for machine, number in lacking.items()):
+            if any(covers.get(machine, 0) >= number for machine, number in self._lacking().items()):
                 self._take_verified(each, None)
-        for machine, number in sorted(self._lacking().items()):
-            if (machine, number) not in damaged:
-                self.report.refused.append((f"{machine}-{number:08}.jsonl", _MISSING))
-        self.report.refused = [
-            each for each in self.report.refused if not self._is_covered(each[0])
-        ]
+        if refused and snapshots:
+            refused = self._take_files()
+        self.report.refused += [(_name(*file), reason) for file, reason in refused.items()]
+        for file in sorted(self._lacking().items()):
+            if file not in refused:
+                self.report.refused.append((_name(*file), _MISSING))
 
-    def _take(self, path: Path, machine: str, number: int) -> bool:
-        before = deepcopy(self.marks)
+    def _take_files(self) -> dict[tuple[str, int], str]:
+        """Take in files of changes; return those that cannot be taken, and why.
+
+        A file may need what another machine's brings, such as the decision that one of its own takes the place of.
+        So those that were refused are tried again, as long as others were taken.
+        """
+        while True:
+            new = [
+                (machine, number)
+                for machine, files in sorted(self.files.changes().items())
+                for number in sorted(files)
+                if machine != self.marks.machine and not self.marks.has_taken(machine, number)
+            ]
+            reasons = ((file, self._take(*file)) for file in new)
+            refused = {file: reason for file, reason in reasons if reason is not None}
+            if len(refused) in (0, len(new)):
+                return refused
+
+    def _take(self, machine: str, number: int) -> str | None:
+        """Take in a file of changes; return why it cannot be taken, or None."""
+        path, before, erased = (
+            self.files.path(machine, number),
+            deepcopy(self.marks),
+            self.report.erased,
+        )
         try:
             verified = verify(path, self._id)
             if (verified.header.machine, verified.header.number) != (machine, number):
                 raise InvalidArchive(path.name, "its name is not that of its header")
             self._take_verified(verified, (machine, number))
         except (InvalidArchive, InvalidInput, LedgerError) as error:
-            self._known.marks = before
-            self.report.refused.append((path.name, reason_of(error)))
-            return False
-        return True
+            self._known.marks, self.report.erased = before, erased
+            return reason_of(error)
+        return None
 
     def _take_verified(self, verified: Verified, file: tuple[str, int] | None) -> None:
         taken = 0
@@ -370,15 +384,11 @@ class _Exchange:
                 found[machine] = marks.taken.get(machine, 0) + 1
         return found
 
-    def _is_covered(self, name: str) -> bool:
-        match = FILE.fullmatch(name)
-        return match is not None and self.marks.has_taken(match[1], int(match[2]))
-
     # To the others
 
     def send(self) -> None:
         """Send what was changed here, in as many files as it takes, and how far this store has come."""
-        while rows := self._rows.unsent(self._id, BATCH):
+        while rows := self._next_rows():
             number, staged = self.marks.number + 1, self._staged(self.marks.number + 1)
             organizations = sorted({row.key[0] for row in rows})
             with self._store.transaction(*organizations):
@@ -391,6 +401,15 @@ class _Exchange:
             self._publish(number, staged)
         self._remote.publish({}, self._own())
 
+    def _next_rows(self) -> list[SyncRow]:
+        """Return the rows of the next file: of an organization's decisions all, since the rules hold for them together."""
+        most = BATCH
+        while True:
+            rows = self._rows.unsent(self._id, most)
+            if len(rows) < most or rows[-1].key[1] is not Kind.DECISION:
+                return rows
+            most *= 2
+
     def _stage(self, staged: Path, number: int, rows: Sequence[SyncRow]) -> str:
         """Write a file of changes, on the disk before the transaction ends; return its digest."""
         with replacing(staged) as file:
@@ -401,7 +420,7 @@ class _Exchange:
                 noted = self._rows.get(self._id, row.key) or row
                 writer.add(entry)
                 self._rows.put(self._id, SyncRow(row.key, noted.digest, noted.state, number))
-                if writer.size > MOST_BYTES:
+                if writer.size > MOST_BYTES and row.key[1] is not Kind.DECISION:
                     break
             writer.seal()
         self.report.sent += writer.count
@@ -414,7 +433,7 @@ class _Exchange:
 
     def _publish(self, number: int, staged: Path) -> None:
         marks = self.marks
-        name = f"changes/{marks.machine}-{number:08}.jsonl"
+        name = f"changes/{_name(marks.machine, number)}"
         earlier, marks.number = marks.number, number
         try:
             self._remote.publish({name: staged}, self._own())
@@ -502,13 +521,17 @@ class _Exchange:
                 )
                 is_old = any(each.get(machine, 0) >= number for each in earlier)
                 if covers.get(machine, 0) >= number and (is_passed or is_old):
-                    yield f"{machine}-{number:08}.jsonl"
+                    yield _name(machine, number)
 
     def _staged(self, number: int) -> Path:
-        return self._work / f"{self.marks.machine}-{number:08}.jsonl"
+        return self._work / _name(self.marks.machine, number)
 
     def _caller_in(self, organization: str) -> Caller:
         return replace(self._caller, organization=organization)
+
+
+def _name(machine: str, number: int) -> str:
+    return f"{machine}-{number:08}.jsonl"
 
 
 def _digest(path: Path) -> str:

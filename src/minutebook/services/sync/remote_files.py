@@ -66,6 +66,13 @@ class RemoteFiles:
                 found[name.removesuffix(".json")] = noted
         return found
 
+    def last_of(self, machine: str) -> int:
+        """Return the highest number that a machine's files ever had here, also of those that a snapshot took the place of."""
+        numbers = [0, *self.changes().get(machine, {})]
+        for name, noted in self.machines().items():
+            numbers.append(noted["number"] if name == machine else noted["taken"].get(machine, 0))
+        return max(numbers)
+
     def path(self, machine: str, number: int) -> Path:
         """Return the path of a file of changes."""
         return self._folder / "changes" / f"{machine}-{number:08}.jsonl"
