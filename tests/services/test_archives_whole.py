@@ -7,9 +7,11 @@ from typing import Any
 from minutebook.domain.archive import KINDS, LEFT_OUT, Mode
 from minutebook.domain.caller import in_call
 from minutebook.domain.drafts import Draft
+from minutebook.domain.grants import Grant
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     CLASSES,
+    SYSTEM_ORGANIZATION,
     Decision,
     Edge,
     Entry,
@@ -18,8 +20,11 @@ from minutebook.domain.records import (
     MemoryType,
     Mention,
     Record,
+    Role,
+    Token,
     Version,
 )
+from minutebook.domain.trail_texts import MISSING
 from tests.services.decided import draft, git, ledger_of
 from tests.services.maintenance.test_archives import ADMIN, put, summary, turn
 from tests.store.samples import chunk, file, project
@@ -101,6 +106,25 @@ def test_a_whole_store_comes_back_equal_with_versions_and_trail(
     for name in two.app.infrastructure.store.organizations():
         assert two.app.trail.verify(name) is None
     assert two.app.infrastructure.store.check() == []
+
+
+def test_a_trail_that_came_without_the_tokens_that_it_tells_of_holds(
+    opener: Opener, tmp_path: Path
+) -> None:
+    one, other = opener(), opener(name="other")
+    for organization in (None, "acme"):
+        grant = Grant(name="ci", role=Role.AGENT, organization=organization)
+        one.app.tokens.create(ADMIN, grant)
+    one.remember("tea")
+    one.app.archives.export_to(ADMIN, KINDS, tmp_path / "all.jsonl")
+    other.app.archives.import_from(ADMIN, tmp_path / "all.jsonl", Mode.MERGE)
+    proofs = other.app.trail.prove(ADMIN)
+    assert {each.organization for each in proofs} == {"acme", "default", SYSTEM_ORGANIZATION}
+    assert [(each.differences, each.uncovered) for each in proofs] == [((), 0)] * 3
+    made = other.app.tokens.create(ADMIN, Grant(name="own", role=Role.AGENT)).token
+    other.store.delete(Token, SYSTEM_ORGANIZATION, made.id)
+    (told,) = (each for proof in other.app.trail.prove(ADMIN) for each in proof.differences)
+    assert (told.id, told.reason) == (made.id, MISSING)
 
 
 def test_imported_decisions_are_in_git_and_can_be_gone_on_with(

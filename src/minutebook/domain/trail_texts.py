@@ -105,8 +105,9 @@ class LastTexts:
         self._add_text(entry)
         if entry.act == ERASE:
             self._states.pop((entry.subject_kind, entry.subject), None)
-        elif entry.subject_kind is Kind.LEDGER:
-            self._forget_states({Kind.DECISION})
+        elif entry.act == "import" and entry.subject_kind is Kind.HEAD:
+            # All before it came from another store, whose tokens stayed there.
+            self._forget_states({Kind.TOKEN})
         for text in entry.fingerprints:
             made = Fingerprinted.of(text)
             if self.holds(made.kind, made.id):

@@ -53,6 +53,7 @@ from minutebook.store.sql.tables import Value
 from minutebook.store.sqlite.tables import table_of
 from tests.examples import parametrize_in_part
 from tests.scoped import BEARER, populated
+from tests.services.decided import PERSON, draft
 from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED
 from tests.store.engine import engine_named
 from tests.store.samples import decision, edge, entity, memory, proposal, summary, token, turn
@@ -226,6 +227,15 @@ def test_entries_do_not_hold_what_somebody_wrote_as_the_type_of_a_link(world: Wo
     assert "owes" not in kept
     world.store.put(replace(link, weight=0.5))
     assert reasons(proof_of(world.store, "default")) == [(link.id, fields_differ(("weight",)))]
+
+
+def test_a_decision_that_was_changed_after_a_rebuild_of_its_ledger_is_named(world: World) -> None:
+    made = world.app.decisions.record(PERSON, draft())
+    world.app.rebuilds.rebuild(PERSON)
+    proof = proof_of(world.store, "default")
+    assert (proof.is_sound, proof.uncovered) == (True, 0)
+    world.store.put(replace(made, author="forged"))
+    assert reasons(proof_of(world.store, "default")) == [(made.id, fields_differ(("author",)))]
 
 
 def test_what_an_earlier_version_wrote_is_counted_as_not_covered(store: Store) -> None:
