@@ -4,12 +4,13 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from minutebook.app import open_app
 from minutebook.domain.drafts import Draft
+from minutebook.domain.grants import Grant
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import (
     CLASSES,
@@ -122,7 +123,7 @@ OLD_RECORDS = 12
 
 def old_store(version: int, folder: Path) -> Acknowledged:
     """Make a store as an earlier format had it: memories and a trail."""
-    said = Acknowledged()
+    said = Acknowledged(uncovered=OLD_RECORDS)
     (folder / "home").mkdir(mode=0o700)
     at = microseconds(NOON)
     with closing(of_format(folder / "home" / "minutebook.db", version)) as connection:
@@ -292,6 +293,11 @@ def two_stores(folder: Path) -> None:
             app.decisions.record(PERSON, draft(text, text))
             if name == "other":
                 app.backups.make(PERSON, folder / "backup.tar")
+            else:
+                # A restore leaves it as it is.
+                owner = replace(PERSON, writes_system=True)
+                made = app.tokens.create(owner, Grant(name="ci", role=Role.AGENT))
+                app.tokens.revoke(owner, made.token.id)
 
 
 def backed_up(folder: Path, said: Acknowledged, ended: bool) -> None:

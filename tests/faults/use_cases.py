@@ -288,7 +288,9 @@ def _brought_up(ground: Ground) -> None:
 
 
 def _restored(ground: Ground) -> None:
-    Restores(data_directory(ground.settings)).run(ground.folder / "backup.tar", datetime.now(UTC))
+    Restores(data_directory(ground.settings)).run(
+        OWNER, ground.folder / "backup.tar", datetime.now(UTC)
+    )
 
 
 def _moved(ground: Ground) -> None:

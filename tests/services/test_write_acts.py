@@ -160,7 +160,6 @@ BESIDE = {
     "secret.set",
     "secret_scan.mask",
     "tokens.create",
-    "tokens.enter_kept",
     "tokens.revoke",
     "tokens.revoke_signed",
     "tokens.rotate",

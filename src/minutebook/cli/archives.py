@@ -11,6 +11,7 @@ from minutebook.cli.governance import restore_memory
 from minutebook.cli.ids import completing
 from minutebook.cli.printing import echo
 from minutebook.cli.terminal import (
+    at_keyboard,
     bar,
     counted,
     identity,
@@ -224,7 +225,6 @@ def restore(options: dict[str, str], what: str, number: int | None, replace: boo
 
 def _restore_backup(options: dict[str, str], path: Path) -> None:
     from minutebook.app import now
-    from minutebook.domain.filters import default_organization
     from minutebook.places import data_directory
     from minutebook.services.maintenance.restores import Restores
 
@@ -233,11 +233,8 @@ def _restore_backup(options: dict[str, str], path: Path) -> None:
     with interruptible(
         "Stopped. If the directory is half restored, the same command with --replace ends it."
     ):
-        done = Restores(data_directory(settings)).run(path, now())
-    with opened(options) as (app, caller):
-        home = default_organization(caller)
-        app.trail.log(caller, home, "restore", Kind.HEAD, [done.digest])
-        app.tokens.enter_kept(caller, done.kept)
+        caller = at_keyboard(settings, options)
+        done = Restores(data_directory(settings)).run(caller, path, now())
     echo(f"Restored {settings.home} from {path}.")
     if done.aside is not None:
         echo(f"What was there before is in {done.aside}.")

@@ -380,16 +380,18 @@ def opened_or_made(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         else:
             hosted.host.check_same(settings)
             app, user = hosted.host.app(), hosted.command.user or getpass.getuser()
-        call = Call(
-            request="command-line",
-            origin=Origin(client="minutebook", version=__version__),
-            progress=until_loaded(app.embedding),
-        )
-        asks = replace(person_of(settings, options, user), call=call)
+        progress = until_loaded(app.embedding)
+        asks = in_call(at_keyboard(settings, options, user), progress=progress)
         yield app, asks
         _warn_of(asks)
         if hosted is None and app.embeddings.is_notified and not app.embedding.is_off:
             _embed_what_was_written(app)
+
+
+def at_keyboard(settings: Settings, options: dict[str, str], user: str | None = None) -> Caller:
+    """Return the person at the keyboard as the caller of a command; the process's user, if no other is named."""
+    call = Call(request="command-line", origin=Origin(client="minutebook", version=__version__))
+    return replace(person_of(settings, options, user or getpass.getuser()), call=call)
 
 
 def _warn_of(caller: Caller) -> None:

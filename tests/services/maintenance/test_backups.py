@@ -38,7 +38,7 @@ def backed_up(world: World, home: Path, path: Path) -> BackedUp:
 
 
 def restored(home: Path, path: Path) -> None:
-    Restores(data_directory(Settings(home=home))).run(path, NOON)
+    Restores(data_directory(Settings(home=home))).run(OWNER, path, NOON)
 
 
 def test_a_directory_that_a_restore_makes_is_its_owners_alone(
@@ -300,12 +300,11 @@ def test_tokens_that_were_revoked_or_replaced_since_a_backup_stay_so(
     tokens.revoke(owner, first.token.id)
     replaced = tokens.rotate(owner, second.token.id, None)
     world.app.close()
-    done = Restores(data_directory(Settings(home=home))).run(path, NOON)
+    done = Restores(data_directory(Settings(home=home))).run(OWNER, path, NOON)
     assert {each.id for each in done.kept} == {first.token.id, second.token.id}
     assert done.unsure == ()
     world = opener(name="home")
     tokens = world.app.tokens
-    tokens.enter_kept(owner, done.kept)
     assert all(proof.is_sound for proof in world.app.trail.prove(owner))
     for secret in (first.secret, second.secret):
         with pytest.raises(Unidentified):
@@ -323,6 +322,6 @@ def test_a_restore_names_the_tokens_that_let_in_where_it_cannot_ask(
     )
     world.app.tokens.revoke(OWNER, revoked.token.id)
     backed_up(world, tmp_path / "home", path)
-    done = Restores(data_directory(Settings(home=tmp_path / "other"))).run(path, NOON)
+    done = Restores(data_directory(Settings(home=tmp_path / "other"))).run(OWNER, path, NOON)
     assert [each.id for each in done.unsure] == [live.token.id]
     assert done.kept == ()

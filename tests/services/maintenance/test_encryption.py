@@ -159,10 +159,10 @@ def test_a_backup_is_restored_with_its_key_wherever_it_was_made(
     encryption_of(chosen).encrypt(with_new_key=True)
     key = encryption_of(chosen).state().key
     # Into the store, which has another key by now; then into a directory that is empty.
-    Restores(data_directory(chosen)).run(made, NOON)
+    Restores(data_directory(chosen)).run(PERSON, made, NOON)
     assert encryption_of(chosen).state().key == key
     other = replace(chosen, home=tmp_path / "other")
-    Restores(data_directory(other)).run(made, NOON)
+    Restores(data_directory(other)).run(PERSON, made, NOON)
     assert encryption_of(other).state().key == key_id_of(made)
     for each in (chosen, other):
         with app_of(each) as app:
@@ -170,7 +170,7 @@ def test_a_backup_is_restored_with_its_key_wherever_it_was_made(
     assert shown_in(other.home) == []
     keyless = replace(chosen, home=tmp_path / "third", key=f"file:{tmp_path / 'none'}")
     with pytest.raises(EncryptionKeyMissing, match=r"kept\.tar is encrypted"):
-        Restores(data_directory(keyless)).run(made, NOON)
+        Restores(data_directory(keyless)).run(PERSON, made, NOON)
 
 
 def test_a_plain_backup_comes_into_an_encrypted_store_encrypted(
@@ -180,7 +180,7 @@ def test_a_plain_backup_comes_into_an_encrypted_store_encrypted(
         made = app.backups.make(PERSON, tmp_path / "kept.tar").path
     done = encryption_of(chosen).encrypt()
     assert made in done.outside
-    Restores(data_directory(chosen)).run(made, NOON)
+    Restores(data_directory(chosen)).run(PERSON, made, NOON)
     assert encryption_of(chosen).state().key == done.key
     assert shown_in(chosen.home) == []
 

@@ -83,7 +83,7 @@ def test_it_can_be_restored(scheduled: Scheduled, opener: Opener, tmp_path: Path
     kept = scheduled()
     made = kept.backups.run(PERSON)
     assert made is not None
-    Restores(data_directory(Settings(home=tmp_path / "other"))).run(made.path, NOON)
+    Restores(data_directory(Settings(home=tmp_path / "other"))).run(PERSON, made.path, NOON)
     assert len(opener(name="other").ids("list_memories")) == 1
 
 

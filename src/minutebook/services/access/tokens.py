@@ -186,17 +186,6 @@ class Tokens:
             self._store.put(noted)
         return noted
 
-    def enter_kept(self, caller: Caller, kept: Sequence[Token]) -> None:
-        """Enter in the trail that a restore left tokens as they were before it.
-
-        Raises Forbidden if the caller is not the owner of the data directory.
-        """
-        for token in kept:
-            with self._audited(caller, "restore", token) as audit:
-                policy.check_may_issue(caller)
-                audit.check(_TOKENS)
-                self._store.put(token)
-
     def check_signed(self, subject: str, id: str | None, issued_at: datetime | None) -> None:
         """Raise Unidentified, audited, if a signed token was revoked.
 

@@ -13,6 +13,7 @@ from typing import IO
 
 from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
 from minutebook.disk.encryption import FileDamaged, Keys, decrypting
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
     Conflict,
     InvalidArchive,
@@ -20,14 +21,16 @@ from minutebook.domain.errors import (
     StoreBusy,
     StoreError,
 )
-from minutebook.domain.filters import Filter
-from minutebook.domain.grants import is_live
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Token
+from minutebook.domain.filters import Filter, default_organization
+from minutebook.domain.grants import home_of, is_live
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Token
+from minutebook.services.access.audit import Trail
 from minutebook.services.maintenance.backups import DATABASE, FORMAT, MANIFEST, VERSION
 from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
 from minutebook.store.sqlite import SqliteStore, missing_database
 from minutebook.store.sqlite.encryption import copied_with_key, key_of
 
+RESTORE = "restore"
 _DRAFT = "restore"
 _COPY = "encrypted.db"
 _ON_SERVER = (
@@ -73,8 +76,8 @@ class Restores:
                 f"it is not empty ({names}); --replace puts aside what is there",
             )
 
-    def run(self, backup: Path, now: datetime) -> Restored:
-        """Bring back what a backup holds; what was there is moved to a folder beside it.
+    def run(self, caller: Caller, backup: Path, now: datetime) -> Restored:
+        """Bring back what a backup holds, with an entry of that; what was there is moved to a folder beside it.
 
         Into an encrypted store it comes with the key of that; else the database stays as the backup has it.
         All is verified before anything is changed, and the store comes last: if a restore is
@@ -90,7 +93,10 @@ class Restores:
                 before = self._tokens()
                 # Raises StoreError for a database that this version cannot open.
                 with closing(SqliteStore(draft / DATABASE, keys=self._directory.keys)) as store:
-                    kept = _keep_revoked(store, before or ())
+                    trail = Trail(store, lambda: now)
+                    home_of_trail = default_organization(caller)
+                    trail.log(caller, home_of_trail, RESTORE, Kind.HEAD, [digest])
+                    kept = _keep_revoked(store, trail, caller, before or ())
                     unsure = _live(store, now) if before is None else ()
                 self._encrypt_as_now(draft)
                 sync_tree(draft)
@@ -167,19 +173,24 @@ class Restores:
         return [*self._directory.kept(), *(path for path in files if path.exists())]
 
 
-def _keep_revoked(store: SqliteStore, before: Sequence[Token]) -> tuple[Token, ...]:
-    """Bring tokens to what they were before a restore, where that lets in fewer; return those."""
+def _keep_revoked(
+    store: SqliteStore, trail: Trail, caller: Caller, before: Sequence[Token]
+) -> tuple[Token, ...]:
+    """Bring tokens to what they were before a restore, where that lets in fewer, with an entry each; return those."""
     kept = []
-    with store.transaction(SYSTEM_ORGANIZATION):
-        for token in before:
-            known = store.get(Token, SYSTEM_ORGANIZATION, token.id)
-            is_known = known is not None and known.digest == token.digest
-            if token.revoked_at is None and (known is None or is_known):
-                continue
-            if known is not None and known.revoked_at is not None:
-                continue
+    for token in before:
+        known = store.get(Token, SYSTEM_ORGANIZATION, token.id)
+        is_known = known is not None and known.digest == token.digest
+        if token.revoked_at is None and (known is None or is_known):
+            continue
+        if known is not None and known.revoked_at is not None:
+            continue
+        with trail.audited(
+            caller, home_of(token), RESTORE, Kind.TOKEN, token.id, also=[SYSTEM_ORGANIZATION]
+        ) as audit:
+            audit.check()
             store.put(token)
-            kept.append(token)
+        kept.append(token)
     return tuple(kept)
 
 
