@@ -60,7 +60,8 @@ TABLES: Mapping[str, Table] = {
         "Isolation",
         "Callers of two organizations, with tokens of every reach and role and at the machine's command line, do at "
         "random what tools, resources, completions, REST operations and commands offer. A model of the policy says what "
-        "each may see and change; every answer, every text in it and every change in the store is compared with it. "
+        "each may see and change; every answer, every text in it and every change in the store is compared with it. After each 100 steps "
+        "`audit verify` must be whole, and its fingerprints cover every record. "
         "What is about a record out of sight is asked a second time about nothing: both answers must be the same.",
         "policy",
         {
@@ -119,7 +120,8 @@ TABLES: Mapping[str, Table] = {
         "kill -9",
         "A program is killed before a random one of its steps (a write, flush or cut of the database's files, a flush or "
         "rename of another file, a transaction, a step of Git), and each third time at a random instant. After each "
-        "kill the store is opened as a start does: what was acknowledged is there once, the trail holds, the ledger's "
+        "kill the store is opened as a start does: what was acknowledged is there once, the trail holds and has a fingerprint of every "
+        "record as it is (`audit verify`), the ledger's "
         "tables and Git agree (`git fsck --strict`), `doctor` finds nothing, nothing is left over or locked, and it can be "
         "written; what the program was at is ended by its next run. A restore that is killed between its renames leaves the "
         "old store without its ledger, which `doctor` says, until the next restore.",
@@ -130,6 +132,23 @@ TABLES: Mapping[str, Table] = {
             "acknowledged": "acknowledged",
             "lost": "lost",
             "broken": "invariants broken",
+        },
+    ),
+    "machines": Table(
+        "Machines in step",
+        "Two or three machines, each with a store, meet in a folder; on each somebody does at random, 120 times in all, what changes "
+        "records: stores, edits, supersedes, links, locks, deletes, erases, decides, converses, tidies and takes that back, imports archives, "
+        "brings back backups, syncs. After each act `audit verify` must be whole on its machine; after the last all sync, and then must "
+        "hold the same records, with `audit verify`, `sync --check` and `doctor` content on each.",
+        "machines",
+        {
+            "walks": "walks",
+            "steps": "acts",
+            "acts": "kinds of act",
+            "syncs": "syncs",
+            "refused": "refused",
+            "differing": "records that differ",
+            "alarms": "false alarms of `audit verify`",
         },
     ),
     "floods": Table(

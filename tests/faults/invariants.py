@@ -35,6 +35,7 @@ from minutebook.domain.records import (
 from minutebook.domain.trail import DONE, ERASE, text_digest
 from minutebook.ledger.history import read_all
 from minutebook.places import data_directory
+from minutebook.services.access.audit_proof import Proof, proof_of
 from tests.world import everything
 
 TEXTS: Mapping[type[Record], Callable[[Any], str]] = {
@@ -58,6 +59,8 @@ class Acknowledged:
     texts: dict[type[Record], set[str]] = field(default_factory=dict)
     gone: dict[type[Record], set[str]] = field(default_factory=dict)
     """Texts that callers were told are no more."""
+    uncovered: int = 0
+    """Records that an earlier format kept, of which the trail has no fingerprint until they are changed."""
 
     def note(self, of: type[Record], *texts: str) -> None:
         """Note that records are kept."""
@@ -74,6 +77,7 @@ class Acknowledged:
 
     def include(self, other: "Acknowledged") -> None:
         """Note all that another noted."""
+        self.uncovered = max(self.uncovered, other.uncovered)
         for of, texts in other.texts.items():
             self.note(of, *texts)
         for of, texts in other.gone.items():
@@ -104,10 +108,12 @@ def violations(home: Path, said: Acknowledged, **options: Any) -> list[str]:
 def of_app(app: App, said: Acknowledged) -> list[str]:
     """Return what does not hold in an open store: records, trail, ledgers, what is derived."""
     app.ledgers.recover()
-    organizations = app.infrastructure.store.organizations()
+    store = app.infrastructure.store
+    organizations = store.organizations()
     return [
         *(each.finding for each in app.doctor.examine()),
         *_lost_or_twice(app, said),
+        *unproven((proof_of(store, name) for name in organizations), said.uncovered),
         *(line for name in organizations for line in _against_trail(app, name)),
         *(line for name in organizations for line in _of_ledger(app, name)),
     ]
@@ -158,6 +164,18 @@ def _against_trail(app: App, organization: str) -> Iterator[str]:
             yield f"half: entry {entry.number} of {organization} says that memory {id} has a text, and it is not there"
         elif memory is not None and entry.after and text_digest(memory.content) != entry.after:
             yield f"half: memory {id} of {organization} has another text than entry {entry.number} says"
+
+
+def unproven(proofs: Iterable[Proof], uncovered: int = 0) -> Iterator[str]:
+    """Yield what is wrong with trails: breaks, records that are not as they say, and more than some not covered."""
+    for proof in proofs:
+        name = proof.organization
+        if proof.broken is not None:
+            yield f"the trail of {name} breaks at entry {proof.broken.number}: {proof.broken.reason}"
+        for each in proof.differences:
+            yield f"{each.kind} {each.id} of {name} is not as its trail says: {each.reason}"
+        if proof.uncovered > uncovered:
+            yield f"the trail of {name} has no fingerprint of {proof.uncovered} records"
 
 
 def _of_ledger(app: App, organization: str) -> Iterator[str]:

@@ -3,23 +3,46 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from minutebook.config import Settings
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.drafts import Draft
-from minutebook.domain.records import Decision, Entry, Memory, MemoryType, Turn
+from minutebook.domain.grants import Grant
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Decision,
+    Entry,
+    Link,
+    Memory,
+    MemoryType,
+    Record,
+    Relation,
+    Role,
+    Token,
+    Turn,
+)
 from tests.faults.invariants import PROBER, Acknowledged, check, of_app, of_folder, violations
 from tests.services.decided import PERSON, draft
+from tests.services.maintenance.test_archives import ADMIN
 from tests.world import Opener, World, everything
+
+R = TypeVar("R", bound=Record)
 
 
 @pytest.fixture
 def kept(opener: Opener) -> World:
-    """A world with a memory, a turn and a decision."""
+    """A world with linked memories, related entities, a turn, a decision and a token."""
     world = opener(name="home")
-    world.app.memories.store(PROBER, Draft(content="tea", type=MemoryType.FACT))
+    one, other = (
+        world.app.memories.store(PROBER, Draft(content=content, type=MemoryType.FACT)).id
+        for content in ("tea", "milk")
+    )
+    world.app.links.link(PROBER, one, other)
+    world.relate(world.entity("Ana"), world.entity("Bo"))
+    world.app.tokens.create(ADMIN, Grant(name="ci", role=Role.VIEWER))
     world.app.sessions.add(PROBER, "s1", "hello", "", "")
     world.app.decisions.record(PERSON, draft(title="Use SQLite"))
     return world
@@ -42,11 +65,19 @@ def test_nothing_is_wrong_where_nothing_happened(kept: World, tmp_path: Path) ->
 
 
 def memory_of(world: World) -> Memory:
-    return next(iter(world.store.find(Memory, everything("default"))))
+    return next(each for each in all_of(world, Memory) if each.content == "tea")
+
+
+def all_of(world: World, of: type[R], organization: str = "default") -> list[R]:
+    return world.store.find(of, everything(organization))
+
+
+def one_of(world: World, of: type[R]) -> R:
+    return all_of(world, of)[0]
 
 
 def lose(world: World) -> None:
-    world.store.delete(Turn, "default", world.store.find(Turn, everything("default"))[0].id)
+    world.store.delete(Turn, "default", one_of(world, Turn).id)
 
 
 WRONG: dict[str, Callable[[World], object]] = {
@@ -54,9 +85,25 @@ WRONG: dict[str, Callable[[World], object]] = {
     "twice: the Memory 'tea'": lambda world: world.store.put(replace(memory_of(world), id="other")),
     "half: memory": lambda world: world.store.put(replace(memory_of(world), content="wine")),
     "half: entry": lambda world: world.store.delete(Memory, "default", memory_of(world).id),
+    "its locked_by is not what": lambda world: world.store.put(
+        replace(memory_of(world), locked_by=Role.ADMIN)
+    ),
+    "turn mem_": lambda world: world.store.put(replace(one_of(world, Turn), author="forged")),
+    "its type is not what": lambda world: world.store.put(
+        replace(one_of(world, Relation), type="hates")
+    ),
+    "it is missing, and the trail": lambda world: world.store.delete(
+        Link, "default", one_of(world, Link).id
+    ),
+    "its role is not what": lambda world: world.store.put(
+        replace(all_of(world, Token, SYSTEM_ORGANIZATION)[0], role=Role.ADMIN)
+    ),
+    "no fingerprint of 1 records": lambda world: world.store.put(
+        replace(one_of(world, Turn), id="mem_2020-01-01T00:00:00.000000Z", prompt="never told")
+    ),
     "trail of default breaks": lambda world: world.store.delete(Entry, "default", "2"),
     "the tables and Git differ": lambda world: world.store.delete(
-        Decision, "default", world.store.find(Decision, everything("default"))[0].id
+        Decision, "default", one_of(world, Decision).id
     ),
 }
 

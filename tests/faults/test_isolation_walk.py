@@ -1,17 +1,22 @@
 """Isolation as a model: who walks at random over every door meets and changes what the policy gives them, no more."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 import pytest
 
 from minutebook.domain.filters import Filter
+from minutebook.domain.records import Link, Record
 from minutebook.services.access import visibility
+from minutebook.services.access.audit import Trail
 from tests.faults.campaign import chance, report, rounds
 from tests.faults.isolation.acts import REST
-from tests.faults.isolation.house import OPENED, visitors
-from tests.faults.isolation.walk import Figures, Step, play, shrunk, steps_of, walked
+from tests.faults.isolation.house import ACME, ONE, OPENED, TWO, visitors
+from tests.faults.isolation.oracle import Key, View, trespasses
+from tests.faults.isolation.walk import PROVING, Figures, Step, play, shrunk, steps_of, walked
+from tests.store.samples import edge, memory
 
 EPISODE = 2_000
 """Steps in one store: what a walk keeps there makes each further step slower."""
@@ -23,6 +28,7 @@ def test_nobody_meets_or_changes_what_the_policy_keeps_from_them(policy: str) ->
     for start in range(0, steps, EPISODE):
         walked(policy, source.getrandbits(32), min(EPISODE, steps - start), figures)
     assert not unwalked(figures)
+    assert figures.proofs >= steps // PROVING
     report(
         "isolation",
         policy,
@@ -81,6 +87,39 @@ def test_a_walk_in_a_store_that_shows_all_to_everybody_is_stopped(
     done, wrong = play("governed", steps, Figures())
     assert wrong
     assert len(done) < len(steps)
+
+
+def test_a_walk_in_a_store_whose_trail_misses_what_was_changed_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Trail, "_made", lambda self, audit, organization, begun: iter(()))
+    steps = steps_of(1, 20)
+    done, wrong = play("governed", steps, Figures(), 10)
+    assert len(done) == 10
+    assert any("has no fingerprint of" in each for each in wrong)
+
+
+def test_a_chain_that_closes_over_a_removed_memory_is_no_trespass_and_another_link_is() -> None:
+    places = {"first": TWO, "middle": ONE, "last": None}
+    following = {"first": "middle", "middle": "last", "last": None}
+    kept = [
+        memory(organization=ACME, id=id, repository=places[id], superseded_by=following[id])
+        for id in places
+    ]
+    view = View()
+    view.update(by_key(kept))
+    closed = [replace(kept[0], superseded_by="last"), kept[2]]
+    (who,) = (each for each in visitors() if each.name == "human1")
+    for source, is_fine in (("last", True), ("first", False)):
+        link = edge(Link, source, "first", organization=ACME, type="supersedes")
+        changes = view.update(by_key([*closed, link]))
+        found = list(trespasses(view, who, changes, "", writes_system=False, unlocks=False))
+        assert bool(found) is not is_fine, found
+        view.update(by_key(kept))
+
+
+def by_key(records: Sequence[Record]) -> dict[Key, Record]:
+    return {(each.organization, each.kind, each.id): each for each in records}
 
 
 def test_a_failing_walk_keeps_only_the_steps_that_the_failure_needs(

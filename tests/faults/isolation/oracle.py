@@ -234,7 +234,7 @@ def trespasses(
     """What of the changes that an act made its caller may not make."""
     ended = {each.id for each, left in changes if each is not None and left is None}
     succeeded = {
-        old.id
+        old.id: (old.superseded_by, new.superseded_by)
         for old, new in changes
         if isinstance(old, Memory) and isinstance(new, Memory)
         if old.superseded_by != new.superseded_by
@@ -269,13 +269,19 @@ def trespasses(
 
 
 def _follows(
-    before: Record | None, after: Record | None, ended: set[str], succeeded: set[str]
+    before: Record | None,
+    after: Record | None,
+    ended: set[str],
+    succeeded: Mapping[str, tuple[str | None, str | None]],
 ) -> bool:
     """Tell whether a change only keeps references whole, wherever the other end of them is.
 
     An edge goes with either of its ends, and when a memory gets another successor; what a memory took the place
-    of names no successor that is gone.
+    of names no successor that is gone, and is linked to the next one.
     """
+    if isinstance(after, Link) and before is None and after.type == "supersedes":
+        gone, following = succeeded.get(after.target, (None, None))
+        return gone in ended and following == after.source
     if isinstance(before, Edge) and after is None:
         is_replaced = before.type == "supersedes" and before.target in succeeded
         return is_replaced or bool(ended & {before.source, before.target})

@@ -26,12 +26,14 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
+from tests.faults.invariants import unproven
 from tests.faults.isolation.acts import WHY, Hand, Made, as_typed
 from tests.faults.isolation.house import (
     ACME,
     ANA,
     BEN,
     ONE,
+    OWNER,
     TWO,
     ZOO,
     House,
@@ -53,6 +55,9 @@ PLACES: Sequence[tuple[str, str | None, str | None]] = (
     (ZOO, None, ANA),
     (SYSTEM, None, None),
 )
+PROVING = 100
+"""Steps after which the trail is proved: a reset removes what it could show."""
+
 _TIMES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|req_[0-9a-f]+|request [0-9a-z-]+")
 
 
@@ -78,6 +83,7 @@ class Figures:
     acts: Counter[str] = field(default_factory=Counter)
     done: Counter[str] = field(default_factory=Counter)
     tools: set[tuple[str, str]] = field(default_factory=set)
+    proofs: int = 0
 
 
 def steps_of(seed: int, count: int) -> list[Step]:
@@ -284,14 +290,22 @@ def _without(text: str, exchange: dict[str, str]) -> str:
     return _TIMES.sub("T", text)
 
 
-def play(policy: str, steps: Sequence[Step], figures: Figures) -> tuple[list[str], list[str]]:
-    """Take steps in a house of its own until something is wrong: what was done, what is wrong."""
+def play(
+    policy: str, steps: Sequence[Step], figures: Figures, proving: int = 0
+) -> tuple[list[str], list[str]]:
+    """Take steps in a house of its own until something is wrong: what was done, what is wrong.
+
+    The trail and the records are held against one another at the end, and after each `proving` steps.
+    """
     done: list[str] = []
     with TemporaryDirectory(prefix="walk") as home, houses(Path(home), policy) as house:
         walk = Walk(house, figures)
         for step in steps:
             typed, wrong = walk.take(step)
             done.append(typed)
+            if not wrong and (len(done) == len(steps) or (proving and len(done) % proving == 0)):
+                wrong = list(unproven(house.app.trail.prove(OWNER)))
+                figures.proofs += 1
             if wrong:
                 return done, wrong
     return done, []
@@ -322,7 +336,7 @@ def shrunk(policy: str, steps: Sequence[Step], attempts: int = 40) -> list[Step]
 def walked(policy: str, seed: int, count: int, figures: Figures) -> None:
     """Walk so many steps. Raises AssertionError with the few steps that show what is wrong."""
     steps = steps_of(seed, count)
-    done, wrong = play(policy, steps, figures)
+    done, wrong = play(policy, steps, figures, PROVING)
     if not wrong:
         return
     few = shrunk(policy, steps[: len(done)])
