@@ -397,7 +397,7 @@ class SearchPromises(Promises):
     def test_counts_and_ids_stay_the_same_once_words_were_sought(
         self, several: list[Memory], where: Filter, limit: int | None
     ) -> None:
-        where = replace(where, organization="acme", ids=None, starts={}, client=None)
+        where = replace(where, organization="acme", ids=None, starts={})
         several = [replace(each, organization="acme") for each in several]
         with self.fresh() as store:
             for number, record in enumerate(several):
@@ -410,6 +410,10 @@ class SearchPromises(Promises):
             assert store.count(Memory, where) == len(expected)
             assert store.ids(Memory, where, (), limit) == expected[:limit]
             assert store.ids(Memory, where, ("-id",), limit) == expected[::-1][:limit]
+            for order in (("-ingestion_time",), ("ingestion_time",), ("-importance",)):
+                ordered = store.find(Memory, where, order=order)
+                assert store.find(Memory, where, order=order, limit=2, offset=1) == ordered[1:3]
+                assert store.page(Memory, [where], order=order, limit=2) == ordered[:2]
 
     # Neighbours
 

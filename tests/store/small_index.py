@@ -15,6 +15,8 @@ SMALL = {
     "LARGEST_IN_MEMORY": 3,
     "LEAST_SAVED": 1,
     "SAVED_SHARE": 100,
+    "MOST_NAMED": 5,
+    "SPARE": 0,
 }
 
 

@@ -180,27 +180,27 @@ def visible_filter(caller: Caller, organization: str) -> Filter:
     )
 
 
+def folded(text: str) -> str:
+    """Return what is compared of a text: A to Z like a to z only, as every engine can."""
+    return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
 def _is_free_or_in(allowed: frozenset[str] | None, owner: str | None) -> bool:
     return allowed is None or owner is None or owner in allowed
 
 
 def _begins(text: str | None, start: str) -> bool:
-    return text is not None and _folded(text).startswith(_folded(start))
+    return text is not None and folded(text).startswith(folded(start))
 
 
 def _is_by(origin: Origin | None, client: str) -> bool:
     """Tell whether the client is known and is this one."""
     known = "" if origin is None else origin.client
-    return known != "" and _folded(known) == _folded(client)
+    return known != "" and folded(known) == folded(client)
 
 
 def _texts(value: object) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _folded(text: str) -> bytes:
-    """Return what is compared of a text: A to Z like a to z only, as every engine can."""
-    return text.encode("utf-8", "surrogatepass").lower()
 
 
 def _is_same(one: object, other: object) -> bool:

@@ -45,6 +45,7 @@ from minutebook.store.protocol import (
     VectorSpace,
     Writes,
 )
+from minutebook.store.sql.index_columns import is_by_id
 from minutebook.store.sql.vector_rows import check_query, checked_rows
 from minutebook.store.transaction_names import TransactionNames
 from minutebook.store.transfer import Carried, Embedding, Gone, being_filled, check_may_receive
@@ -204,8 +205,9 @@ class PostgresStore:
         """Return the ids of the selected records, in order."""
         if (number := self._number_of(where.organization)) is None:
             return []
-        if (columns := self._indices.columns(number, of, where, order)) is not None:
-            return columns.ids(limit)
+        columns = self._indices.columns(number, of, where) if is_by_id(order) else None
+        if columns is not None:
+            return columns.ids(descending="-id" in order, limit=limit)
         with self._connections.reading() as connection:
             return rows.ids(connection, number, of, where, order, limit)
 

@@ -21,11 +21,12 @@ from minutebook.store.postgres.embeddings import Spaces
 from minutebook.store.postgres.index_source import WORDS, Key, Source, VectorSource, WordSource
 from minutebook.store.postgres.tables import table_of
 from minutebook.store.protocol import Candidate, Vectors, VectorSpace
+from minutebook.store.sidecar.columns import Columns
 from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.open_indices import OpenIndices
 from minutebook.store.sidecar.phrases import holding_all, match_phrases
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
-from minutebook.store.sidecar.view import Columns, Conditions, Layer, View
+from minutebook.store.sidecar.view import Conditions, Layer, View
 from minutebook.store.sidecar.words import Postings, by_word, match, sums_of
 from minutebook.store.sql import index_columns
 from minutebook.store.sql.tables import id_bytes
@@ -88,22 +89,16 @@ class Indices:
 
         return by_word(match_phrases(view, query, allowed, texts, limit), query)
 
-    def columns(
-        self, number: int, of: type[Record], where: Filter, order: Sequence[str] = ()
-    ) -> Columns | None:
+    def columns(self, number: int, of: type[Record], where: Filter) -> Columns | None:
         """Return the columns of the index of words that tell which records a Filter selects; None where SQL has to."""
-        descends = index_columns.by_id(order)
         if (
             not issubclass(of, TextRecord)
             or self._connections.is_writing
-            or descends is None
             or not index_columns.are_quicker(table_of(of), where)
         ):
             return None
         view = self._index(Key(number, of.kind, WORDS)).if_large()
-        if view is None:
-            return None
-        return Columns(view, self._conditions(number, of, where), is_descending=descends)
+        return None if view is None else Columns(view, self._conditions(number, of, where))
 
     def matches_phrase(
         self, number: int, of: type[TextRecord], where: Filter, words: Sequence[str]

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from minutebook.domain.filters import Filter
+from minutebook.domain.filters import Filter, folded
 from minutebook.domain.records import Memory, Record, TextRecord
 from minutebook.search.text import ANALYSIS, terms
 from minutebook.store.postgres.errors import damaged
@@ -82,11 +82,11 @@ def selection(number: int, of: type[Record], where: Filter) -> Selection:
         add(*_equal(table, of, where, name, expected))
     for name, start in where.starts.items():
         _check_has(table, of, name)
-        folded = 'lower(%s::text COLLATE "C")'
-        add(f"lower(substr(r.{name}, 1, length(%s::text))) = {folded}", start, start)
+        start_folded = 'lower(%s::text COLLATE "C")'
+        add(f"lower(substr(r.{name}, 1, length(%s::text))) = {start_folded}", start, start)
     if where.client is not None:
         _check_has(table, of, "origin")
-        add("r.client = %s", _lower(where.client))
+        add("r.client = %s", folded(where.client))
     if of is Memory:
         if where.valid_at is not None:
             instant = microseconds(where.valid_at)
@@ -152,8 +152,4 @@ def _text_digest(record: TextRecord) -> bytes:
 def _client(record: Any) -> str | None:
     """Return the program that wrote a record first, A to Z as a to z; None if it is not known."""
     client: str = record.origin.client if record.origin is not None else ""
-    return _lower(client) or None
-
-
-def _lower(text: str) -> str:
-    return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+    return folded(client) or None

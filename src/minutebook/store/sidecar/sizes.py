@@ -38,3 +38,9 @@ SAVED_SHARE = 8
 
 MOST_UNSAVED = 1 << 14
 """so many: whoever opens the index next has to read them, some 100 µs a text."""
+
+MOST_NAMED = 2048
+"""So many records are named in a statement at most; of more it is quicker to look at those that come first."""
+
+SPARE = 32
+"""So many records more than are asked for are named, since some may change before they are read."""

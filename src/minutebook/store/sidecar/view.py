@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeAlias
+from typing import Generic, TypeAlias
 
 import numpy as np
 
@@ -144,26 +144,3 @@ class View(Generic[P]):
             before = layers.pop()
             last = Layer(merged([(before.block, before.dead), (last.block, last.dead)]))
         return (*layers, last)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Columns:
-    """The columns of a view, and what is asked of them: SQL looks at a million rows in 0.1 s, this in a millisecond."""
-
-    _view: View[Any]
-    _conditions: Conditions
-    is_descending: bool = False
-
-    def count(self) -> int:
-        """Count the records that meet the conditions."""
-        return sum(layer.count(self._conditions) for layer in self._view.layers)
-
-    def ids(self, limit: int | None = None) -> list[str]:
-        """Return the ids of the records that meet the conditions, in their order, at most `limit`."""
-        found: list[bytes] = []
-        for layer in self._view.layers:
-            places = layer.places(self._conditions)
-            ids = layer.block.ids if places is None else layer.block.ids[places]
-            found += ids[:: -1 if self.is_descending else 1][:limit].tolist()
-        found = sorted(found, reverse=self.is_descending)[:limit]
-        return [id.decode("utf-8", "surrogatepass") for id in found]

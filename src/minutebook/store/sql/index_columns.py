@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import Filter
+from minutebook.domain.filters import Filter, folded
 from minutebook.domain.records import Memory
 from minutebook.store.sidecar.block import ALWAYS, NEVER, Block, P, block_of
 from minutebook.store.sidecar.view import Conditions
@@ -24,6 +24,9 @@ _FACETS = (
     "category",
 )
 
+CLIENT = "client"
+"""The facet of the program that wrote a record first, which is no field of the record."""
+
 LONGEST_ID = 200
 
 
@@ -33,9 +36,10 @@ def check_id(id: str) -> None:
         raise InvalidInput("id", f"must have 1 to {LONGEST_ID} bytes and no NUL")
 
 
-def facets(table: Table) -> list[str]:
-    """Return the columns of few values that an index keeps."""
-    return [name for name in _FACETS if name in table.columns]
+def facets(table: Table) -> dict[str, str]:
+    """Return the facets that an index keeps, fields of few values and the client, and the column that each is read of."""
+    known = {name: name for name in _FACETS if name in table.columns}
+    return known | ({CLIENT: "origin"} if "origin" in table.columns else {})
 
 
 def index_columns(table: Table) -> list[str]:
@@ -44,7 +48,7 @@ def index_columns(table: Table) -> list[str]:
     if Memory in table.records:
         until = f"coalesce(r.valid_until, {NEVER})"
         times = "r.valid_from", until, "r.ingestion_time", "r.deleted_at IS NOT NULL"
-    return [*times, *(f"r.{name}" for name in facets(table))]
+    return [*times, *(f"r.{column}" for column in facets(table).values())]
 
 
 def block_of_rows(table: Table, found: Iterable[tuple[Any, Sequence[Any]]], payload: P) -> Block[P]:
@@ -58,7 +62,7 @@ def block_of_rows(table: Table, found: Iterable[tuple[Any, Sequence[Any]]], payl
         kept=kept,
         hidden=hidden,
         facets={
-            name: [None if value is None else value_text(value) for value in column]
+            name: _clients(table, column) if name == CLIENT else _texts(column)
             for name, column in zip(facets(table), columns, strict=True)
         },
         payload=payload,
@@ -76,8 +80,10 @@ def conditions(table: Table, where: Filter, selected: Callable[[], Collection[st
     allowed += [
         (name, {None if value is None else str(value)})
         for name, value in where.equal.items()
-        if name in known
+        if name in known and name != CLIENT
     ]
+    if where.client is not None and CLIENT in known:
+        allowed.append((CLIENT, {folded(where.client)} - {""}))
     ids: Collection[str] | None = where.ids if suffices(table, where) else selected()
     times: dict[str, Any] = {}
     if Memory in table.records:
@@ -98,7 +104,11 @@ def conditions(table: Table, where: Filter, selected: Callable[[], Collection[st
 def suffices(table: Table, where: Filter) -> bool:
     """Tell whether the columns say all that a Filter asks."""
     known = facets(table)
-    return not where.starts and where.client is None and all(name in known for name in where.equal)
+    return (
+        not where.starts
+        and (where.client is None or CLIENT in known)
+        and all(name in known and name != CLIENT for name in where.equal)
+    )
 
 
 def are_quicker(table: Table, where: Filter) -> bool:
@@ -106,9 +116,24 @@ def are_quicker(table: Table, where: Filter) -> bool:
     return where.ids is None and suffices(table, where)
 
 
-def by_id(order: Sequence[str]) -> bool | None:
-    """Tell whether an order is that of ids and descends; None if it is another one."""
-    return {"": False, "id": False, "-id": True}.get(",".join(order))
+def is_by_id(order: Sequence[str]) -> bool:
+    """Tell whether an order is that of ids, either way."""
+    return ",".join(order) in ("", "id", "-id")
+
+
+def _texts(column: Sequence[Any]) -> list[str | None]:
+    return [None if value is None else value_text(value) for value in column]
+
+
+def _clients(table: Table, column: Sequence[Any]) -> list[str | None]:
+    """Return the programs that origins name, A to Z like a to z; None where none is known."""
+    origin = table.projection(["origin"])
+    known: dict[Any, str | None] = {None: None}
+    for value in column:
+        if value not in known:
+            (read,) = origin.values_of([value])
+            known[value] = folded(read.client) or None
+    return [known[value] for value in column]
 
 
 def _microseconds(instant: datetime | None) -> int | None:

@@ -28,6 +28,7 @@ from minutebook.store.protocol import (
     Writes,
 )
 from minutebook.store.sidecar.words import by_word
+from minutebook.store.sql.index_columns import is_by_id
 from minutebook.store.sql.vector_rows import check_query
 from minutebook.store.sqlite import (
     change_feed,
@@ -171,6 +172,8 @@ class SqliteStore:
         offset: int = 0,
     ) -> list[R]:
         """Return the selected records, sorted by the fields of `order`, then by id."""
+        if limit is not None:
+            where = self._indices.named(of, where, order, offset + limit)
         with self._connections.reading() as connection:
             return list(rows.each(connection, of, where, order, limit, offset))
 
@@ -191,8 +194,9 @@ class SqliteStore:
         offset: int = 0,
     ) -> list[R]:
         """Return a page of what several selections hold together, in the order of `find`."""
+        chosen = [self._indices.named(of, where, order, offset + limit) for where in wheres]
         with self._connections.snapshot() as connection:
-            return rows.page(connection, of, wheres, order, limit, offset)
+            return rows.page(connection, of, chosen, order, limit, offset)
 
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
         """Yield the selected records one at a time, all as of one moment."""
@@ -203,8 +207,9 @@ class SqliteStore:
         self, of: type[Record], where: Filter, order: Sequence[str], limit: int | None = None
     ) -> list[str]:
         """Return the ids of the selected records, in order."""
-        if (columns := self._indices.columns(of, where, order)) is not None:
-            return columns.ids(limit)
+        columns = self._indices.columns(of, where) if is_by_id(order) else None
+        if columns is not None:
+            return columns.ids(descending="-id" in order, limit=limit)
         with self._connections.reading() as connection:
             return rows.ids(connection, of, where, order, limit)
 

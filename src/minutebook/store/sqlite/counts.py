@@ -7,7 +7,7 @@ import apsw
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record
-from minutebook.store.sidecar.view import Columns
+from minutebook.store.sidecar.columns import Columns
 from minutebook.store.sql.tables import Value
 from minutebook.store.sqlite import change_feed, rows
 from minutebook.store.sqlite.tables import selection

@@ -5,6 +5,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Generic
 
@@ -18,10 +19,11 @@ from minutebook.search.text import ANALYSIS, TextQuery
 from minutebook.store.protocol import Candidate, Vectors, VectorSpace
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import P
+from minutebook.store.sidecar.columns import Columns
 from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.open_indices import OpenIndices
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
-from minutebook.store.sidecar.view import Columns, Layer, View
+from minutebook.store.sidecar.view import Layer, View
 from minutebook.store.sidecar.words import Postings, match, sums_of
 from minutebook.store.sql import index_columns
 from minutebook.store.sql.tables import id_bytes
@@ -95,17 +97,21 @@ class Indices:
             return None
         return match(index.current(), record_conditions, query.terms, limit)
 
-    def columns(self, of: type[Record], where: Filter, order: Sequence[str] = ()) -> Columns | None:
+    def named(self, of: type[Record], where: Filter, order: Sequence[str], needed: int) -> Filter:
+        """Add to a Filter the ids of those that come first, where SQL would look at many rows for them."""
+        columns = self.columns(of, where)
+        first = None if columns is None else columns.first(order, needed)
+        return where if first is None else replace(where, ids=frozenset(first))
+
+    def columns(self, of: type[Record], where: Filter) -> Columns | None:
         """Return the columns of the index of words that tell which records a Filter selects.
 
-        None where the database has to: where they do not say all that is asked, some records are named, the order
-        is not that of ids, or `match` leaves it to the database, too.
+        None where the database has to: where they do not say all that is asked, some records are named, or
+        `match` leaves it to the database, too.
         """
-        descends = index_columns.by_id(order)
         if (
             not issubclass(of, TextRecord)
             or self._connections.is_writing
-            or descends is None
             or not index_columns.are_quicker(table_of(of), where)
         ):
             return None
@@ -115,7 +121,7 @@ class Indices:
                 return None
             index, asked = self._words.index(connection, key), conditions(connection, of, where)
         view = index.if_large()
-        return None if view is None else Columns(view, asked, is_descending=descends)
+        return None if view is None else Columns(view, asked)
 
     def keep_up(self) -> None:
         """Read the changes that searches were not to wait for, then save what is worth it."""
