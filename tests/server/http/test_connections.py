@@ -23,10 +23,10 @@ HALF_BODY = b"POST /wait HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer; `/as/NAME` lets a token's bearer in, `/wait` reads the body, `/stay` says no more."""
+    """Answer; `/as/NAME` lets a token's bearer in, `/wait` reads the body, `/stay` at the end says no more."""
     path = scope["path"]
     if path.startswith("/as/"):
-        name = path.removeprefix("/as/")
+        name = path.removeprefix("/as/").removesuffix("/stay")
         scope["state"]["caller"] = Caller(name=name, role=Role.AGENT, token=name)
     if path == "/wait":
         while (await receive()).get("more_body"):
@@ -34,7 +34,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     await send(
         {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]}
     )
-    if path == "/stay":
+    if path.endswith("/stay"):
         while (await receive())["type"] != "http.disconnect":
             pass
     await send({"type": "http.response.body", "body": b""})
@@ -158,6 +158,17 @@ def test_what_is_being_answered_is_not_cut_off(opened: ExitStack, address: tuple
         one.settimeout(0.05)
         with pytest.raises(TimeoutError):
             one.recv(1)
+
+
+def test_streams_of_callers_who_were_let_in_take_no_place_of_strangers(
+    opened: ExitStack, address: tuple[str, int]
+) -> None:
+    for number in range(MOST * 3 // 4):
+        one = connected(opened, address)
+        assert asked(one, f"/as/{number}/stay").startswith(b"HTTP/1.1 200")
+    stranger, another = connected(opened, address), connected(opened, address)
+    assert asked(stranger).startswith(b"HTTP/1.1 200")
+    assert asked(another).startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize("said", [b"", HALF_HEAD], ids=["nothing", "head"])

@@ -1,7 +1,7 @@
 """Connections: deadlines for what a client sends and reads, and who makes room when all are taken."""
 
 from asyncio import BaseTransport, TimerHandle
-from collections import Counter
+from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -11,6 +11,9 @@ from minutebook.domain.caller import Caller
 
 HEAD_WITHIN = 5.0
 """Seconds in which the head of a request has to come, from its first byte to its last."""
+
+SORTED_EVERY = 1.0
+"""Seconds after which a server full of strangers looks again which of them were let in since."""
 
 
 class Connection(H11Protocol):
@@ -27,8 +30,6 @@ class Connection(H11Protocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.address = ""
-        self.since = 0.0
-        """When the last head was whole, the last answer complete, or else the connection made."""
         self._caller: Caller | None = None
         self._waiting: TimerHandle | None = None
         self._blocked: TimerHandle | None = None
@@ -37,7 +38,6 @@ class Connection(H11Protocol):
         """Begin to wait for a request's head, if there is room for the connection."""
         super().connection_made(transport)  # type: ignore[arg-type]
         self.address = network_of(self.client[0] if self.client else "")
-        self.since = self.loop.time()
         if not self.open.admit(self):
             # uvicorn answers 503 to whatever is asked for.
             self.limit_concurrency = 0
@@ -48,7 +48,7 @@ class Connection(H11Protocol):
         cycle = self.cycle
         super().data_received(data)
         if self.cycle is not cycle:
-            self.since = self.loop.time()
+            self.open.put_last(self)
         if not self._is_answering:
             self._wait_for_head()
         elif self._waiting is not None:
@@ -58,7 +58,7 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         """Remember in whose name the request was answered."""
         self._caller = self.caller
-        self.since = self.loop.time()
+        self.open.put_last(self)
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
@@ -125,6 +125,30 @@ class Connection(H11Protocol):
         self.transport.abort()
 
 
+class _Held:
+    """Connections by holder; those of each in the order in which they began to wait."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._by_holder: dict[str, dict[Connection, None]] = {}
+
+    def add(self, connection: Connection, holder: str) -> None:
+        self._by_holder.setdefault(holder, {})[connection] = None
+        self.count += 1
+
+    def remove(self, connection: Connection, holder: str) -> None:
+        held = self._by_holder[holder]
+        del held[connection]
+        self.count -= 1
+        if not held:
+            del self._by_holder[holder]
+
+    def most_first(self) -> Iterator[Connection]:
+        """Go through the connections, those of the holder with most first."""
+        for held in sorted(self._by_holder.values(), key=len, reverse=True):
+            yield from tuple(held)
+
+
 class Connections:
     """The open connections of a server, at most so many.
 
@@ -135,40 +159,58 @@ class Connections:
     def __init__(self, most: int) -> None:
         self._most = most
         self._most_strangers = max(1, most * 3 // 4)
-        # By identity and in the order in which they came.
-        self._open: dict[Connection, None] = {}
+        self._strangers, self._known = _Held(), _Held()
+        self._places: dict[Connection, tuple[_Held, str]] = {}
+        self._sorted = 0.0
 
     def admit(self, new: Connection) -> bool:
         """Count a connection, and close another where there are too many; False if none can be."""
-        has_room = self._has_room()
-        self._open[new] = None
+        has_room = self._has_room(new.loop.time())
+        self._put(new)
         return has_room
+
+    def put_last(self, connection: Connection) -> None:
+        """Count an open connection, by who holds it now, as the one that began to wait last."""
+        if connection in self._places:
+            self.discard(connection)
+            self._put(connection)
+
+    def _put(self, connection: Connection) -> None:
+        held = self._strangers if connection.caller is None else self._known
+        self._places[connection] = place = held, connection.holder
+        held.add(connection, place[1])
 
     def discard(self, connection: Connection) -> None:
         """Count a connection no longer."""
-        self._open.pop(connection, None)
+        if place := self._places.pop(connection, None):
+            held, holder = place
+            held.remove(connection, holder)
 
-    def _has_room(self) -> bool:
-        if len(self._open) < self._most_strangers:
+    def _has_room(self, now: float) -> bool:
+        if self._strangers.count >= self._most_strangers and now - self._sorted >= SORTED_EVERY:
+            self._sorted = now
+            self._sort()
+        if self._strangers.count >= self._most_strangers:
+            return self._make_room(self._strangers)
+        if len(self._places) < self._most:
             return True
-        strangers = [connection for connection in self._open if connection.caller is None]
-        if len(strangers) >= self._most_strangers:
-            return self._make_room(strangers)
-        if len(self._open) < self._most:
-            return True
-        return self._make_room(strangers) or self._make_room(list(self._open))
+        return self._make_room(self._strangers) or self._make_room(self._known)
 
-    def _make_room(self, among: list[Connection]) -> bool:
-        """Close the one that waits longest, of the client with most that wait; False if none waits."""
-        waiting = [connection for connection in among if connection.waits_for_client]
-        if not waiting:
-            return False
-        held = Counter(connection.holder for connection in waiting)
-        longest = min(waiting, key=lambda connection: (-held[connection.holder], connection.since))
-        # It is lost only when the event loop comes to it.
-        self.discard(longest)
-        longest.cut()
-        return True
+    def _sort(self) -> None:
+        """Count those among the known whose callers were let in while an answer goes on, such as a stream."""
+        for connection in tuple(self._strangers.most_first()):
+            if connection.caller is not None:
+                self.put_last(connection)
+
+    def _make_room(self, among: _Held) -> bool:
+        """Close the one that waits longest, of the client with most of which one waits; False if none does."""
+        for connection in among.most_first():
+            if connection.waits_for_client:
+                # It is lost only when the event loop comes to it.
+                self.discard(connection)
+                connection.cut()
+                return True
+        return False
 
 
 def network_of(address: str) -> str:
