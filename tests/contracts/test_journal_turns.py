@@ -109,7 +109,7 @@ def test_an_unknown_session_holds_nothing(client: Client) -> None:
 def test_prompt_thought_and_response_are_searched_together_with_true_distances(
     client: Client,
 ) -> None:
-    client.add("the boiler is cold", "s1", thought="oil", response="filled the tank")
+    client.add("the boiler is cold", "s0", thought="oil", response="filled the tank")
     client.add("what to drink", "s1", thought="green tea", response="a cup")
     client.add("a harbour", "s2", thought="ships", response="tea clippers")
     assert client.found("tank", nResults=1) == ["the boiler is cold"]

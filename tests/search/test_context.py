@@ -9,27 +9,38 @@ from minutebook.search.context import NamedSpeakers, lifted
 
 def test_a_record_beside_a_good_one_gains_more_than_one_far_away() -> None:
     scores = {"good": 0.9, "beside": 0.2, "next but one": 0.2, "far": 0.2, "elsewhere": 0.2}
-    found = lifted(scores, [["good", "beside", "next but one", "far"], ["elsewhere"]])
+    found = lifted(scores, [["good", "beside", "next but one", "far"], ["elsewhere"]], scores)
     assert found["beside"] > found["far"] > found["elsewhere"] == 0.2
     assert found["next but one"] > found["far"]
 
 
 def test_what_is_alone_or_in_no_session_keeps_its_score() -> None:
-    assert lifted({"a": 0.3, "b": 0.7}, [["a"], []]) == {"a": 0.3, "b": 0.7}
+    assert lifted({"a": 0.3, "b": 0.7}, [["a"], []], "ab") == {"a": 0.3, "b": 0.7}
+
+
+def test_a_note_that_says_nothing_is_lifted_by_nothing_and_what_is_said_in_a_talk_by_all() -> None:
+    scores = {"good": 0.9, "none": 0.0, "little": 0.05, "some": 0.4}
+    session = [["good", "none"]], [["good", "little"]], [["good", "some"]]
+    none, little, some = (lifted(scores, each, ()) for each in session)
+    said = lifted(scores, session[1], ["good", "little"])
+    assert none["none"] == 0.0
+    assert 0.05 < little["little"] < some["some"]
+    assert little["little"] < said["little"]
 
 
 def test_where_nothing_answers_nothing_is_lifted() -> None:
-    assert lifted({"a": 0.0, "b": 0.0}, [["a", "b"]]) == {"a": 0.0, "b": 0.0}
+    assert lifted({"a": 0.0, "b": 0.0}, [["a", "b"]], "ab") == {"a": 0.0, "b": 0.0}
 
 
 @given(
     st.dictionaries(st.integers(0, 9).map(str), st.floats(0, 1), min_size=1),
     st.lists(st.lists(st.integers(0, 9).map(str), unique=True), max_size=3),
+    st.sets(st.integers(0, 9).map(str)),
 )
 def test_scores_stay_in_range_and_never_fall(
-    scores: dict[str, float], sessions: list[list[str]]
+    scores: dict[str, float], sessions: list[list[str]], said: set[str]
 ) -> None:
-    found = lifted(scores, sessions)
+    found = lifted(scores, sessions, said)
     assert found.keys() == scores.keys()
     assert all(scores[key] - 1e-12 <= found[key] <= 1 for key in scores)
 

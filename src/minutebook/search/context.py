@@ -6,15 +6,19 @@ docs/decisions/0027-late-interaction-and-relevance.md.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any, TypeVar
 
 from minutebook.search.text import words
 
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
-NEIGHBOURS = (0.15, 0.15)
+NEIGHBOURS = (0.25, 0.2)
 """What a record gains of the score of each one beside it, and of each next but one."""
+
+EVIDENCE = 0.05
+"""The score at which a note gains half of that: what is said in a talk may answer in words of its own, but a note
+that has nothing to do with a question only happens to stand in the session."""
 
 SESSION = 0.4
 """What it gains of the best score of its session, its own included."""
@@ -25,11 +29,14 @@ NAMED = 0.1
 _LABEL = re.compile(r"\s*([^:\n]{1,40}):\s")
 
 
-def lifted(scores: Mapping[K, float], sessions: Sequence[Sequence[K]]) -> dict[K, float]:
+def lifted(
+    scores: Mapping[K, float], sessions: Sequence[Sequence[K]], said: Container[K]
+) -> dict[K, float]:
     """Lift scores in [0, 1] by those of the same session, given in the order of time.
 
-    Each gain counts for the part that a score lacks, so that scores stay in [0, 1]. What is in no
-    session, or alone in one, keeps its score.
+    Each gain counts for the part that a score lacks, so that scores stay in [0, 1]. Of a record that is not among
+    those `said` in a talk it counts as far as the record has a score of its own. What is in no session, or alone in one,
+    keeps its score.
     """
     found = dict(scores)
     for session in sessions:
@@ -38,13 +45,21 @@ def lifted(scores: Mapping[K, float], sessions: Sequence[Sequence[K]]) -> dict[K
             continue
         best = max(scores[key] for key in held)
         for place, key in enumerate(held):
-            lacking = (1 - scores[key]) * (1 - SESSION * best)
+            own = scores[key]
+            part = 1.0 if key in said else own / (own + EVIDENCE)
+            lacking = (1 - own) * (1 - part * SESSION * best)
             for apart, weight in enumerate(NEIGHBOURS, 1):
                 for beside in (place - apart, place + apart):
                     if 0 <= beside < len(held):
-                        lacking *= 1 - weight * scores[held[beside]]
+                        lacking *= 1 - part * weight * scores[held[beside]]
             found[key] = 1 - lacking
     return found
+
+
+def label_of(text: str) -> str | None:
+    """Return the label, such as the `Ana` of `Ana: …`, that a text begins with as what is said in a talk does."""
+    found = _LABEL.match(text)
+    return found[1] if found else None
 
 
 class NamedSpeakers:
@@ -57,10 +72,9 @@ class NamedSpeakers:
 
     def speak(self, text: str) -> bool:
         """Tell whether a text begins with a label of one to three words, all of them in the question."""
-        found = _LABEL.match(text)
-        if found is None:
+        label = label_of(text)
+        if label is None:
             return False
-        label = found[1]
         if label not in self._known:
             named = words(label)
             self._known[label] = 0 < len(named) <= 3 and self._question.issuperset(named)

@@ -24,7 +24,7 @@ from minutebook.search.calibration import (
     strength_of_words,
     strengths_of_cosines,
 )
-from minutebook.search.context import NAMED, NamedSpeakers, lifted
+from minutebook.search.context import NAMED, NamedSpeakers, label_of, lifted
 from minutebook.search.coverage import coverage
 from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
 from minutebook.search.late_interaction import whole
@@ -50,11 +50,12 @@ BESIDE, REACH = 60, 2
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a record stands: its session, if one is known, its instant there, and how its text begins."""
+    """Where a record stands: its session, if one is known, its instant there, how its text begins, and if it is said in a talk."""
 
     session: str | None
     at: datetime
     opening: str
+    is_said: bool
 
 
 _STANDING: Mapping[type[TextRecord], tuple[str, ...]] = {
@@ -217,11 +218,12 @@ class Signals:
             if standing.session:
                 sessions[key[0], standing.session].append((standing.at, key))
         orders = [[key for _, key in sorted(each)] for each in sessions.values()]
+        said = {key for key, standing in standings.items() if standing.is_said}
         named = NamedSpeakers(words(query))
         for signal, scores in self.strengths().items():
             if signal is Signal.GRAPH:
                 continue
-            self.context[signal] = now = lifted(scores, orders)
+            self.context[signal] = now = lifted(scores, orders, said)
             if signal is Signal.VECTOR:
                 for key in now.keys() & standings.keys():
                     if named.speak(standings[key].opening):
@@ -424,12 +426,8 @@ class Retriever:
         self, of: type[TextRecord], wheres: Sequence[Filter], keys: Iterable[Key]
     ) -> dict[Key, Standing]:
         """Read the part of records that their context needs, without records that were removed meanwhile."""
-        return {
-            key: Standing(_session(*session), at, second if first is None else f"{first}\n{second}")
-            for key, (at, first, second, *session) in self.fields(
-                of, wheres, keys, _STANDING[of]
-            ).items()
-        }
+        found = self.fields(of, wheres, keys, _STANDING[of])
+        return {key: _standing(of, *fields) for key, fields in found.items()}
 
     def fields(
         self,
@@ -444,6 +442,17 @@ class Retriever:
             for where in _narrowed_to(wheres, keys)
             for id, *fields in self._store.values(of, where, ("id", *names))
         }
+
+
+def _standing(
+    of: type[TextRecord],
+    at: datetime,
+    first: str | None,
+    second: str,
+    *session: Origin | str | None,
+) -> Standing:
+    opening = second if first is None else f"{first}\n{second}"
+    return Standing(_session(*session), at, opening, of is Turn or label_of(opening) is not None)
 
 
 def _session(named: Origin | str | None = None) -> str | None:
