@@ -362,7 +362,9 @@ def undo(w: Walk) -> None:
     w.world.app.inbox.undo(w.caller, str(w.chance.choice(rows).number))
 
 
-ERASED: Sequence[type[Record]] = (Memory, Memory, Entity, Relation, Proposal, Turn, Summary)
+ERASED: Sequence[type[Record]] = (
+    *(Memory, Memory, Entity, Relation, Decision, Proposal, Turn, Summary),
+)
 
 
 def erase(w: Walk) -> None:
@@ -373,7 +375,7 @@ def erase(w: Walk) -> None:
     else:
         records = app.erasing.find(w.caller, Choice((found.id,)))
     backups = w.chance.random() < 0.5
-    done = app.erasing.erase(w.caller, records, backups=backups, from_ledger=False)
+    done = app.erasing.erase(w.caller, records, backups=backups, from_ledger=True)
     if backups:
         assert not [each for each in done.left if "written anew" in each], done.left
 

@@ -147,6 +147,7 @@ BESIDE = {
     "inbox.apply_by_rules",
     "inbox.refuse",
     "inbox.undo",
+    "ledger_texts.erase",
     "machine_sync.compare",
     "machine_sync.run",
     "note_sync.run",

@@ -17,7 +17,6 @@ class ErasureServices(MaintenanceServices):
     def erasing(self) -> "Erasing":
         """Erase records."""
         from minutebook.services.erasure.erasing import Erasing, Whereabouts
-        from minutebook.services.erasure.ledger_texts import LedgerTexts
         from minutebook.services.erasure.selection import Selection
         from minutebook.services.maintenance.backups import known_backups
 
@@ -29,7 +28,7 @@ class ErasureServices(MaintenanceServices):
             Selection(self._store),
             self.supersession,
             self.mentions,
-            LedgerTexts(self.infrastructure, self.ledgers),
+            self.ledger_texts,
             Whereabouts(
                 self._settings.home,
                 (self._settings.ledgers, *copies),

@@ -10,6 +10,7 @@ from minutebook.places import repos_of, secret_place_of
 if TYPE_CHECKING:
     from minutebook.services.ledger.approval_secret import Secret
     from minutebook.services.ledger.decisions import Decisions
+    from minutebook.services.ledger.ledger_texts import LedgerTexts
     from minutebook.services.ledger.proposals import Proposals
     from minutebook.services.ledger.rebuilding import Rebuilds
     from minutebook.services.ledger.recording import DecisionWriter
@@ -32,6 +33,13 @@ class LedgerServices(Foundation):
         from minutebook.services.ledger.rebuilding import Rebuilds
 
         return Rebuilds(self.ledgers, self.trail, self.embeddings)
+
+    @service
+    def ledger_texts(self) -> "LedgerTexts":
+        """Erase what decisions said."""
+        from minutebook.services.ledger.ledger_texts import LedgerTexts
+
+        return LedgerTexts(self.infrastructure, self.ledgers)
 
     @service
     def _decision_writer(self) -> "DecisionWriter":

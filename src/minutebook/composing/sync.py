@@ -24,6 +24,7 @@ class SyncServices(KnowledgeServices, LedgerServices):
             self.infrastructure,
             self.mentions,
             self.rebuilds,
+            self.ledger_texts,
             sync_folder(self._settings),
             machine_name(),
             decisions_travel=self._settings.ledger is None,

@@ -17,6 +17,9 @@ LEAST_RATIONALE = 10
 LEAST_RATIONALE_AGAINST = 15
 """Characters in which one that supersedes another has to be given its reason."""
 
+ERASED = "[erased]"
+"""What stands in the place of a title and of reasons that were erased, and of the subject of their commit."""
+
 _AGE = {DecisionStatus.ACTIVE: 0, DecisionStatus.WITHDRAWN: 1, DecisionStatus.SUPERSEDED: 2}
 
 
@@ -98,6 +101,16 @@ def pending_again(proposal: Proposal) -> Proposal:
 def fixed_differences(one: Decision, other: Decision) -> list[str]:
     """Return the names of the immutable fields that differ between two readings of a decision."""
     return [name for name in FIXED if getattr(one, name) != getattr(other, name)]
+
+
+def erased(decision: Decision) -> Decision:
+    """Return what is left of a decision that was erased."""
+    return replace(decision, title=ERASED, rationale=ERASED, consequences=())
+
+
+def is_erased_decision(decision: Decision) -> bool:
+    """Tell whether what a decision said was erased."""
+    return decision == erased(decision)
 
 
 def merge_decisions(one: Decision, other: Decision) -> Decision:

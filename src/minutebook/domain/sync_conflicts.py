@@ -9,7 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
 
-from minutebook.domain.decision_drafts import fixed_differences, merge_decisions
+from minutebook.domain.decision_drafts import (
+    erased,
+    fixed_differences,
+    is_erased_decision,
+    merge_decisions,
+)
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import id_apart
 from minutebook.domain.records import (
@@ -111,6 +116,8 @@ def _losers(state: State, winner: Sibling) -> Iterator[Sibling]:
 
 def _merged(shown: Decision, others: Sequence[Record]) -> Decision:
     decisions = [each for each in others if isinstance(each, Decision)]
+    if any(is_erased_decision(each) for each in (shown, *decisions)):
+        shown, decisions = erased(shown), [erased(each) for each in decisions]
     for other in decisions:
         fixed = fixed_differences(shown, other)
         if fixed:

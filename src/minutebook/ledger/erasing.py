@@ -8,13 +8,13 @@ import re
 import shutil
 import zlib
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pygit2
 from pygit2.enums import ObjectType
 
 from minutebook.disk.atomic_file import replace_file
+from minutebook.domain.decision_drafts import ERASED, erased
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.records import Decision
 from minutebook.ledger import markdown, write_intent
@@ -23,20 +23,12 @@ from minutebook.ledger.objects import Objects, Tree, common_folder
 from minutebook.ledger.repository import Repository, branch_of
 from minutebook.ledger.trees import decisions_in, folder_at, with_files
 
-ERASED = "[erased]"
-"""What stands in the place of a title, of reasons and of the subject of a commit."""
-
 _WORDS = {
     ObjectType.COMMIT: b"commit",
     ObjectType.TREE: b"tree",
     ObjectType.BLOB: b"blob",
     ObjectType.TAG: b"tag",
 }
-
-
-def erased(decision: Decision) -> Decision:
-    """Return what is left of a decision that was erased."""
-    return replace(decision, title=ERASED, rationale=ERASED, consequences=())
 
 
 def check_can_erase(ledger: Repository) -> None:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller
+from minutebook.domain.decision_drafts import ERASED
 from minutebook.domain.errors import InvalidInput, Refused, StoreBusy
 from minutebook.domain.records import (
     Decision,
@@ -23,10 +24,12 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
+from minutebook.services.erasure.selection import Choice
 from minutebook.services.sync import machines as sync_machines
 from minutebook.services.sync.remotes import FolderRemote, remote_of
 from tests.examples import examples
-from tests.services.decided import draft
+from tests.faults.invariants import unproven
+from tests.services.decided import ADMIN, draft
 from tests.services.sync.joined_machines import Machines, machines
 from tests.world import everything
 
@@ -188,6 +191,37 @@ def test_decisions_on_one_another_are_in_one_file(
     assert len(changes(two)) > 1
     assert two.held(0) == two.held(1)
     assert len(two.held(1)) == 10
+
+
+def test_what_a_decision_said_is_erased_on_every_machine(two: Machines, tmp_path: Path) -> None:
+    one, other = two.worlds
+    text = "Ana owes money to Bo"
+    made = one.app.decisions.record(two.person, draft("cache", text))
+    two.settle()
+    one.clock.turn()
+    # The other machine goes on with the decision before it hears of the erasure.
+    later = other.app.decisions.supersede(two.person, [made.id], draft("cache", "Better"))
+    erasing = one.app.erasing
+    records = erasing.find(two.person, Choice((made.id,)))
+    erasing.erase(two.person, records, backups=False, from_ledger=True)
+    two.sync(1)
+    two.sync(0)
+    assert two.sync(1).erased == 1
+    two.settle()
+    two.sync(0, compact=True)
+    two.sync(1, compact=True)
+    assert two.held(0) == two.held(1)
+    for world in two.worlds:
+        there = world.store.get(Decision, "default", made.id)
+        assert there is not None
+        assert (there.title, there.superseded_by) == (ERASED, (later.id,))
+        assert [each.reason for each in world.app.ledgers.states()] == [None]
+        assert list(unproven(world.app.trail.prove(ADMIN))) == []
+        assert world.app.erasing.check(ADMIN, [text]).traces == []
+    files = [path for path in two.folder.rglob("*") if path.is_file()]
+    assert not [path for path in files if text.encode() in path.read_bytes()]
+    (entry,) = (each for each in other.entries(made.id) if each.act == "erase")
+    assert entry.reason.startswith("erased on ")
 
 
 def test_the_trails_stay_apart_and_name_one_another(two: Machines) -> None:

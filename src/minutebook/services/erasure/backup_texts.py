@@ -10,6 +10,7 @@ from pathlib import Path
 from minutebook.disk.atomic_file import scratch_folder
 from minutebook.disk.encryption import Keys, key_id_of, no_place
 from minutebook.domain.caller import Caller
+from minutebook.domain.decision_drafts import erased
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import uuid_named
@@ -17,8 +18,8 @@ from minutebook.domain.records import CLASSES, Decision, Key, Kind, LedgerMark
 from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
-from minutebook.services.erasure.ledger_texts import follow
 from minutebook.services.erasure.suggestions import forget_suggestions
+from minutebook.services.ledger.ledger_texts import follow
 from minutebook.services.maintenance.backups import DATABASE, pack
 from minutebook.services.maintenance.restores import unpack
 from minutebook.store.protocol import Store
@@ -80,8 +81,6 @@ def _remove(store: SqliteStore, trail: Trail, caller: Caller, key: Key) -> None:
         if store.delete(CLASSES[kind], organization, id):
             trail.log(caller, organization, ERASE, kind, [id], begun=begun)
         return
-    from minutebook.ledger.erasing import erased
-
     decision = store.get(Decision, organization, id)
     if decision is not None:
         with trail.audited(caller, organization, ERASE, kind, id) as audit:

@@ -28,13 +28,13 @@ from minutebook.domain.replication import TRAVELLING
 from minutebook.domain.trail import ERASE
 from minutebook.services.access.visibility import narrowed, owned_by
 from minutebook.services.erasure.backup_texts import decisions_among, without
-from minutebook.services.erasure.ledger_texts import LedgerTexts
 from minutebook.services.erasure.selection import Choice, Selection
 from minutebook.services.erasure.suggestions import forget_suggestions
 from minutebook.services.erasure.traces import Finder, Trace, Unread, pieces_of, search
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.knowledge.supersession import Supersession
+from minutebook.services.ledger.ledger_texts import LedgerTexts
 from minutebook.services.maintenance.erasure_order import Order, Orders
 from minutebook.services.sync.known import Known
 
@@ -194,6 +194,8 @@ class Erasing:
             raise
         for organization, ids in sorted(decisions_among(order.records).items()):
             self._ledger_texts.erase(caller, organization, ids)
+            with self._store.transaction(organization):
+                self._tell_machines([(organization, Kind.DECISION, id) for id in ids])
         self._remove_copies(done)
         done.left += self._scrub(rewrites_tables=order.rewrites_tables)
         if order.backups:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from minutebook.domain.decision_drafts import is_erased_decision
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.records import CLASSES, Decision, Entry, Key, Kind, Memory, Record, Version
@@ -202,6 +203,9 @@ class Known:
         if shown is None and isinstance(earlier, Version) and self._stays(earlier, going):
             # Its memory was removed there and edited here, which keeps the memory with its past.
             state, shown, file = state.derived(travelling_line(earlier)), earlier, UNSENT
+        if len(state.digests) > 1 and isinstance(shown, Decision) and is_erased_decision(shown):
+            # What it said is to stand in no state and no file any more.
+            state, file = state.derived(travelling_line(shown)), UNSENT
         digest = self._keep(key, shown, earlier)
         self._put(key, digest, state, file)
         for record in resolution.added:

@@ -15,6 +15,7 @@ from minutebook.disk.atomic_file import replacing
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
+from minutebook.domain.decision_drafts import is_erased_decision
 from minutebook.domain.errors import (
     InvalidArchive,
     InvalidInput,
@@ -23,13 +24,14 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.json_lines import json_line
-from minutebook.domain.records import Key, Kind
+from minutebook.domain.records import Decision, Key, Kind
 from minutebook.domain.replication import REMOVED, TRAVELLING
 from minutebook.domain.sync_conflicts import SyncConflict
 from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import Trail
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.ledger.ledger_texts import LedgerTexts
 from minutebook.services.ledger.rebuilding import Rebuilds
 from minutebook.services.sync.change_files import (
     ChangeWriter,
@@ -89,6 +91,7 @@ class MachineSync:
         infrastructure: Infrastructure,
         mentions: Mentions,
         rebuilds: Rebuilds,
+        ledger_texts: LedgerTexts,
         work: Path,
         name: str,
         *,
@@ -102,6 +105,7 @@ class MachineSync:
         self._randbits = infrastructure.randbits
         self._mentions = mentions
         self._rebuilds = rebuilds
+        self._ledger_texts = ledger_texts
         self._work = work
         self._name = name
         self._kinds = frozenset(TRAVELLING) - (set() if decisions_travel else {Kind.DECISION})
@@ -163,6 +167,7 @@ class MachineSync:
                     self._store,
                     self._trail,
                     self._rebuilds,
+                    self._ledger_texts,
                     caller,
                     remote,
                     rows,
@@ -189,6 +194,7 @@ class _Exchange:
         store: Tended,
         trail: Trail,
         rebuilds: Rebuilds,
+        ledger_texts: LedgerTexts,
         caller: Caller,
         remote: Remote,
         rows: SyncRows,
@@ -200,6 +206,7 @@ class _Exchange:
         self._store = store
         self._trail = trail
         self._rebuilds = rebuilds
+        self._ledger_texts = ledger_texts
         self._caller = caller
         self._remote = remote
         self._rows = rows
@@ -294,6 +301,7 @@ class _Exchange:
         return None
 
     def _take_verified(self, verified: Verified, file: tuple[str, int] | None) -> None:
+        self._erase_decisions(verified)
         taken = 0
         conflicts: list[SyncConflict] = []
         read = (each for each in entries(verified) if each.key[1] in self._known.kinds)
@@ -337,6 +345,22 @@ class _Exchange:
             reason = f"erased on {verified.header.name}"
             self._trail.log(in_call(self._caller, reason=reason), organization, ERASE, kind, [id])
             self.report.erased += 1
+            self.has_erased = True
+
+    def _erase_decisions(self, verified: Verified) -> None:
+        """Erase here what decisions said that were erased on another machine; a repeated sync ends what a kill cut short."""
+        going: dict[str, list[str]] = {}
+        for entry in entries(verified) if verified.decided else ():
+            organization, kind, id = entry.key
+            if kind in self._known.kinds and _erases_decision(entry):
+                here = self._store.get(Decision, organization, id)
+                if here is not None and not is_erased_decision(here):
+                    going.setdefault(organization, []).append(id)
+        caller = in_call(self._caller, reason=f"erased on {verified.header.name}")
+        for organization, ids in going.items():
+            self._ledger_texts.check(organization)
+            self._ledger_texts.erase(caller, organization, ids)
+            self.report.erased += len(ids)
             self.has_erased = True
 
     def _mark(self, verified: Verified, file: tuple[str, int] | None) -> None:
@@ -416,7 +440,7 @@ class _Exchange:
             writer = ChangeWriter(file, self._header(number))
             for row in rows:
                 entry = self._entry(row.key)
-                self.has_erased = self.has_erased or entry.erased
+                self.has_erased = self.has_erased or entry.erased or _erases_decision(entry)
                 noted = self._rows.get(self._id, row.key) or row
                 writer.add(entry)
                 self._rows.put(self._id, SyncRow(row.key, noted.digest, noted.state, number))
@@ -528,6 +552,12 @@ class _Exchange:
 
     def _caller_in(self, organization: str) -> Caller:
         return replace(self._caller, organization=organization)
+
+
+def _erases_decision(entry: Entry) -> bool:
+    """Tell whether an edit of a decision stands that erased what it said."""
+    records = (each.record for each in entry.state.siblings if entry.key[1] is Kind.DECISION)
+    return any(isinstance(each, Decision) and is_erased_decision(each) for each in records)
 
 
 def _name(machine: str, number: int) -> str:

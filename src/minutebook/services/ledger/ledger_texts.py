@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
+from minutebook.domain.decision_drafts import erased
 from minutebook.domain.records import Decision, Kind
 from minutebook.domain.trail import ERASE
 from minutebook.services.infrastructure import Infrastructure
@@ -36,7 +37,7 @@ class LedgerTexts:
         A kill leaves a history that the tables do not know; repeating the act ends it. Raises LedgerError
         if Git fails, Refused if the caller may not.
         """
-        from minutebook.ledger.erasing import erase, erased
+        from minutebook.ledger.erasing import erase
 
         repository = self._ledgers.repository(organization)
         with self._ledgers.deciding(organization) as deciding:
