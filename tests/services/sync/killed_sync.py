@@ -24,7 +24,7 @@ def main(home: str, machine: str, remote: str, step: str, compact: str = "") -> 
             os.kill(os.getpid(), signal.SIGKILL)
 
     world = opened(Path(home), machine)
-    stepped(("files", "transactions", "sync"), before)
+    stepped(("files", "transactions", "git", "sync"), before)
     place = remote_of(remote, Path(home) / machine / ".sync", Path(home))
     world.app.machine_sync.run(PERSON, place, compact=bool(compact))
     print("done", flush=True)  # noqa: T201

@@ -4,12 +4,16 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from minutebook.domain.records import Memory, Version
-from minutebook.services.sync.remotes import remote_of
+from minutebook.services.erasure.selection import Choice
+from minutebook.services.sync.remotes import Remote, remote_of
+from tests.faults.invariants import unproven
+from tests.services.decided import ADMIN, draft
 from tests.services.sync.joined_machines import Machines, machines
 from tests.world import everything
 
@@ -30,15 +34,15 @@ def sync_killed_at(home: Path, machine: int, remote: Path, step: int, *more: str
 
 def kill_again_and_again(home: Path, remote: Path, rounds: int, chance: random.Random) -> int:
     """Edit on both machines and kill a sync, round after round; return how many were killed."""
-    written, killed = set[str](), 0
+    written, erased, killed = set[str](), list[str](), 0
     for round in range(rounds):
         with machines(home, later=round * 1000) as joined:
             edit_on_both(joined, round, written)
+            erased.append(erase_a_decision(joined, round, places_of(home, remote)))
         more = ["compact"] * (chance.random() < 0.3)
         killed += sync_killed_at(home, round % 2, remote, chance.randrange(1, 60), *more)
     with machines(home, later=rounds * 1000) as joined:
-        cache = [home / f"machine{number}" / ".sync" for number in range(2)]
-        places = [remote_of(str(remote), each, home) for each in cache]
+        places = places_of(home, remote)
         for _ in range(3):
             for number in range(2):
                 assert joined.sync(number, places[number]).refused == []
@@ -48,7 +52,9 @@ def kill_again_and_again(home: Path, remote: Path, rounds: int, chance: random.R
             assert (compared.differences, compared.refused) == ((), ())
             assert written <= joined.texts(number)
             assert joined.worlds[number].store.check() == []
-            assert joined.worlds[number].app.trail.verify("default") is None
+            assert list(unproven(joined.worlds[number].app.trail.prove(ADMIN))) == []
+            assert joined.worlds[number].app.doctor.examine() == []
+            assert joined.worlds[number].app.erasing.check(ADMIN, erased).traces == []
     return killed
 
 
@@ -61,6 +67,25 @@ def edit_on_both(joined: Machines, round: int, written: set[str]) -> None:
             joined.edit(number, memory.id, f"{text}, edited {memory.id}")
             written.add(f"{text}, edited {memory.id}")
     assert joined.worlds[0].store.count(Version, everything("default"))
+
+
+def places_of(home: Path, remote: Path) -> list[Remote]:
+    """Return the remote as each of both machines reaches it."""
+    caches = (home / f"machine{number}" / ".sync" for number in range(2))
+    return [remote_of(str(remote), each, home) for each in caches]
+
+
+def erase_a_decision(joined: Machines, round: int, places: Sequence[Remote]) -> str:
+    """Decide something on one machine; on the other, which hears of it, erase what it said; return that."""
+    number, text = round % 2, f"Ana owes {round} coins to Bo"
+    decisions, erasing = joined.worlds[number].app.decisions, joined.worlds[1 - number].app.erasing
+    made = decisions.record(joined.person, draft(f"target {round}", text))
+    joined.sync(number, places[number])
+    joined.sync(1 - number, places[1 - number])
+    records = erasing.find(joined.person, Choice((made.id,)))
+    erasing.erase(joined.person, records, backups=False, from_ledger=True)
+    joined.sync(1 - number, places[1 - number])
+    return text
 
 
 @pytest.mark.thorough
