@@ -54,10 +54,13 @@ def test_a_search_says_that_it_goes_by_words_only_where_the_model_fails(
 
 def test_a_search_explains_each_signal(run: Run) -> None:
     remembered(run, "tea at five")
-    explained = run("search", "tea", "--explain").output
-    assert "lexical" in explained
-    assert "rank 1" in explained
-    assert "100% of the score" in explained
+    headline, explained = run("search", "tea", "--explain").output.splitlines()
+    signal, strength, _, weight, _, part, *told = explained.split()
+    assert signal == "lexical"
+    assert float(strength) * float(weight) == pytest.approx(float(part), abs=0.005)
+    assert part == headline.split()[1]
+    assert " ".join(told[:6]) == "100% of the score rank 1"
+    assert told[6] == "BM25"
 
 
 def test_text_is_read_from_stdin(run: Run) -> None:

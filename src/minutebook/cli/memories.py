@@ -44,6 +44,7 @@ from minutebook.domain.records import (
 
 if TYPE_CHECKING:
     from minutebook.app import App
+    from minutebook.search.fusion import Share
     from minutebook.services.knowledge.browsing import Linked
     from minutebook.services.knowledge.memories import History
     from minutebook.services.search.combined import Ranked
@@ -207,7 +208,7 @@ def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str
 @click.command(short_help="Find memories, and decisions that hold.")
 @click.argument("query")
 @click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True)
-@click.option("--explain", is_flag=True, help="Show each signal's score, rank and share.")
+@click.option("--explain", is_flag=True, help="Show what each signal adds to the score, and why.")
 @identity
 @as_json
 def search(options: dict[str, str], query: str, limit: int, explain: bool, as_json: bool) -> None:  # noqa: FBT001
@@ -228,13 +229,20 @@ def search(options: dict[str, str], query: str, limit: int, explain: bool, as_js
     for number, each in enumerate(found, 1):
         echo(headline(f"{number:>2}  {each.score:.3f}", each.record))
         for share in each.hit.shares if explain else ():
-            rank = "not found" if share.rank is None else f"rank {share.rank}"
-            raw = "–" if share.raw is None else f"{share.raw:.3f}"
-            part = f"× {share.weight:.2f} = {share.share:>4.0%} of the score"
-            echo(style(f"        {share.signal:<8} {raw:>8}  {rank:<10} {part}", dim=True))
-            if share.signal == "vector" and each.details:
-                details = ", ".join(f"{name} {value:.3f}" for name, value in each.details.items())
-                echo(style(f"                 {details}", dim=True))
+            echo(style(f"        {_explained(share, each.details)}", dim=True))
+
+
+def _explained(share: "Share", details: Mapping[str, float]) -> str:
+    """Say how strong a signal is, what of the score that makes, and what was measured."""
+    rank = "not found" if share.rank is None else f"rank {share.rank}"
+    adds = f"{share.normalised:.3f} × {share.weight:.2f} = {share.normalised * share.weight:.3f}"
+    measured = {"lexical": {"BM25": share.raw}, "vector": details}.get(share.signal, {})
+    of_it = ", ".join(
+        f"{name} {value:.3f}" for name, value in measured.items() if value is not None
+    )
+    return (
+        f"{share.signal:<8} {adds}  {share.share:>4.0%} of the score  {rank:<9}  {of_it}".rstrip()
+    )
 
 
 def _ranked_shape(ranked: "Ranked") -> dict[str, object]:
