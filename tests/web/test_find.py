@@ -1,11 +1,15 @@
 """Finding: what is shown for a question, why, and what the address may ask for."""
 
+import threading
+from pathlib import Path
+
 import pytest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import MemoryType, Role
-from tests.web.conftest import AGENT, OWNER, Site
+from tests.web.conftest import AGENT, OWNER, Site, site_on
+from tests.web.test_code import KETTLE, indexed, text_of
 
 
 def test_an_empty_store_says_how_to_begin(site: Site) -> None:
@@ -122,6 +126,20 @@ def test_turns_of_sessions_are_found(site: Site) -> None:
         page = site.owner().get(f"/?q=deploy{where}").text
         assert "<mark>deploy</mark>" in page
         assert "In sessions" in page
+
+
+def test_what_nothing_is_about_is_told_where_it_stands(tmp_path: Path, models: Path) -> None:
+    with site_on(tmp_path / "home", embedder="built-in", models=models) as site:
+        site.app.embedding.wait(60)
+        indexed(site, tmp_path / "kettle", {"kettle.py": KETTLE})
+        site.remember("The office closes at seven.")
+        site.app.embeddings.backfill(threading.Event())
+        soup = text_of(site.owner().get("/?q=recipe+for+tomato+soup+with+basil").text)
+        none = soup.index("No memory and no decision here is about that.")
+        assert none < soup.index("The office closes") < soup.index("No code here is about that.")
+        office = text_of(site.owner().get("/?q=when+does+the+office+close").text)
+        assert "No memory" not in office
+        assert office.index("The office closes") < office.index("No code here is about that.")
 
 
 def test_script_gets_the_results_alone(site: Site) -> None:
