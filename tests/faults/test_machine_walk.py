@@ -18,7 +18,7 @@ def test_machines_end_equal_and_each_trail_says_what_became_of_every_record(
     tmp_path: Path,
 ) -> None:
     source, done, refused, steps = chance("machines"), Counter[str](), 0, 0
-    number = rounds(2, 500)
+    number = rounds(2, 250)
     for each in range(number):
         by, home = Random(source.getrandbits(32)), tmp_path / f"{each}"
         home.mkdir()

@@ -110,7 +110,9 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
         # A process that finds a folder without its part takes it for abandoned.
         shutil.rmtree(folder, ignore_errors=True)
         os.close(handle)
-        part.unlink(missing_ok=True)
+        # What cannot be removed is no reason to fail: `clear_left` does it later.
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -41,6 +41,39 @@ def restored(home: Path, path: Path) -> None:
     Restores(data_directory(Settings(home=home))).run(OWNER, path, NOON)
 
 
+LINK_AND_DIE = """
+import os, sys
+from contextlib import closing
+from pathlib import Path
+from minutebook.app import open_app
+from minutebook.domain.caller import Caller
+from minutebook.domain.records import Role
+from tests.homes import settings_at
+
+def die(path, target):
+    os.link(target, path)
+    os._exit(0)
+
+Path.hardlink_to = die
+with closing(open_app(settings_at(sys.argv[1], embedder="none"))) as app:
+    app.backups.make(Caller(name="ana", role=Role.HUMAN), Path(sys.argv[2]))
+"""
+
+
+def test_a_backup_that_was_killed_when_it_got_its_name_has_no_other_after_a_start(
+    opener: Opener, tmp_path: Path
+) -> None:
+    world = opener(name="home")
+    world.app.close()
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    arguments = [str(tmp_path / "home"), str(folder / "all.tar")]
+    subprocess.run([sys.executable, "-c", LINK_AND_DIE, *arguments], check=True)
+    assert len(list(folder.iterdir())) == 2
+    opener(name="home")
+    assert [path.name for path in folder.iterdir()] == ["all.tar"]
+
+
 def test_a_directory_that_a_restore_makes_is_its_owners_alone(
     opener: Opener, tmp_path: Path
 ) -> None:

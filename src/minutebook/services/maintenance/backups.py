@@ -4,7 +4,8 @@ import hashlib
 import io
 import json
 import tarfile
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -61,8 +62,8 @@ class Backups:
         A ledger that a person keeps in a repository of their own is left out. Raises InvalidInput
         if the name is taken, StoreError if the file cannot be written.
         """
-        with new_file(path, str(path)) as file, ExitStack() as stack:
-            stack.enter_context(noted_in(self._directory.path, path))
+        # The note stays until the file has its name: a kill between leaves it two.
+        with self._noted(path), new_file(path, str(path)) as file, ExitStack() as stack:
             draft = stack.enter_context(scratch_folder(path)) / DATABASE
             inside = stack.enter_context(encrypting(file, self._store.key))
             tar = stack.enter_context(tarfile.open(fileobj=inside, mode="w"))
@@ -80,6 +81,17 @@ class Backups:
             self._trail.log(caller, default_organization(caller), "backup", Kind.HEAD, [digest])
         _note(self._directory, path, self._clock())
         return BackedUp(path, len(digests), path.stat().st_size, digest)
+
+    @contextmanager
+    def _noted(self, path: Path) -> Iterator[None]:
+        """Note that a backup is being written. Raises StoreError if the note cannot be."""
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(noted_in(self._directory.path, path))
+            except OSError as error:
+                name = error.filename or path
+                raise StoreError(f"{name}: {error.strerror}; nothing was kept of it") from error
+            yield
 
     def known(self) -> list[tuple[Path, datetime]]:
         """Return the backups that are still there, with when each was written, the latest first."""
