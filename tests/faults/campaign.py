@@ -10,9 +10,11 @@ import logging
 import os
 import random
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 from minutebook.disk.atomic_file import replace_file
+from tools.reliability_page import RUN_ON
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +50,8 @@ def report(table: str, name: str, **figures: int | float | str) -> None:
     with (Path(tempfile.gettempdir()) / "minutebook-reliability.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         tables = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
-        tables.setdefault(table, {})[name] = figures
+        today = datetime.now(UTC).date().isoformat()
+        tables.setdefault(table, {})[name] = {**figures, RUN_ON: today}
         replace_file(
             FIGURES, json.dumps(tables, indent=2, ensure_ascii=False).encode() + b"\n", mode=0o644
         )

@@ -1,17 +1,18 @@
 """A sync that is killed at any step harms nothing: the next one ends what it began."""
 
-import random
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from minutebook.domain.records import Memory, Version
 from minutebook.services.erasure.selection import Choice
 from minutebook.services.sync.remotes import Remote, remote_of
+from tests.faults.campaign import chance, report, rounds
 from tests.faults.invariants import unproven
 from tests.services.decided import ADMIN, draft
 from tests.services.sync.joined_machines import Machines, machines
@@ -22,7 +23,7 @@ def sync_killed_at(home: Path, machine: int, remote: Path, step: int, *more: str
     """Sync in a process that is killed at a step; tell whether it came to that."""
     place = [str(home), f"machine{machine}", str(remote), str(step), *more]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.services.sync.killed_sync", *place],
+        [sys.executable, "-m", "tests.faults.killed_sync", *place],
         capture_output=True,
         text=True,
         check=False,
@@ -32,16 +33,16 @@ def sync_killed_at(home: Path, machine: int, remote: Path, step: int, *more: str
     return done.returncode != 0
 
 
-def kill_again_and_again(home: Path, remote: Path, rounds: int, chance: random.Random) -> int:
-    """Edit on both machines and kill a sync, round after round; return how many were killed."""
+def kill_again_and_again(home: Path, remote: Path, times: int, by: Random) -> tuple[set[str], int]:
+    """Edit on both machines and kill a sync, round after round; return what was written, and how many were killed."""
     written, erased, killed = set[str](), list[str](), 0
-    for round in range(rounds):
+    for round in range(times):
         with machines(home, later=round * 1000) as joined:
             edit_on_both(joined, round, written)
             erased.append(erase_a_decision(joined, round, places_of(home, remote)))
-        more = ["compact"] * (chance.random() < 0.3)
-        killed += sync_killed_at(home, round % 2, remote, chance.randrange(1, 60), *more)
-    with machines(home, later=rounds * 1000) as joined:
+        more = ["compact"] * (by.random() < 0.3)
+        killed += sync_killed_at(home, round % 2, remote, by.randrange(1, 60), *more)
+    with machines(home, later=times * 1000) as joined:
         places = places_of(home, remote)
         for _ in range(3):
             for number in range(2):
@@ -55,7 +56,7 @@ def kill_again_and_again(home: Path, remote: Path, rounds: int, chance: random.R
             assert list(unproven(joined.worlds[number].app.trail.prove(ADMIN))) == []
             assert joined.worlds[number].app.doctor.examine() == []
             assert joined.worlds[number].app.erasing.check(ADMIN, erased).traces == []
-    return killed
+    return written, killed
 
 
 def edit_on_both(joined: Machines, round: int, written: set[str]) -> None:
@@ -88,20 +89,22 @@ def erase_a_decision(joined: Machines, round: int, places: Sequence[Remote]) -> 
     return text
 
 
-@pytest.mark.thorough
-def test_a_killed_sync_is_ended_by_the_next(tmp_path: Path) -> None:
-    (tmp_path / "shared").mkdir()
-    assert kill_again_and_again(tmp_path, tmp_path / "shared", 3, random.Random(7)) > 0
-
-
-@pytest.mark.slow
-def test_thirty_killed_syncs_through_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "shared").mkdir()
-    assert kill_again_and_again(tmp_path, tmp_path / "shared", 30, random.Random()) > 5
-
-
-@pytest.mark.slow
-def test_thirty_killed_syncs_through_a_git_repository(tmp_path: Path) -> None:
-    remote = tmp_path / "remote.git"
-    subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
-    assert kill_again_and_again(tmp_path, remote, 30, random.Random()) > 5
+@pytest.mark.parametrize("place", ["a folder", "a Git repository"])
+def test_a_killed_sync_is_ended_by_the_next(tmp_path: Path, place: str) -> None:
+    by, remote, number = chance(f"sync {place}"), tmp_path / "shared", rounds(2, 60)
+    if place == "a folder":
+        remote.mkdir()
+    else:
+        remote = tmp_path / "remote.git"
+        subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
+    written, killed = kill_again_and_again(tmp_path, remote, number, by)
+    assert killed >= number // 5
+    report(
+        "kills",
+        f"sync through {place}",
+        rounds=number,
+        killed=killed,
+        acknowledged=len(written),
+        lost=0,
+        broken=0,
+    )

@@ -1,4 +1,4 @@
-"""A sync that is killed: `python -m tests.services.sync.killed_sync HOME MACHINE REMOTE STEP [compact]`.
+"""A sync that is killed: `python -m tests.faults.killed_sync HOME MACHINE REMOTE STEP [compact]`.
 
 It kills itself before the step of that number: each writes, flushes, names or removes a file, or begins or
 ends a transaction. It says `done` if there were fewer.
