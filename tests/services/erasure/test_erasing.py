@@ -1,6 +1,7 @@
 """Nothing is left of what was erased: not in the store's files, the ledger, the backups, the log of questions."""
 
 import errno
+import itertools
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from minutebook.domain.errors import (
     StoreBusy,
     StoreError,
 )
-from minutebook.domain.records import Decision, Entry, Kind, Memory, Role, Version
+from minutebook.domain.records import Decision, Entry, Kind, Link, Memory, Role, Version
 from minutebook.domain.tidying import Finding, Suggestion
 from minutebook.domain.trail import ERASE
 from minutebook.search.text import terms
@@ -257,6 +258,25 @@ def test_backups_are_named_or_written_anew_and_can_be_restored(
     unpack(tmp_path / "one" / "c.tar", tmp_path / "draft", None)
     with closing(SqliteStore(tmp_path / "draft" / "minutebook.db")) as store:
         assert all(proof_of(store, name).is_sound for name in store.organizations())
+
+
+def test_a_chain_is_closed_over_what_is_erased_from_a_backup(world: World, tmp_path: Path) -> None:
+    from minutebook.services.maintenance.restores import unpack
+
+    ids = [kept(world, text) for text in ("Tea is green", text_of(1), "Tea is red")]
+    for id, following in itertools.pairwise(ids):
+        world.app.memories.invalidate(PERSON, id, "old", following)
+    world.app.backups.make(PERSON, tmp_path / "one" / "b.tar")
+    erased(world, ids[1], backups=True)
+    unpack(tmp_path / "one" / "b.tar", tmp_path / "draft", None)
+    with closing(SqliteStore(tmp_path / "draft" / "minutebook.db")) as store:
+        memory = store.get(Memory, "default", ids[0])
+        assert memory is not None
+        assert memory.superseded_by == ids[2]
+        assert [each.id for each in store.find(Link, everything("default"))] == [
+            f"{ids[2]}.{ids[0]}"
+        ]
+        assert proof_of(store, "default").is_sound
 
 
 def test_what_others_say_too_is_named(world: World) -> None:

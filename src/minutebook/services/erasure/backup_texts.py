@@ -14,11 +14,12 @@ from minutebook.domain.decision_drafts import erased
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import uuid_named
-from minutebook.domain.records import CLASSES, Decision, Key, Kind, LedgerMark
+from minutebook.domain.records import CLASSES, Decision, Key, Kind, LedgerMark, Memory
 from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.services.erasure.suggestions import forget_suggestions
+from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.ledger.ledger_texts import follow
 from minutebook.services.maintenance.backups import DATABASE, pack
 from minutebook.services.maintenance.restores import unpack
@@ -60,9 +61,10 @@ def without(
             unpack(backup, draft, keys)
             with closing(SqliteStore(draft / DATABASE, keys=keys)) as store:
                 trail = Trail(store, clock)
+                supersession = Supersession(store, clock)
                 for key in records:
                     with store.transaction(key[0]):
-                        _remove(store, trail, caller, key)
+                        _remove(store, trail, supersession, caller, key)
                         forget_suggestions(store, [key])
                 _rewrite_ledgers(store, draft, records)
                 store.scrub()
@@ -73,11 +75,16 @@ def without(
         raise StoreError(f"{error.filename or backup}: {error.strerror}") from error
 
 
-def _remove(store: SqliteStore, trail: Trail, caller: Caller, key: Key) -> None:
+def _remove(
+    store: SqliteStore, trail: Trail, supersession: Supersession, caller: Caller, key: Key
+) -> None:
     organization, kind, id = key
     store.recalls.erase(organization, kind, id)
     if kind is not Kind.DECISION:
         begun = store.sequence(organization)
+        memory = store.get(Memory, organization, id) if kind is Kind.MEMORY else None
+        if memory is not None:
+            supersession.close_gap(memory)
         if store.delete(CLASSES[kind], organization, id):
             trail.log(caller, organization, ERASE, kind, [id], begun=begun)
         return
