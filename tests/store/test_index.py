@@ -11,6 +11,7 @@ import pytest
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
+from minutebook.search.text import parse_query
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sidecar import files, sizes
 from minutebook.store.sidecar.view import View
@@ -209,3 +210,22 @@ def test_an_index_that_cannot_be_removed_is_told_by_its_file(tmp_path: Path) -> 
         files.remove_all(tmp_path)
     assert plan.failed == 1
     assert (tmp_path / "manifest.json").exists()
+
+
+def test_a_store_that_closes_reads_no_more_texts_for_its_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"MANY_TEXTS": 1, "TEXT_PAGE": 2, "BEHIND": 3, "LEAST_SAVED": 1}.items():
+        monkeypatch.setattr(sizes, name, value)
+    store = SqliteStore(tmp_path / "store.db", durability="normal")
+    with store.transaction("acme"):
+        for number in range(20):
+            store.put(memory(f"{number:02}"))
+    indices = store._indices
+    indices.stop()
+    assert store.match(Memory, ACME, parse_query("bread"), 1)
+    (words,) = indices._words._open._indices.values()
+    assert not words.advance()
+    indices.keep_up()
+    assert words.behind() > sizes.BEHIND
+    store.close()

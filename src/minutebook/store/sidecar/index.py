@@ -115,10 +115,11 @@ class Index(Generic[P]):
         return is_last
 
     def save(self) -> None:
-        """Save what is unsaved, if it is much and no other process is at it."""
+        """Save what is unsaved, if it is much, few changes are still to be read, and no other process is at it."""
         with self._saving:
             view = self._view
-            if view is not None and self._is_worth_saving(view):
+            # Who reads very many saves them on the way, and can be ended between two pages.
+            if view is not None and self._is_worth_saving(view) and self.behind() <= sizes.BEHIND:
                 with self._turn:
                     # What was removed since must not get into a file again.
                     view = self._view = self._caught_up(view)
