@@ -67,6 +67,9 @@ ENTITIES, AROUND, CHUNK_SHARE = 1200, 1000, 0.1
 SETTLED = 0.05
 """Seconds of processor time in one second below which the process counts as idle."""
 
+QUIET = 3
+"""So many such seconds in a row are waited for, as others may keep a process from its work for one."""
+
 OWNER = Caller(name="ada", role=Role.ADMIN, writes_system=True)
 HOST = "127.0.0.1:8765"
 
@@ -318,11 +321,11 @@ def settle(visitor: Visitor) -> None:
     """Wait until the process does nothing by itself: the index of words is made anew at a first question."""
     for path in ("/?q=kettle", "/code?q=kettle"):
         visitor.get(path)
-        busy = SETTLED
-        while busy >= SETTLED:
+        quiet = 0
+        while quiet < QUIET:
             before = time.process_time()
             time.sleep(1.0)
-            busy = time.process_time() - before
+            quiet = quiet + 1 if time.process_time() - before < SETTLED else 0
 
 
 def measured(stores: Sequence[tuple[App, Visitor]], rounds: int) -> Iterator[tuple[Cell, ...]]:
