@@ -296,6 +296,9 @@ class SqliteStore:
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         """Count the selected records that have vectors of that space and states of its form."""
+        columns = None if space.states else self._indices.columns(of, where, space)
+        if columns is not None:
+            return columns.count()
         with self._connections.snapshot() as connection:
             return embeddings.count(connection, of, where, space)
 

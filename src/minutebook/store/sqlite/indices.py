@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Generic
+from typing import Any, Generic
 
 import apsw
 import numpy as np
@@ -103,8 +103,10 @@ class Indices:
         first = None if columns is None else columns.first(order, needed)
         return where if first is None else replace(where, ids=frozenset(first))
 
-    def columns(self, of: type[Record], where: Filter) -> Columns | None:
-        """Return the columns of the index of words that tell which records a Filter selects.
+    def columns(
+        self, of: type[Record], where: Filter, space: VectorSpace | None = None
+    ) -> Columns | None:
+        """Return the columns of the index of words, or of a space's vectors, that tell which records a Filter selects.
 
         None where the database has to: where they do not say all that is asked, some records are named, or
         `match` leaves it to the database, too.
@@ -117,9 +119,12 @@ class Indices:
             return None
         with self._connections.reading() as connection:
             key = self._words.large(connection, of, where.organization)
-            if key is None:
+            number = WORDS if space is None else embeddings.number_of(connection, space)
+            if key is None or number is None:
                 return None
-            index, asked = self._words.index(connection, key), conditions(connection, of, where)
+            family: _Family[Any] = self._words if space is None else self._vectors
+            index = family.index(connection, key._replace(space=number))
+            asked = conditions(connection, of, where)
         view = index.if_large()
         return None if view is None else Columns(view, asked)
 
