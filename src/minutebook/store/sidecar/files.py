@@ -27,7 +27,7 @@ Identity: TypeAlias = Mapping[str, object]
 
 _MANIFEST = "manifest.json"
 _LOCK = "lock"
-_FORMAT = 3
+_FORMAT = 4
 _ATTEMPTS = 5
 _MERGED_UP_TO = 2
 
