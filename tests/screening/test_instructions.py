@@ -1,11 +1,12 @@
 """Text that reads as instructions, told from text that is about such things."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from minutebook.screening.instructions import KINDS, marks_of
+from minutebook.screening.instructions import KINDS, MARKS, Mark, marks_of
 
 LABELLED = Path(__file__).parents[2] / "benchmarks" / "instructions.jsonl"
 
@@ -38,6 +39,27 @@ def test_labelled_texts_are_told_apart() -> None:
 def test_each_mark_has_its_text(text: str, mark: str) -> None:
     assert marks_of(text) == [mark]
     assert mark in KINDS
+
+
+@pytest.mark.parametrize("between", ["\n\n", "\n"])
+def test_where_in_a_long_text_something_stands_changes_nothing(between: str) -> None:
+    texts = [json.loads(line)["text"] for line in LABELLED.read_text(encoding="utf-8").splitlines()]
+    plain = [each for each in texts if each.isascii() and not marks_of(each)]
+    filling = between.join(plain * 3)
+    assert marks_of(filling) == []
+    for each in texts:
+        for long in (filling + between + each, between.join((filling, each, filling))):
+            assert set(marks_of(long)) >= set(marks_of(each)), each
+
+
+@pytest.mark.parametrize("mark", MARKS, ids=lambda each: each.name)
+def test_each_match_holds_a_word_and_ends_within_reach_of_it(mark: Mark) -> None:
+    texts = [json.loads(line)["text"] for line in LABELLED.read_text(encoding="utf-8").splitlines()]
+    for text in texts:
+        for line in (text.lower(), " ".join(text.lower().split())):
+            for found in re.finditer(mark.pattern, line):
+                assert any(word in line[max(0, found.start() - 1) : found.end() + 1] for word in mark.words)  # fmt: skip
+                assert len(found[0]) < mark.reach
 
 
 def test_scripts_and_emoji_that_need_joiners_hide_nothing() -> None:

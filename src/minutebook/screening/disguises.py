@@ -11,6 +11,7 @@ _UNSEEN = re.compile(
 _LETTERS_ALIKE = str.maketrans(
     "АВЕЅІЈКМНОРСТХУаеоіјѕсрхуԁԛԝһΑΒΕΖΗΙΚΜΝΟΡΤΥΧο", "ABESIJKMHOPCTXYaeoijscpxydqwhABEZHIKMNOPTYXo"
 )  # fmt: skip
+_ALIKE = re.compile(f"[{''.join(map(chr, _LETTERS_ALIKE))}]")
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile("[A-Za-z]")
 
@@ -39,7 +40,7 @@ def as_read(text: str) -> str:
     if plain.isascii():
         return plain
     plain = unicodedata.normalize("NFKC", plain)
-    return _WORD.sub(_in_latin, plain)
+    return plain if _ALIKE.search(plain) is None else _WORD.sub(_in_latin, plain)
 
 
 def _in_latin(found: re.Match[str]) -> str:

@@ -1,25 +1,73 @@
 """Find what in a text reads as instructions to whoever reads it: orders, role tags, hidden characters."""
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from minutebook.screening.disguises import as_read
+
+REACH = 150
+"""Characters before and after a word beyond which no match of a pattern goes on: each match holds one of the words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A way in which a text reads as instructions; tried where one of `words` (small letters) is."""
+    """A way in which a text reads as instructions; tried around `words`, in small letters, as the text is, too.
+
+    Each match of the pattern must hold one of the words, and go on for no more than `reach` before and after it.
+    """
 
     name: str
     words: tuple[str, ...]
     pattern: str
+    reach: int = REACH
 
-    def is_in(self, text: str, line: str, plain: str) -> bool:
-        """Tell whether a text has it; `line` is the text on one line, `plain` that in small letters."""
-        if not any(word in plain for word in self.words):
+    def is_in(self, text: "_Lowered") -> bool:
+        """Tell whether a text has it."""
+        words = [word for part, word in _parts(self.words) if part in text.words]
+        if not words:
             return False
         pattern = re.compile(self.pattern)
-        return pattern.search(line) is not None or pattern.search(text) is not None
+        return any(
+            pattern.search(part) for form in text.forms for part in _around(words, form, self.reach)
+        )
+
+
+class _Lowered:
+    """A text in small letters: on one line, and as it is where that differs."""
+
+    def __init__(self, text: str) -> None:
+        lowered = text.lower()
+        words = lowered.split()
+        line = " ".join(words)
+        self.forms = (line,) if line == lowered else (line, lowered)
+        # A long text says most of its words many times: one is sought more quickly where each stands once.
+        self.words = f" {' '.join(set(words))} "
+
+
+@cache
+def _parts(words: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return words with what tells that a text may hold them, where its words stand in no order: the longest of several."""
+    return [(max(each.split(), key=len) if " " in each.strip() else each, each) for each in words]
+
+
+def _around(words: Sequence[str], text: str, reach: int) -> Iterator[str]:
+    """Yield the parts of a text that hold these words, with so much around each; parts that meet are one."""
+    places = sorted(
+        (found.start(), found.end())
+        for word in words
+        for found in re.finditer(re.escape(word), text)
+    )
+    start, end = 0, -1
+    for first, last in places:
+        if first - reach > end:
+            if end > 0:
+                yield text[start:end]
+            start = max(0, first - reach)
+        end = max(end, last + reach)
+    if end > 0:
+        yield text[start:end]
 
 
 _EARLIER = r"(?:previous|prior|above|earlier|preceding|existing|foregoing|initial|system|safety)"
@@ -28,7 +76,7 @@ _ORDERS = r"(?:instructions?|prompts?|rules|messages?|directives?|guidelines|com
 MARKS = (
     Mark(
         "asks to ignore earlier instructions",
-        ("ignor", "disregard", "forget", "override", "bypass", "vergiss", "olvida", "oublie", "dimentica", "esqueça",
+        ("ignor", "disregard", "forget", "override", "bypass", "vergiss", "missacht", "olvida", "oublie", "dimentica", "esqueça",
          "игнорируй", "забудь", "忽略", "无视", "無視", "تجاهل", "무시"),
         rf"(?i)\b(?:ignore|disregard|forget|override|bypass)\s(?:\w{{1,10}}\s){{0,3}}?{_EARLIER}\s"
         rf"(?:\w{{1,12}}\s){{0,2}}?{_ORDERS}\b"
@@ -48,12 +96,13 @@ MARKS = (
     ),
     Mark(
         "has role tags",
-        ("system", "assistant", "inst]", "<|", "<<sys", "user", "human", "hook_context", "_turn>", "untrusted"),
+        ("system", "assistant", "developer", "inst]", "<|", "<<sys", "user", "human", "hook_context", "_turn>", "untrusted"),
         r"(?i)</?(?:system|assistant|user|developer|human)(?:[_-](?:prompt|message|reminder|instructions?))?\s{0,2}>"
         r"|\[/?INST\]|<<SYS>>|<\|(?:im_start|im_end|system|assistant|user|endoftext|eot_id|start_header_id)\|>"
         r"|</?(?:hook_context|untrusted_(?:data|text|content)|(?:start|end)_of_turn)>|(?m:^[ >*-]{0,6}human: \S[^\n]{0,2000}\n{1,2}assistant:)"
         r"|(?m:^[ >*'\"`-]{0,10}#{1,4}\s?(?:system|assistant)(?: prompt| message|)\s?:?\s?$)|(?m:^[ >*-]{0,6}assistant\s?:\s\S)"
         r"|(?m:^[ >*'\"`-]{0,10}system\s?:\s(?:you|your|the (?:user|assistant|agent|model)|obey|ignore|do not|don't|always|never|please|new|from now|reply|answer|respond|run|call)\b)",
+        reach=2_200,
     ),
     Mark(
         "has tool-call markup",
@@ -63,7 +112,7 @@ MARKS = (
     ),
     Mark(
         "asks to keep something from the user",
-        ("tell", "inform", "mention", "reveal", " let", "notify", " nicht", "digas", "ne dis", "ne le dis", "confirm", " ask"),
+        ("tell", "inform", "mention", "reveal", " let", "notify", " nicht", "digas", "ne dis", "ne le dis", " ask", " wait", " prompt"),
         r"(?i)\b(?:do not|don't|never|without)\s(?:ever\s)?(?:tell|telling|inform|informing|mention(?:ing)?|reveal(?:ing)?|notify|notifying|let|letting)"
         r"\s(?:(?:this|it|that|the|any)(?:\s(?!user\b|human\b)\w{1,12})?\s|anything\s)?(?:to\s|about\s)?(?:the\s|your\s)?(?:user|human|owner|operator|person)\b"
         r"|\bsag\w{0,2}\s(?:es\s|das\s)?dem (?:Nutzer|Benutzer)\snichts?|\bno (?:le )?digas\w{0,2}\s(?:nada\s)?al usuario|\bne (?:le )?dis\s(?:rien\s)?(?:pas\s)?à l'utilisateur"
@@ -71,7 +120,7 @@ MARKS = (
     ),
     Mark(
         "gives the reader a new role",
-        ("you are now", "act as", "pretend", "new instructions", "developer mode", "jailbr", "du bist jetzt", "ahora eres", "from now on", " ai ", "language model", "assistant", "agent", "llm", "recall this", "read this"),
+        ("you are now", "act as", "pretend", "instruction", "developer mode", "jailbr", "du bist jetzt", "ahora eres", "from now on", " ai ", "if you are", "<!--", "coding ", "dear model", "attention model", "language model", "assistant", "agent", "llm", "recall this", "read this"),
         r"(?i)\byou are now\s(?:a|an|in|the|no longer|free|dan)\b|\b(?:new|updated|real|actual) (?:system )?instructions?\s?:|\bdeveloper mode\b|\bjailbr(?:eak|oken)"
         r"|\b(?:pretend|act as if)\s(?:that\s)?you (?:are|have|were)\b|\bfrom now on,? you (?:will|must|are|should)\b|\bdu bist jetzt (?:ein|eine|kein)|\bahora eres (?:un|una)\b"
         r"|\b(?:note|message|attention|instructions?)(?: to| for|:|,)? (?:all |any |the )?(?:ai|llm|language model|coding) (?:agent|assistant|model|reader)s?\b|\b(?:attention|dear) (?:agent|assistant|model)s?\s?[:,]"
@@ -80,7 +129,7 @@ MARKS = (
     ),
     Mark(
         "asks for the reader's own instructions or secrets",
-        ("system prompt", "your instructions", "credentials", "api key", "environment variables", "secrets", ".env", "private key", "id_rsa"),
+        ("system prompt", "instructions", "credentials", "api key", "environment variables", "secrets", ".env", "private key", "id_rsa"),
         r"(?i)\b(?:reveal|print|repeat|show|output|send|post|upload|exfiltrate|leak|email|paste)\s(?:\w{1,10}\s){0,4}?"
         r"(?:system prompt|your (?:initial |original )?instructions|(?:api )?credentials to|api keys? to|environment variables to|secrets to|\.env\b[^\n]{0,20} to|private keys? to|id_rsa)",
     ),
@@ -98,6 +147,9 @@ _HIDDEN = (
     "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}|[A-Za-z][\ufe00-\ufe0f\U000e0100-\U000e01ef]|[\u115f\u1160\u3164\uffa0]{2}|(?<=[A-Za-z])[\u3164\uffa0]"
 )
 
+_MAY_BE_HIDDEN = "[\u00ad\u115f\u1160\u200b-\u200d\u202a-\u202e\u2060-\u2069\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ef]"
+"""The characters that `_HIDDEN` is about: whether a text holds one is told much sooner."""
+
 KINDS: tuple[str, ...] = (*(each.name for each in MARKS), HIDDEN)
 
 
@@ -106,11 +158,9 @@ def marks_of(text: str) -> list[str]:
 
     It says nothing of what the text means to do: a text about such orders that quotes one has the mark too.
     """
-    read = as_read(text)
-    line = " ".join(read.split())
-    plain = line.lower()
-    found = [each.name for each in MARKS if each.is_in(read, line, plain)]
-    if not text.isascii() and re.search(_HIDDEN, text) and not _is_flag(text):
+    read = _Lowered(as_read(text))
+    found = [each.name for each in MARKS if each.is_in(read)]
+    if re.search(_MAY_BE_HIDDEN, text) and re.search(_HIDDEN, text) and not _is_flag(text):
         found.append(HIDDEN)
     return found
 
