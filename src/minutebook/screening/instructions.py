@@ -1,5 +1,6 @@
 """Find what in a text reads as instructions to whoever reads it: orders, role tags, hidden characters."""
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -153,11 +154,27 @@ _MAY_BE_HIDDEN = "[\u00ad\u115f\u1160\u200b-\u200d\u202a-\u202e\u2060-\u2069\u31
 KINDS: tuple[str, ...] = (*(each.name for each in MARKS), HIDDEN)
 
 
+KEPT = 10_000
+"""Texts whose marks are remembered, by their digests: what is found once is found again."""
+
+_known: dict[bytes, tuple[str, ...]] = {}
+
+
 def marks_of(text: str) -> list[str]:
     """Return in which ways a text reads as instructions; none for nearly every text.
 
     It says nothing of what the text means to do: a text about such orders that quotes one has the mark too.
     """
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    marks = _known.get(digest)
+    if marks is None:
+        if len(_known) >= KEPT:
+            _known.clear()
+        marks = _known[digest] = tuple(_sought(text))
+    return list(marks)
+
+
+def _sought(text: str) -> list[str]:
     read = _Lowered(as_read(text))
     found = [each.name for each in MARKS if each.is_in(read)]
     if re.search(_MAY_BE_HIDDEN, text) and re.search(_HIDDEN, text) and not _is_flag(text):
