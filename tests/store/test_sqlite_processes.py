@@ -2,14 +2,18 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from minutebook.domain.errors import StoreError
+from minutebook.domain.records import Memory
+from minutebook.store.sqlite import SqliteStore
 from tests.store.promises_of_processes import ProcessPromises
+from tests.store.samples import memory
 from tests.store.sqlite_engine import DATABASE, SqliteEngine
 
 
@@ -58,3 +62,29 @@ class TestSqliteProcesses(ProcessPromises):
         assert str(folder / DATABASE) in last
         assert len(acknowledged) > 3
         self.check_whole(folder, set(acknowledged), set(acknowledged))
+
+
+CHECKPOINTING = """
+import fcntl, sys, time
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX, 1, 121)
+    print("locked", flush=True)
+    time.sleep(0.5)
+"""
+"""Holds the lock that SQLite takes for as long as it carries a log over: byte 121 of the shared memory."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of bytes are used")
+def test_what_was_removed_for_good_waits_for_another_that_carries_the_log_over(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store.db"
+    with closing(SqliteStore(path)) as store:
+        store.put(memory("bread"))
+        store.delete(Memory, memory().organization, "bread")
+        command = [sys.executable, "-c", CHECKPOINTING, f"{path}-shm"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "locked\n"
+            store.scrub()
+        assert Path(f"{path}-wal").stat().st_size == 0

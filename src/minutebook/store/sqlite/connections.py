@@ -30,6 +30,7 @@ _COPIED_IN_MEMORY = 256 << 20
 # writers have to wait for that, lest it grow without end.
 _LONG, _TOO_LONG = 1_000, 16_000
 _RESTART_MILLISECONDS = 100
+_AGAIN_SECONDS = 0.01
 
 
 class _Reader:
@@ -183,14 +184,25 @@ class Connections:
                 connection.pragma("temp_store", "file")
             connection.set_busy_timeout(int(self._wait * 1000))
             connection.execute("VACUUM")
+            # Until the log is carried over and cut, the old pages stand in the file.
+            self._cut_log(connection)
+
+    def _cut_log(self, connection: apsw.Connection) -> None:
+        """Carry the whole log over and cut it; raises StoreBusy as `rewrite` does."""
+        end = time.monotonic() + self._wait
+        while True:
             try:
-                # Until the log is carried over and cut, the old pages stand in the file.
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             except apsw.BusyError as error:
-                raise StoreBusy(
-                    f"{self._path}: somebody reads an old state of it; end the backup, export or client "
-                    "that does, then try again"
-                ) from error
+                # SQLite waits for readers, but not for another that carries over just now.
+                if time.monotonic() >= end:
+                    raise StoreBusy(
+                        f"{self._path}: somebody reads an old state of it; end the backup, export or client "
+                        "that does, then try again"
+                    ) from error
+                time.sleep(_AGAIN_SECONDS)
+            else:
+                return
 
     def close(self) -> None:
         """Close every connection, waiting for those in use; a write that waits for its turn is given up."""
