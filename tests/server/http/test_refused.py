@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.server.http.body import MOST_PARTS, Parts
+from minutebook.server.http.body import MOST_PARTS, Parts, parts_of
 from tests.server.http.speaking import (
     BOTH,
     SINGLE,
@@ -151,27 +151,37 @@ def test_a_body_beyond_the_limit_is_refused_unread(server: Server, framing: str)
 
 
 @given(JSON_VALUES, st.integers(1, 9))
-def test_the_parts_of_a_body_are_counted_whatever_its_pieces(value: Any, size: int) -> None:
+def test_the_parts_of_a_body_are_bounded_whatever_its_pieces(value: Any, size: int) -> None:
     text = json.dumps(value, separators=(",", ":")).encode()
-    parts = Parts()
+    bounds, least = Parts(), 0
     for start in range(0, len(text), size):
-        parts.add(text[start : start + size])
-    assert parts.count == parts_of(value)
+        least = bounds.add(text[start : start + size])
+    counted = counted_parts(value)
+    assert parts_of(text) == counted
+    assert least <= counted <= bounds.most
 
 
-def parts_of(value: Any) -> int:
+def counted_parts(value: Any) -> int:
     """The strings of a value, and its commas."""
     if isinstance(value, str):
         return 1
     if isinstance(value, list):
-        return sum(map(parts_of, value)) + max(0, len(value) - 1)
+        return sum(map(counted_parts, value)) + max(0, len(value) - 1)
     if isinstance(value, dict):
-        return parts_of([each for item in value.items() for each in item]) - len(value)
+        return counted_parts([each for item in value.items() for each in item]) - len(value)
     return 0
 
 
-def test_a_body_of_too_many_values_is_refused(server: Server) -> None:
-    values = b",".join([b"0"] * (MOST_PARTS + 2))
+def test_a_long_text_full_of_commas_and_quotation_marks_is_taken(server: Server) -> None:
+    text = '",\\' * (MOST_PARTS // 3 + 100)
+    body = json.dumps(call("search_text", query=text)).encode()
+    assert body.count(b",") + body.count(b'"') > MOST_PARTS // 2
+    assert server.post("/mcp", body).status_code == 200
+
+
+@pytest.mark.parametrize("value", [b"0", b'""', b'"",0', b"{}"])
+def test_a_body_of_too_many_values_is_refused(server: Server, value: bytes) -> None:
+    values = b",".join([value] * (MOST_PARTS // (1 + value.count(b",")) + 2))
     refused = server.post("/mcp", b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":[%b]}}' % values)  # fmt: skip
     assert refused.status_code == 413
     assert "send fewer at once" in refused.text
