@@ -37,6 +37,7 @@ class Marks:
     `machine` is this store's name there, `number` that of its last file that arrived. `feed` is by
     organization how far its own changes were looked at; `taken` by machine up to which number its files
     were taken in, `beyond` those taken in after one that could not be. `outbox` is the number of a file on its way, with the digest, or None.
+    `has_erased` tells that something erased was sent or taken, and files and free pages of before may hold it still.
     """
 
     machine: str
@@ -45,6 +46,7 @@ class Marks:
     taken: dict[str, int] = field(default_factory=dict)
     beyond: dict[str, list[int]] = field(default_factory=dict)
     outbox: list[Any] | None = None
+    has_erased: bool = False
 
     def has_taken(self, machine: str, number: int) -> bool:
         """Tell whether a machine's file was taken in."""
@@ -94,7 +96,9 @@ class Known:
     def save(self) -> None:
         """Note the marks, in the transaction of what they speak of."""
         marks = self.marks
-        names = ("machine", "number", "feed", "taken", "beyond", "outbox")
+        names = ["machine", "number", "feed", "taken", "beyond", "outbox"]
+        # Noted while it holds alone, since an earlier version does not know it.
+        names += ["has_erased"] * marks.has_erased
         self._rows.put_marks(self._remote, {name: getattr(marks, name) for name in names})
 
     def scan(self) -> None:

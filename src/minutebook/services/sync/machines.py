@@ -121,11 +121,12 @@ class MachineSync:
             exchange.resume()
             exchange.take()
             exchange.send()
-            exchange.tidy(compact=compact or exchange.has_erased)
-        if exchange.has_erased:
-            # The copies of remotes hold the files of before, and free pages what was removed just now.
-            shutil.rmtree(self._work, ignore_errors=True)
-            self._store.scrub()
+            exchange.tidy(compact=compact or exchange.marks.has_erased)
+            if exchange.marks.has_erased:
+                # The copies of remotes hold the files of before, and free pages what was removed just now.
+                shutil.rmtree(self._work, ignore_errors=True)
+                self._store.scrub()
+                exchange.note_erasure(is_open=False)
         self._embeddings.notify()
         return exchange.report
 
@@ -216,8 +217,6 @@ class _Exchange:
         self._work = work
         self._name = name
         self.report = SyncReport(known.marks.machine)
-        self.has_erased = False
-        """Whether something that was erased was sent or taken: then no old file must stay."""
 
     @property
     def marks(self) -> Marks:
@@ -296,6 +295,7 @@ class _Exchange:
                 raise InvalidArchive(path.name, "its name is not that of its header")
             self._take_verified(verified, (machine, number))
         except (InvalidArchive, InvalidInput, LedgerError) as error:
+            before.has_erased = self.marks.has_erased
             self._known.marks, self.report.erased = before, erased
             return reason_of(error)
         return None
@@ -345,7 +345,10 @@ class _Exchange:
             reason = f"erased on {verified.header.name}"
             self._trail.log(in_call(self._caller, reason=reason), organization, ERASE, kind, [id])
             self.report.erased += 1
-            self.has_erased = True
+            self.marks.has_erased = True
+        if self.marks.has_erased:
+            # In the transaction of the removal, so that a kill leaves it to the next sync to end the erasure.
+            self._known.save()
 
     def _erase_decisions(self, verified: Verified) -> None:
         """Erase here what decisions said that were erased on another machine; a repeated sync ends what a kill cut short."""
@@ -359,9 +362,15 @@ class _Exchange:
         caller = in_call(self._caller, reason=f"erased on {verified.header.name}")
         for organization, ids in going.items():
             self._ledger_texts.check(organization)
+            self.note_erasure(is_open=True)
             self._ledger_texts.erase(caller, organization, ids)
             self.report.erased += len(ids)
-            self.has_erased = True
+
+    def note_erasure(self, *, is_open: bool) -> None:
+        """Note that files and free pages of before may hold what was erased, or that none does any more."""
+        with self._store.transaction():
+            self.marks.has_erased = is_open
+            self._known.save()
 
     def _mark(self, verified: Verified, file: tuple[str, int] | None) -> None:
         if file is not None:
@@ -440,7 +449,8 @@ class _Exchange:
             writer = ChangeWriter(file, self._header(number))
             for row in rows:
                 entry = self._entry(row.key)
-                self.has_erased = self.has_erased or entry.erased or _erases_decision(entry)
+                if entry.erased or _erases_decision(entry):
+                    self.marks.has_erased = True
                 noted = self._rows.get(self._id, row.key) or row
                 writer.add(entry)
                 self._rows.put(self._id, SyncRow(row.key, noted.digest, noted.state, number))
