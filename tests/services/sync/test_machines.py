@@ -1,6 +1,7 @@
 """Machines in step: all end equal, and no text is lost, whatever was edited where and synced when."""
 
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -222,6 +223,34 @@ def test_what_a_decision_said_is_erased_on_every_machine(two: Machines, tmp_path
     assert not [path for path in files if text.encode() in path.read_bytes()]
     (entry,) = (each for each in other.entries(made.id) if each.act == "erase")
     assert entry.reason.startswith("erased on ")
+
+
+def test_a_copy_of_a_git_repository_that_a_kill_left_half_removed_is_made_anew(
+    two: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "remote.git")], check=True)
+    home = tmp_path / "machine0"
+    remote = remote_of(str(tmp_path / "remote.git"), home / ".sync", tmp_path)
+    id = two.worlds[0].remember("Tea is green")
+    two.sync(0, remote)
+    erasing = two.worlds[0].app.erasing
+    erasing.erase(
+        two.person, erasing.find(two.person, Choice((id,))), backups=False, from_ledger=False
+    )
+
+    def half(path: Path, *, ignore_errors: bool) -> None:
+        for objects in path.rglob("objects"):
+            remove(objects, ignore_errors=ignore_errors)
+        raise KeyboardInterrupt
+
+    remove = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", half)
+    with pytest.raises(KeyboardInterrupt):
+        two.sync(0, remote)
+    monkeypatch.undo()
+    two.worlds[0].remember("Milk is white")
+    assert two.sync(0, remote).refused == []
+    assert not list((home / ".sync").glob(".gone-*"))
 
 
 def test_the_trails_stay_apart_and_name_one_another(two: Machines) -> None:
