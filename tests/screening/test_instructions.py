@@ -45,9 +45,9 @@ def test_each_mark_has_its_text(text: str, mark: str) -> None:
 def test_where_in_a_long_text_something_stands_changes_nothing(between: str) -> None:
     texts = [json.loads(line)["text"] for line in LABELLED.read_text(encoding="utf-8").splitlines()]
     plain = [each for each in texts if each.isascii() and not marks_of(each)]
-    filling = between.join(plain * 3)
+    filling = between.join(plain)
     assert marks_of(filling) == []
-    for each in texts:
+    for each in filter(marks_of, texts):
         for long in (filling + between + each, between.join((filling, each, filling))):
             assert set(marks_of(long)) >= set(marks_of(each)), each
 
