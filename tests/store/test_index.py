@@ -3,6 +3,7 @@
 import errno
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -228,4 +229,26 @@ def test_a_store_that_closes_reads_no_more_texts_for_its_index(
     assert not words.advance()
     indices.keep_up()
     assert words.behind() > sizes.BEHIND
+    store.close()
+
+
+def test_a_search_leaves_long_texts_to_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizes, "MANY_TEXTS", 10)
+    store = SqliteStore(tmp_path / "store.db", durability="normal")
+    with store.transaction("acme"):
+        for number in range(20):
+            store.put(memory(f"{number:02}"))
+    indices = store._indices
+    bread = parse_query("bread")
+    assert indices.match(Memory, ACME, bread, 30) is not None
+    with store.transaction("acme"):
+        store.put(replace(memory("20"), content="bread " * 50_000))
+    assert indices.match(Memory, ACME, bread, 30) is None
+    assert len(store.match(Memory, ACME, bread, 30)) == 21
+    indices.keep_up()
+    found = indices.match(Memory, ACME, bread, 30)
+    assert found is not None
+    assert len(found) == 21
     store.close()

@@ -56,6 +56,10 @@ class Source(ABC, Generic[P]):
         """Return the sequence of the organization's latest change."""
         return change_feed.sequence(self._connection, self._key.organization)
 
+    def unread(self, since: int) -> int:
+        """Return how many changes, of any kind, came after a sequence."""
+        return self.sequence() - since
+
     def knows(self, witness: Witness) -> bool:
         """Tell whether a record changed at that sequence or later."""
         id, sequence = witness

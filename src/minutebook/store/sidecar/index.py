@@ -39,6 +39,9 @@ class Source(Protocol[P]):
     def sequence(self) -> int:
         """Return the sequence of the organization's latest change."""
 
+    def unread(self, since: int) -> int:
+        """Return how much there is to read after a sequence: at least its changes, of any kind; long texts count for more."""
+
     def page(self, since: int) -> Page[P]:
         """Return the records that changed after a sequence, a bounded number of changes at a time."""
 
@@ -95,10 +98,10 @@ class Index(Generic[P]):
         return view
 
     def behind(self) -> int:
-        """Return how many changes of its organization, of any kind, the view may lack."""
+        """Return how much the view may lack, as `Source.unread` counts it."""
         view = self._known()
         with self._sources() as source:
-            return source.sequence() - view.sequence
+            return source.unread(view.sequence)
 
     def if_large(self) -> View[P] | None:
         """Return the view as of the latest commit; None if it holds few records, or many changes are still to be read."""

@@ -67,6 +67,10 @@ class Source(ABC, Generic[P]):
         ).get
         return latest or 0
 
+    def unread(self, since: int) -> int:
+        """Return how many changes, of any kind, came after a sequence."""
+        return self.sequence() - since
+
     def knows(self, witness: Witness) -> bool:
         """Tell whether a record changed at that sequence or later."""
         id, sequence = witness
@@ -139,10 +143,30 @@ class WordSource(Source[Postings]):
     """The terms of texts."""
 
     def _selected(self) -> _Selected:
-        return _Selected(self._table.fields.split(", "), "1", "")
+        return _Selected(self._fields, "1", "")
+
+    @property
+    def _fields(self) -> list[str]:
+        return self._table.fields.split(", ")
 
     def _page_size(self) -> int:
         return sizes.TEXT_PAGE
+
+    def unread(self, since: int) -> int:
+        """Return how many changes came after a sequence, of any kind, and the size of the texts that changed, by ANALYSED.
+
+        To read a text is to analyse it again.
+        """
+        changes = super().unread(since)
+        if not 0 < changes <= sizes.BEHIND:
+            return changes
+        sizes_of = " + ".join(f"coalesce(octet_length({each}), 0)" for each in self._fields)
+        size: int | None = self._connection.execute(
+            f"SELECT sum({sizes_of}) FROM {self._table.name} AS r"  # noqa: S608
+            " WHERE r.organization = ? AND r.sequence > ?",
+            (self._organization, since),
+        ).get
+        return changes + (size or 0) // sizes.ANALYSED
 
     def _payload(self, rows: Sequence[Sequence[Any]]) -> Postings:
         of = TEXT_CLASSES[self._kind]
