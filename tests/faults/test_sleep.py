@@ -88,7 +88,8 @@ def woken(process: "subprocess.Popen[str]") -> str:
 
 def test_who_sleeps_within_a_write_keeps_its_claim_and_others_are_told(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home", embedder="none", writer_wait=0.3)
-    said = Acknowledged()
+    # Who sleeps writes to the store itself.
+    said = Acknowledged(uncovered=1)
     with closing(open_app(settings)) as app:
         app.memories.store(ANA, Draft(content="Before", type=MemoryType.FACT))
         with asleep(IN_A_TRANSACTION, settings.home) as process:

@@ -1,10 +1,9 @@
 """Keep the stores of a person's machines in step, through a place that all of them reach."""
 
 import hashlib
-import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -42,6 +41,7 @@ from minutebook.services.sync.change_files import (
     verify,
 )
 from minutebook.services.sync.comparing import Comparison, compare
+from minutebook.services.sync.copies import remove_copies
 from minutebook.services.sync.known import Known, Marks
 from minutebook.services.sync.remote_files import RemoteFiles, identity_of, reason_of
 from minutebook.services.sync.remotes import NameTaken, Remote
@@ -58,9 +58,6 @@ MOST_BYTES = 8 << 20
 
 COMPACT_FROM = 64
 """Files of changes from which on a snapshot may take their place."""
-
-_GONE = ".gone-"
-"""How the name of a copy begins that is being removed."""
 
 _MISSING = (
     "it is missing: a program that copies the folder may still be at it; if it stays away, "
@@ -127,7 +124,7 @@ class MachineSync:
             exchange.tidy(compact=compact or exchange.marks.has_erased)
             if exchange.marks.has_erased:
                 # The copies of remotes hold the files of before, and free pages what was removed just now.
-                _remove_copies(self._work)
+                remove_copies(self._work)
                 self._store.scrub()
                 exchange.note_erasure(is_open=False)
         self._embeddings.notify()
@@ -157,7 +154,7 @@ class MachineSync:
                     "another sync of this store is under way; try again when it is done"
                 )
             try:
-                _remove_copies(self._work, only_begun=True)
+                remove_copies(self._work, only_begun=True)
                 remote.pull()
                 known = partial(
                     Known,
@@ -188,7 +185,7 @@ class MachineSync:
                 if self._store.key is not None:
                     # Copies of what others can read; beside an encrypted store nothing plain is left of them,
                     # though it failed: what was on its way is sent again, under another name.
-                    _remove_copies(self._work)
+                    remove_copies(self._work)
 
 
 class _Exchange:
@@ -572,21 +569,6 @@ def _erases_decision(entry: Entry) -> bool:
     """Tell whether an edit of a decision stands that erased what it said."""
     records = (each.record for each in entry.state.siblings if entry.key[1] is Kind.DECISION)
     return any(isinstance(each, Decision) and is_erased_decision(each) for each in records)
-
-
-def _remove_copies(work: Path, *, only_begun: bool = False) -> None:
-    """Remove copies of remotes and files on their way, or those of which a kill left some.
-
-    Each gets another name first: of a copy that is half removed no remote must go on.
-    """
-    paths = sorted(work.iterdir()) if work.exists() else []
-    for path in paths:
-        if path.name.startswith(_GONE):
-            shutil.rmtree(path, ignore_errors=True)
-        elif not only_begun:
-            with suppress(OSError):
-                path = path.rename(path.with_name(_GONE + path.name))
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def _name(machine: str, number: int) -> str:
