@@ -225,8 +225,9 @@ def test_what_a_decision_said_is_erased_on_every_machine(two: Machines, tmp_path
     assert entry.reason.startswith("erased on ")
 
 
+@pytest.mark.parametrize("killed", ["sync", "erase"])
 def test_a_copy_of_a_git_repository_that_a_kill_left_half_removed_is_made_anew(
-    two: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: str
 ) -> None:
     subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "remote.git")], check=True)
     home = tmp_path / "machine0"
@@ -234,19 +235,22 @@ def test_a_copy_of_a_git_repository_that_a_kill_left_half_removed_is_made_anew(
     id = two.worlds[0].remember("Tea is green")
     two.sync(0, remote)
     erasing = two.worlds[0].app.erasing
-    erasing.erase(
-        two.person, erasing.find(two.person, Choice((id,))), backups=False, from_ledger=False
-    )
+    chosen = erasing.find(two.person, Choice((id,)))
+
+    def erase() -> None:
+        erasing.erase(two.person, chosen, backups=False, from_ledger=False)
 
     def half(path: Path, *, ignore_errors: bool) -> None:
         for objects in path.rglob("objects"):
             remove(objects, ignore_errors=ignore_errors)
         raise KeyboardInterrupt
 
+    if killed == "sync":
+        erase()
     remove = shutil.rmtree
     monkeypatch.setattr(shutil, "rmtree", half)
     with pytest.raises(KeyboardInterrupt):
-        two.sync(0, remote)
+        two.sync(0, remote) if killed == "sync" else erase()
     monkeypatch.undo()
     two.worlds[0].remember("Milk is white")
     assert two.sync(0, remote).refused == []

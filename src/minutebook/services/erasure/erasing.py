@@ -1,6 +1,5 @@
 """Erase records from all that Minutebook wrote, and look for what is left."""
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,6 +35,7 @@ from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.ledger.ledger_texts import LedgerTexts
 from minutebook.services.maintenance.erasure_order import Order, Orders
+from minutebook.services.sync.copies import remove_copies
 from minutebook.services.sync.known import Known
 
 _BATCH = 1000
@@ -271,7 +271,7 @@ class Erasing:
             if held is None:
                 raise StoreBusy("a sync is under way; `minutebook erase --resume` when it is done")
             try:
-                shutil.rmtree(self._where.copies)
+                remove_copies(self._where.copies, ignore_errors=False)
             except OSError as error:
                 raise StoreError(
                     f"{error.filename or self._where.copies}: {error.strerror}; remove it by hand, then "
