@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.search.context import NamedSpeakers, lifted
+from minutebook.search.context import NamedSpeakers, label_of, lifted
 
 
 def test_a_record_beside_a_good_one_gains_more_than_one_far_away() -> None:
@@ -60,4 +60,4 @@ def test_scores_stay_in_range_and_never_fall(
 def test_a_label_counts_if_the_question_holds_all_its_words(
     text: str, question: str, is_named: bool
 ) -> None:
-    assert NamedSpeakers(question.split()).speak(text) is is_named
+    assert NamedSpeakers(question.split()).include(label_of(text)) is is_named

@@ -233,16 +233,14 @@ def search(options: dict[str, str], query: str, limit: int, explain: bool, as_js
 
 
 def _explained(share: "Share", details: Mapping[str, float]) -> str:
-    """Say how strong a signal is, what of the score that makes, and what was measured."""
+    """Say how strong a signal is, what it adds to the score, and what was measured."""
     rank = "not found" if share.rank is None else f"rank {share.rank}"
     adds = f"{share.normalised:.3f} × {share.weight:.2f} = {share.normalised * share.weight:.3f}"
     measured = {"lexical": {"BM25": share.raw}, "vector": details}.get(share.signal, {})
-    of_it = ", ".join(
+    measurements = ", ".join(
         f"{name} {value:.3f}" for name, value in measured.items() if value is not None
     )
-    return (
-        f"{share.signal:<8} {adds}  {share.share:>4.0%} of the score  {rank:<9}  {of_it}".rstrip()
-    )
+    return f"{share.signal:<8} {adds}  {share.share:>4.0%} of the score  {rank:<9}  {measurements}".rstrip()
 
 
 def _ranked_shape(ranked: "Ranked") -> dict[str, object]:

@@ -9,7 +9,7 @@ from functools import cache
 from minutebook.screening.disguises import as_read
 
 REACH = 150
-"""Characters before and after a word beyond which no match of a pattern goes on: each match holds one of the words."""
+"""How many characters before and after one of its words a match of a pattern may reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,14 @@ class Mark:
 
     def is_in(self, text: "_Lowered") -> bool:
         """Tell whether a text has it."""
-        words = [word for part, word in _parts(self.words) if part in text.words]
+        words = [word for hint, word in _hinted(self.words) if hint in text.vocabulary]
         if not words:
             return False
         pattern = re.compile(self.pattern)
         return any(
-            pattern.search(part) for form in text.forms for part in _around(words, form, self.reach)
+            pattern.search(window)
+            for form in text.forms
+            for window in _windows(words, form, self.reach)
         )
 
 
@@ -43,18 +45,18 @@ class _Lowered:
         words = lowered.split()
         line = " ".join(words)
         self.forms = (line,) if line == lowered else (line, lowered)
-        # A long text says most of its words many times: one is sought more quickly where each stands once.
-        self.words = f" {' '.join(set(words))} "
+        # Each word once: a long text repeats most of its words, and this is searched several times as quickly.
+        self.vocabulary = f" {' '.join(set(words))} "
 
 
 @cache
-def _parts(words: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return words with what tells that a text may hold them, where its words stand in no order: the longest of several."""
+def _hinted(words: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return each of the words with a hint that stands in the vocabulary of every text that holds it: of several, the longest."""
     return [(max(each.split(), key=len) if " " in each.strip() else each, each) for each in words]
 
 
-def _around(words: Sequence[str], text: str, reach: int) -> Iterator[str]:
-    """Yield the parts of a text that hold these words, with so much around each; parts that meet are one."""
+def _windows(words: Sequence[str], text: str, reach: int) -> Iterator[str]:
+    """Yield the windows of a text around these words, `reach` characters to each side; windows that meet are one."""
     places = sorted(
         (found.start(), found.end())
         for word in words
@@ -149,7 +151,7 @@ _HIDDEN = (
 )
 
 _MAY_BE_HIDDEN = "[\u00ad\u115f\u1160\u200b-\u200d\u202a-\u202e\u2060-\u2069\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ef]"
-"""The characters that `_HIDDEN` is about: whether a text holds one is told much sooner."""
+"""The characters that `_HIDDEN` is about: one class is searched much more quickly than its alternatives."""
 
 KINDS: tuple[str, ...] = (*(each.name for each in MARKS), HIDDEN)
 

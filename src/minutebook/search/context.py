@@ -17,8 +17,8 @@ NEIGHBOURS = (0.25, 0.2)
 """What a record gains of the score of each one beside it, and of each next but one."""
 
 EVIDENCE = 0.05
-"""The score at which a note gains half of that: what is said in a talk may answer in words of its own, but a note
-that has nothing to do with a question only happens to stand in the session."""
+"""A note's own score at which it takes half of each gain. What is said in a talk takes all of it, since it may answer in
+words of its own; a note that has nothing to do with a question only happens to stand in the session."""
 
 SESSION = 0.4
 """What it gains of the best score of its session, its own included."""
@@ -34,8 +34,8 @@ def lifted(
 ) -> dict[K, float]:
     """Lift scores in [0, 1] by those of the same session, given in the order of time.
 
-    Each gain counts for the part that a score lacks, so that scores stay in [0, 1]. Of a record that is not among
-    those `said` in a talk it counts as far as the record has a score of its own. What is in no session, or alone in one,
+    Each gain counts for the part that a score lacks, so that scores stay in [0, 1]. A record that is not among
+    those `said` in a talk takes the part s / (s + EVIDENCE) of each gain, where s is its own score. What is in no session, or alone in one,
     keeps its score.
     """
     found = dict(scores)
@@ -63,16 +63,15 @@ def label_of(text: str) -> str | None:
 
 
 class NamedSpeakers:
-    """Tells which texts begin with a label, such as `Ana:`, whose words are all in a question."""
+    """Tells which labels, such as the `Ana` of `Ana: …`, have all their words in a question."""
 
     def __init__(self, question: Collection[str]) -> None:
         """Take the words of a question, as `search.text.words` gives them."""
         self._question = frozenset(question)
         self._known: dict[str, bool] = {}
 
-    def speak(self, text: str) -> bool:
-        """Tell whether a text begins with a label of one to three words, all of them in the question."""
-        label = label_of(text)
+    def include(self, label: str | None) -> bool:
+        """Tell whether there is a label of one to three words, all of them in the question."""
         if label is None:
             return False
         if label not in self._known:

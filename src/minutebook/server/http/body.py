@@ -83,12 +83,12 @@ class Parts:
         self._quotes = self._escaped = self._commas = self._pieces = 0
 
     def add(self, piece: bytes) -> int:
-        """Read on; so many there are at least."""
-        bytes_of_it = np.frombuffer(piece, np.uint8)
-        quotes = bytes_of_it == ord('"')
+        """Read on; return how many there are at least."""
+        octets = np.frombuffer(piece, np.uint8)
+        quotes = octets == ord('"')
         self._quotes += int(np.count_nonzero(quotes))
-        self._escaped += int(np.count_nonzero(quotes[1:] & (bytes_of_it[:-1] == ord("\\"))))
-        self._commas += int(np.count_nonzero(bytes_of_it == ord(",")))
+        self._escaped += int(np.count_nonzero(quotes[1:] & (octets[:-1] == ord("\\"))))
+        self._commas += int(np.count_nonzero(octets == ord(",")))
         self._pieces += 1
         if not self._quotes:
             return self._commas
@@ -97,7 +97,7 @@ class Parts:
 
     @property
     def most(self) -> int:
-        """So many there are at most."""
+        """How many there are at most."""
         return (self._quotes + 1) // 2 + self._commas
 
 

@@ -12,8 +12,8 @@ from minutebook.domain.caller import Caller
 HEAD_WITHIN = 5.0
 """Seconds in which the head of a request has to come, from its first byte to its last."""
 
-SORTED_EVERY = 1.0
-"""Seconds after which a server full of strangers looks again which of them were let in since."""
+RECLASSIFIED_EVERY = 1.0
+"""Seconds after which a server that is full of strangers looks again which of them were let in meanwhile."""
 
 
 class Connection(H11Protocol):
@@ -161,7 +161,7 @@ class Connections:
         self._most_strangers = max(1, most * 3 // 4)
         self._strangers, self._known = _Held(), _Held()
         self._places: dict[Connection, tuple[_Held, str]] = {}
-        self._sorted = 0.0
+        self._reclassified_at = 0.0
 
     def admit(self, new: Connection) -> bool:
         """Count a connection, and close another where there are too many; False if none can be."""
@@ -177,8 +177,9 @@ class Connections:
 
     def _put(self, connection: Connection) -> None:
         held = self._strangers if connection.caller is None else self._known
-        self._places[connection] = place = held, connection.holder
-        held.add(connection, place[1])
+        holder = connection.holder
+        self._places[connection] = held, holder
+        held.add(connection, holder)
 
     def discard(self, connection: Connection) -> None:
         """Count a connection no longer."""
@@ -187,17 +188,20 @@ class Connections:
             held.remove(connection, holder)
 
     def _has_room(self, now: float) -> bool:
-        if self._strangers.count >= self._most_strangers and now - self._sorted >= SORTED_EVERY:
-            self._sorted = now
-            self._sort()
+        if (
+            self._strangers.count >= self._most_strangers
+            and now - self._reclassified_at >= RECLASSIFIED_EVERY
+        ):
+            self._reclassified_at = now
+            self._reclassify()
         if self._strangers.count >= self._most_strangers:
             return self._make_room(self._strangers)
         if len(self._places) < self._most:
             return True
         return self._make_room(self._strangers) or self._make_room(self._known)
 
-    def _sort(self) -> None:
-        """Count those among the known whose callers were let in while an answer goes on, such as a stream."""
+    def _reclassify(self) -> None:
+        """Move to the known those strangers who were let in while their answer goes on, such as a stream."""
         for connection in tuple(self._strangers.most_first()):
             if connection.caller is not None:
                 self.put_last(connection)

@@ -50,11 +50,14 @@ BESIDE, REACH = 60, 2
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a record stands: its session, if one is known, its instant there, how its text begins, and if it is said in a talk."""
+    """Where a record stands: its session, if one is known, and its instant there; the label that its text begins with, if any.
+
+    What is said in a talk is a turn, or begins with a label.
+    """
 
     session: str | None
     at: datetime
-    opening: str
+    label: str | None
     is_said: bool
 
 
@@ -226,7 +229,7 @@ class Signals:
             self.context[signal] = now = lifted(scores, orders, said)
             if signal is Signal.VECTOR:
                 for key in now.keys() & standings.keys():
-                    if named.speak(standings[key].opening):
+                    if named.include(standings[key].label):
                         now[key] = 1 - (1 - now[key]) * (1 - NAMED)
 
 
@@ -451,8 +454,8 @@ def _standing(
     second: str,
     *session: Origin | str | None,
 ) -> Standing:
-    opening = second if first is None else f"{first}\n{second}"
-    return Standing(_session(*session), at, opening, of is Turn or label_of(opening) is not None)
+    label = label_of(second if first is None else f"{first}\n{second}")
+    return Standing(_session(*session), at, label, of is Turn or label is not None)
 
 
 def _session(named: Origin | str | None = None) -> str | None:

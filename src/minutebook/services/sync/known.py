@@ -98,7 +98,8 @@ class Known:
         marks = self.marks
         names = ["machine", "number", "feed", "taken", "beyond", "outbox"]
         # Noted while it holds alone, since an earlier version does not know it.
-        names += ["has_erased"] * marks.has_erased
+        if marks.has_erased:
+            names.append("has_erased")
         self._rows.put_marks(self._remote, {name: getattr(marks, name) for name in names})
 
     def scan(self) -> None:

@@ -43,7 +43,12 @@ from minutebook.services.sync.change_files import (
 from minutebook.services.sync.comparing import Comparison, compare
 from minutebook.services.sync.copies import remove_copies
 from minutebook.services.sync.known import Known, Marks
-from minutebook.services.sync.remote_files import RemoteFiles, identity_of, reason_of
+from minutebook.services.sync.remote_files import (
+    RemoteFiles,
+    identity_of,
+    name_of_changes,
+    reason_of,
+)
 from minutebook.services.sync.remotes import NameTaken, Remote
 from minutebook.store.protocol import Tended
 from minutebook.store.sync_rows import SyncRow, SyncRows
@@ -260,10 +265,12 @@ class _Exchange:
                 self._take_verified(each, None)
         if refused and snapshots:
             refused = self._take_files()
-        self.report.refused += [(_name(*file), reason) for file, reason in refused.items()]
+        self.report.refused += [
+            (name_of_changes(*file), reason) for file, reason in refused.items()
+        ]
         for file in sorted(self._lacking().items()):
             if file not in refused:
-                self.report.refused.append((_name(*file), _MISSING))
+                self.report.refused.append((name_of_changes(*file), _MISSING))
 
     def _take_files(self) -> dict[tuple[str, int], str]:
         """Take in files of changes; return those that cannot be taken, and why.
@@ -285,11 +292,8 @@ class _Exchange:
 
     def _take(self, machine: str, number: int) -> str | None:
         """Take in a file of changes; return why it cannot be taken, or None."""
-        path, before, erased = (
-            self.files.path(machine, number),
-            deepcopy(self.marks),
-            self.report.erased,
-        )
+        path = self.files.path(machine, number)
+        before, erased_before = deepcopy(self.marks), self.report.erased
         try:
             verified = verify(path, self._id)
             if (verified.header.machine, verified.header.number) != (machine, number):
@@ -297,7 +301,7 @@ class _Exchange:
             self._take_verified(verified, (machine, number))
         except (InvalidArchive, InvalidInput, LedgerError) as error:
             before.has_erased = self.marks.has_erased
-            self._known.marks, self.report.erased = before, erased
+            self._known.marks, self.report.erased = before, erased_before
             return reason_of(error)
         return None
 
@@ -468,7 +472,7 @@ class _Exchange:
 
     def _publish(self, number: int, staged: Path) -> None:
         marks = self.marks
-        name = f"changes/{_name(marks.machine, number)}"
+        name = f"changes/{name_of_changes(marks.machine, number)}"
         earlier, marks.number = marks.number, number
         try:
             self._remote.publish({name: staged}, self._own())
@@ -556,10 +560,10 @@ class _Exchange:
                 )
                 is_old = any(each.get(machine, 0) >= number for each in earlier)
                 if covers.get(machine, 0) >= number and (is_passed or is_old):
-                    yield _name(machine, number)
+                    yield name_of_changes(machine, number)
 
     def _staged(self, number: int) -> Path:
-        return self._work / _name(self.marks.machine, number)
+        return self._work / name_of_changes(self.marks.machine, number)
 
     def _caller_in(self, organization: str) -> Caller:
         return replace(self._caller, organization=organization)
@@ -569,10 +573,6 @@ def _erases_decision(entry: Entry) -> bool:
     """Tell whether an edit of a decision stands that erased what it said."""
     records = (each.record for each in entry.state.siblings if entry.key[1] is Kind.DECISION)
     return any(isinstance(each, Decision) and is_erased_decision(each) for each in records)
-
-
-def _name(machine: str, number: int) -> str:
-    return f"{machine}-{number:08}.jsonl"
 
 
 def _digest(path: Path) -> str:

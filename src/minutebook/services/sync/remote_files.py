@@ -18,6 +18,11 @@ _HEADER = "sync.json"
 _FORMAT = "minutebook-sync-remote"
 
 
+def name_of_changes(machine: str, number: int) -> str:
+    """Return the name of a machine's file of changes, as FILE reads it."""
+    return f"{machine}-{number:08}.jsonl"
+
+
 class RemoteFiles:
     """The files of a remote, as they were when it was pulled."""
 
@@ -75,7 +80,7 @@ class RemoteFiles:
 
     def path(self, machine: str, number: int) -> Path:
         """Return the path of a file of changes."""
-        return self._folder / "changes" / f"{machine}-{number:08}.jsonl"
+        return self._folder / "changes" / name_of_changes(machine, number)
 
     def size_of_snapshots(self) -> int:
         """Return the size of the largest snapshot in bytes, 0 if there is none."""

@@ -10,10 +10,10 @@ MANY_TEXTS = 20_000
 """From so many records on, words are sought in an index beside the database, not in it."""
 
 BEHIND = 1000
-"""So much a search reads itself, some 50 ms; more is read in the background. A change counts one, and"""
+"""How many units of unread changes a search reads itself, some 50 ms; more is read in the background. A change is one."""
 
 ANALYSED = 256
-"""so many bytes of a text that has to be analysed."""
+"""How many bytes of a text that has to be analysed are one more unit."""
 
 CODED = 256
 """From so many vectors on, a block has codes; fewer are compared as they are."""

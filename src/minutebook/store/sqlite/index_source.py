@@ -153,10 +153,7 @@ class WordSource(Source[Postings]):
         return sizes.TEXT_PAGE
 
     def unread(self, since: int) -> int:
-        """Return how many changes came after a sequence, of any kind, and the size of the texts that changed, by ANALYSED.
-
-        To read a text is to analyse it again.
-        """
+        """Return how many changes came after a sequence, of any kind, and one more for each ANALYSED bytes of the changed texts."""
         changes = super().unread(since)
         if not 0 < changes <= sizes.BEHIND:
             return changes
