@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _LISTED = 20
 
+_GONE = "Gone from the remote: {}, as where it was put back to an earlier state."
+
 
 @click.command(short_help="Keep two machines in step, without a server.")
 @click.argument("remote")
@@ -50,7 +52,8 @@ def sync(
 
     REMOTE is a folder that all of them reach, a Git repository (its address or folder, best an empty
     one) or ssh://HOST/FOLDER. What two machines edited at once is kept twice and told. All stands there
-    in clear. Exits with 1 if a file cannot be read or --check finds a difference.
+    in clear. What is gone from REMOTE is left there again. Exits with 1 if a file cannot be read, or if
+    --check finds a difference or that files are gone.
     """
     from minutebook.places import sync_folder
     from minutebook.services.sync.remotes import remote_of
@@ -67,7 +70,7 @@ def sync(
         if check:
             compared = app.machine_sync.compare(asks, place)
             shape, lines = _compared(compared)
-            failed = bool(compared.differences or compared.refused)
+            failed = bool(compared.differences or compared.refused or compared.lost)
         else:
             done = app.machine_sync.run(asks, place, compact=compact)
             shape, lines = _done(done)
@@ -83,6 +86,7 @@ def _done(done: "SyncReport") -> tuple[object, Iterator[str]]:
         "taken": done.taken,
         "files": dict(done.files),
         "compacted": done.compacted,
+        "lost": done.lost,
         "conflicts": [fields_of(each) for each in done.conflicts],
         "refused": [{"file": name, "reason": reason} for name, reason in done.refused],
     }
@@ -103,6 +107,9 @@ def _lines_of(done: "SyncReport") -> Iterator[str]:
         yield style(f"{each.kind} {each.id} “{each.label}”: {what}{kept}", fg="yellow")
     if len(done.conflicts) > _LISTED:
         yield f"… and {len(done.conflicts) - _LISTED:,} more; `minutebook audit --act conflict` lists them."
+    if done.lost:
+        gone = count_of(done.lost, "file")
+        yield f"{_GONE.format(gone)} A snapshot of all that is here was sent in place of them."
     if done.compacted:
         yield f"One snapshot takes the place of {count_of(done.compacted, 'file')}."
     for name, reason in done.refused:
@@ -119,6 +126,7 @@ def _compared(compared: "Comparison") -> tuple[object, Iterator[str]]:
         "equal": compared.equal,
         "differences": [fields_of(each) for each in compared.differences],
         "behind": compared.behind,
+        "lost": list(compared.lost),
         "refused": [{"file": name, "reason": reason} for name, reason in compared.refused],
     }
     return shape, _differences(compared)
@@ -132,6 +140,12 @@ def _differences(compared: "Comparison") -> Iterator[str]:
         yield f"… and {len(compared.differences) - _LISTED:,} more"
     for name, reason in compared.refused:
         yield style(f"{name}: cannot be read: {reason}", fg="red")
+    if compared.lost:
+        gone = count_of(len(compared.lost), "file")
+        yield style(
+            f"{_GONE.format(gone)} A sync on a machine that has them sends them again.",
+            fg="red",
+        )
     if compared.differences:
         yield f"Different: {count_of(len(compared.differences), 'record')}; equal: {compared.equal:,}. A sync brings them together."
     else:

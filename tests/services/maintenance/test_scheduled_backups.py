@@ -62,6 +62,26 @@ def scheduled(opener: Opener, tmp_path: Path) -> Scheduled:
     return make
 
 
+@pytest.mark.parametrize("has_earlier", [False, True])
+@pytest.mark.parametrize("cut", [False, True])
+def test_one_that_is_gone_is_told_and_made_again_at_once(
+    scheduled: Scheduled, *, has_earlier: bool, cut: bool
+) -> None:
+    kept = scheduled()
+    for _ in range(1 + has_earlier):
+        kept.world.clock.now += DAY
+        made = kept.backups.run_if_due(PERSON)
+    assert made is not None
+    kept.world.clock.now += timedelta(hours=1)
+    assert (kept.backups.state().gone, kept.backups.run_if_due(PERSON)) == (None, None)
+    made.path.write_bytes(b"PK") if cut else made.path.unlink()
+    assert kept.backups.state().gone == made.path
+    assert kept.backups.state().last != made.path
+    assert kept.backups.run_if_due(PERSON) is not None
+    assert kept.backups.state().gone is None
+    assert len(kept.names()) == 1 + has_earlier + cut, "what is cut short pushes no other out"
+
+
 def test_one_is_made_when_it_is_due_and_the_last_few_stay(scheduled: Scheduled) -> None:
     kept = scheduled()
     assert kept.backups.state().next_at == kept.world.clock()

@@ -321,6 +321,38 @@ def test_whatever_happened_to_a_file_it_is_named(two: Machines, change: str) -> 
     assert two.shown(1) == set()
 
 
+def test_who_lacks_what_is_gone_is_told_so_until_it_is_sent_again(two: Machines) -> None:
+    two.worlds[0].remember("Tea is green")
+    two.settle()
+    two.worlds[0].remember("Milk is white")
+    two.sync(0)
+    (lost,) = changes(two)[-1:]
+    assert two.sync(0).lost == 0
+    lost.unlink()
+    assert two.compare(1).lost == (lost.name,)
+    assert list(two.compare(1).behind.values()) == [0]
+    assert list(two.compare(0).behind.values()) == [1]
+    assert two.sync(1).refused
+    assert two.sync(0).lost == 1
+    assert two.sync(1).refused == []
+    assert two.shown(1) == {"Tea is green", "Milk is white"}
+    assert two.compare(1).lost == ()
+
+
+@pytest.mark.parametrize("folder", ["changes", "snapshots"])
+def test_what_was_cut_short_in_the_remote_is_sent_again(two: Machines, folder: str) -> None:
+    two.worlds[0].remember("Tea is green")
+    two.sync(0, compact=folder == "snapshots")
+    for path in (two.folder / "changes").iterdir() if folder == "snapshots" else ():
+        path.unlink()
+    (path,) = (two.folder / folder).iterdir()
+    path.write_bytes(path.read_bytes()[:-20])
+    assert two.sync(0).lost == 1
+    assert two.sync(0).lost == 0
+    assert not two.sync(1).refused
+    assert two.shown(1) == {"Tea is green"}
+
+
 def test_a_snapshot_takes_the_place_of_files_that_all_have_taken(two: Machines) -> None:
     for number in range(6):
         two.worlds[number % 2].remember(f"Fact {number}")

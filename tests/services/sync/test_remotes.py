@@ -83,6 +83,47 @@ def test_machines_meet_in_any_remote(two: Machines, address: str, tmp_path: Path
     assert sync.compare(two.person, one).differences == ()
 
 
+def kept(address: str, copy: Path) -> Path:
+    """Copy what a remote holds by now."""
+    place = Path(address.removeprefix("ssh://me@host:22"))
+    shutil.copytree(place, copy)
+    return place
+
+
+def put_back(place: Path, copy: Path) -> None:
+    shutil.rmtree(place)
+    shutil.copytree(copy, place)
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_what_is_gone_from_a_remote_that_was_put_back_is_sent_again(
+    two: Machines, address: str, tmp_path: Path, *, compact: bool
+) -> None:
+    one, other = places(address, tmp_path)
+    two.worlds[0].remember("Tea is green")
+    two.sync(0, one, compact=compact)
+    two.sync(1, other)
+    place = kept(address, tmp_path / "earlier")
+    two.worlds[0].remember("Milk is white")
+    two.worlds[1].remember("Rye is dark")
+    two.sync(1, other)
+    two.sync(0, one, compact=compact)
+    put_back(place, tmp_path / "earlier")
+    for number, remote in enumerate((one, other)):
+        compared = two.worlds[number].app.machine_sync.compare(two.person, remote)
+        assert compared.lost, "each knows of files that it sent or took"
+        assert compared.differences
+    report = two.sync(0, one)
+    assert report.lost
+    two.sync(1, other)
+    assert two.shown(1) == {"Tea is green", "Milk is white", "Rye is dark"}
+    two.sync(0, one)
+    for number, remote in enumerate((one, other)):
+        assert two.sync(number, remote).lost == 0, "it is there by now"
+        compared = two.worlds[number].app.machine_sync.compare(two.person, remote)
+        assert (compared.lost, compared.differences) == ((), ())
+
+
 @pytest.mark.thorough
 def test_two_that_publish_at_once_lose_no_file(address: str, tmp_path: Path) -> None:
     remotes = places(address, tmp_path)

@@ -183,6 +183,9 @@ def _of_backups(state: BackupState) -> list[Finding]:
     if state.failure is not None:
         finding = f"The backup of {state.failure.at:%Y-%m-%d %H:%M} failed: {state.failure.reason}."
         return [Finding(finding, BACK_UP)]
+    if state.next_at is not None and state.gone is not None:
+        finding = f"The last backup is gone, or is not whole: {state.gone}."
+        return [Finding(finding, BACK_UP)]
     if state.next_at is not None and state.last is None:
         return [Finding("No backup was made by the schedule yet.", BACK_UP)]
     return []

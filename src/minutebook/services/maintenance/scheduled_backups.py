@@ -25,8 +25,10 @@ RETRY = timedelta(hours=1)
 _STEM = "minutebook-"
 _INSTANT = "%Y%m%dT%H%M%SZ"
 _NAME = re.compile(rf"{_STEM}(\d{{8}}T\d{{6}}Z){re.escape(SUFFIX)}")
-_FAILURE = ".scheduled-backup.json"
-"""Where in the data directory the last failure is noted, until a backup succeeds."""
+_NOTED = ".scheduled-backup.json"
+"""Where in the data directory the last backup is noted, or the failure since."""
+
+_MADE = frozenset({"made", "size"})
 
 _ON_SERVER = (
     "is for a store in a file: a database on a server is backed up by its own tools, pg_basebackup "
@@ -55,13 +57,14 @@ class Failure:
 class BackupState:
     """How the backups of a schedule are: the last, when the next is due, and a failure since.
 
-    Each is None if there is none.
+    Each is None if there is none. `gone` is the last that was made, if it is not there any more, or not whole.
     """
 
     last: Path | None
     last_at: datetime | None
     next_at: datetime | None
     failure: Failure | None
+    gone: Path | None = None
 
 
 class ScheduledBackups:
@@ -82,7 +85,7 @@ class ScheduledBackups:
         self._backups = backups
         self._verify = verify
         self._schedule = schedule
-        self._failure = home / _FAILURE
+        self._noted = home / _NOTED
         self._locks = locks
         self._clock = clock
 
@@ -96,10 +99,12 @@ class ScheduledBackups:
         schedule = self._schedule
         if schedule is None:
             return BackupState(None, None, None, None)
-        made = _made(schedule.folder)
+        noted = self._read_noted()
+        failure, gone = _failure_in(noted), _gone_of(noted, schedule.folder)
+        made = _made(schedule.folder, gone)
         last_at, last = made[0] if made else (None, None)
-        failure = self._noted_failure()
-        return BackupState(last, last_at, self._next(schedule.every, last_at, failure), failure)
+        since = None if gone is not None else last_at
+        return BackupState(last, last_at, self._next(schedule.every, since, failure), failure, gone)
 
     def run_if_due(self, caller: Caller) -> BackedUp | None:
         """Make the backup that is due, as `run` does; None if none is due. Raises the same."""
@@ -148,7 +153,8 @@ class ScheduledBackups:
                 raise
             unverified.rename(path)
             sync_folder(folder)
-            for _, old in _made(folder)[schedule.keep :]:
+            gone = _gone_of(self._read_noted(), folder)
+            for _, old in _made(folder, gone)[schedule.keep :]:
                 old.unlink()
         except OSError as error:
             reason = f"{error.filename or folder}: {error.strerror}"
@@ -157,28 +163,54 @@ class ScheduledBackups:
         except MinutebookError as error:
             self._note_failure(now, str(error))
             raise
-        self._failure.unlink(missing_ok=True)
+        self._note({"made": str(path.absolute()), "size": path.stat().st_size})
         return replace(made, path=path)
 
     def _note_failure(self, at: datetime, reason: str) -> None:
-        content = json.dumps({"at": at.isoformat(), "reason": reason}).encode()
+        made = {key: value for key, value in self._read_noted().items() if key in _MADE}
+        self._note({**made, "at": at.isoformat(), "reason": reason})
+
+    def _note(self, noted: dict[str, object]) -> None:
         # A full disk may be what failed; the error itself is told nevertheless.
         with suppress(OSError):
-            replace_file(self._failure, content)
+            replace_file(self._noted, json.dumps(noted).encode())
 
-    def _noted_failure(self) -> Failure | None:
+    def _read_noted(self) -> dict[str, object]:
         try:
-            noted = json.loads(self._failure.read_text(encoding="utf-8"))
-            return Failure(datetime.fromisoformat(noted["at"]), str(noted["reason"]))
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return None
+            noted = json.loads(self._noted.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return noted if isinstance(noted, dict) else {}
 
 
-def _made(folder: Path) -> list[tuple[datetime, Path]]:
-    """Return the backups of the schedule in a folder with when each was begun, the latest first."""
+def _failure_in(noted: dict[str, object]) -> Failure | None:
+    try:
+        return Failure(datetime.fromisoformat(str(noted["at"])), str(noted["reason"]))
+    except (ValueError, KeyError):
+        return None
+
+
+def _gone_of(noted: dict[str, object], folder: Path) -> Path | None:
+    """Return the backup that was made last in a folder, if it is not there as it was made."""
+    path = Path(str(noted.get("made", "")))
+    if "made" not in noted or path.parent != folder.absolute():
+        return None
+    try:
+        return None if path.stat().st_size == noted.get("size") else path
+    except OSError:
+        return path
+
+
+def _made(folder: Path, gone: Path | None) -> list[tuple[datetime, Path]]:
+    """Return the backups of the schedule in a folder with when each was begun, the latest first.
+
+    `gone` is one that is not whole, and does not count.
+    """
     found = []
     with suppress(OSError):
         for path in folder.iterdir():
+            if gone is not None and path.name == gone.name:
+                continue
             if (name := _NAME.fullmatch(path.name)) and path.is_file():
                 found.append((datetime.strptime(name[1], _INSTANT).replace(tzinfo=UTC), path))
     return sorted(found, reverse=True)

@@ -22,6 +22,7 @@ LONGEST_LINE = 64 << 20
 """Bytes of a line; a longer one is refused before it is read whole."""
 
 _SEAL = "sha256"
+_SEAL_SIZE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,28 @@ def entries(verified: Verified) -> Iterator[Entry]:
         yield from reader.entries()
     if reader.digest != verified.digest:
         raise InvalidArchive(verified.path.name, "it was changed while it was read")
+
+
+def is_sealed(path: Path) -> bool:
+    """Tell whether a file ends with a seal: one that was cut short does not."""
+    try:
+        with _opened(path) as file:
+            file.seek(-min(_SEAL_SIZE, os.fstat(file.fileno()).st_size), os.SEEK_END)
+            return _SEAL in object_of(file.read().splitlines(keepends=True)[-1])
+    except (StoreError, InvalidArchive, InvalidInput, IndexError):
+        return False
+
+
+def covers_of(path: Path, remote: str) -> Mapping[str, int]:
+    """Return up to which numbers a snapshot of a remote holds each machine's files; nothing of one that was cut short."""
+    if not is_sealed(path):
+        return {}
+    try:
+        with _opened(path) as file:
+            header = _header_of(object_of(file.readline(LONGEST_LINE)))
+    except (StoreError, InvalidArchive, InvalidInput):
+        return {}
+    return header.covers if header.remote == remote else {}
 
 
 class _Reader:

@@ -1,6 +1,6 @@
 """Compare a store with what all files of a remote come to, record by record."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from minutebook.domain.filters import Filter
@@ -16,7 +16,7 @@ from minutebook.domain.replication import (
 from minutebook.domain.sync_conflicts import resolve
 from minutebook.services.sync.change_files import Entry, Verified, entries
 from minutebook.services.sync.known import Marks
-from minutebook.services.sync.remote_files import RemoteFiles
+from minutebook.services.sync.remote_files import RemoteFiles, name_of_changes
 from minutebook.store.protocol import Store
 
 
@@ -39,6 +39,8 @@ class Comparison:
     refused: tuple[tuple[str, str], ...]
     behind: dict[str, int]
     """By the name of each other machine, how many files it has not taken in."""
+    lost: tuple[str, ...] = ()
+    """Files that were left in the remote and are gone from it."""
 
 
 def compare(store: Store, files: RemoteFiles, marks: Marks, kinds: frozenset[Kind]) -> Comparison:
@@ -56,22 +58,29 @@ def compare(store: Store, files: RemoteFiles, marks: Marks, kinds: frozenset[Kin
                     held = "both" if digest else "here"
                     differences.append(Difference(organization, kind, record.id, held))
     differences += [Difference(*key, "there") for key, digest in sorted(there.items()) if digest]
-    return Comparison(equal, tuple(differences), tuple(refused), _behind(files, marks.machine))
+    published = _published(files, marks)
+    lost = tuple(name_of_changes(*each) for each in files.lost(published))
+    behind = _behind(files, marks.machine, published)
+    return Comparison(equal, tuple(differences), tuple(refused), behind, lost)
 
 
-def _behind(files: RemoteFiles, own: str) -> dict[str, int]:
-    """Return by the name of each other machine how many files it has not taken in."""
-    changes, behind = files.changes(), dict[str, int]()
-    for machine, noted in files.machines().items():
-        if machine != own:
-            taken = noted["taken"]
-            behind[str(noted.get("name", machine))] = sum(
-                number > taken.get(other, 0)
-                for other, numbers in changes.items()
-                if other != machine
-                for number in numbers
-            )
-    return behind
+def _published(files: RemoteFiles, marks: Marks) -> dict[str, int]:
+    """Return by machine the number of the last file that was left in the remote, by what is noted here and there."""
+    there, here = files.known(), marks.published()
+    return {name: max(there.get(name, 0), here.get(name, 0)) for name in {*there, *here}}
+
+
+def _behind(files: RemoteFiles, own: str, published: Mapping[str, int]) -> dict[str, int]:
+    """Return by the name of each other machine how many files it has not taken in, those that are gone among them."""
+    return {
+        str(noted.get("name", machine)): sum(
+            max(last - noted["taken"].get(other, 0), 0)
+            for other, last in published.items()
+            if other != machine
+        )
+        for machine, noted in files.machines().items()
+        if machine != own
+    }
 
 
 def _replayed(

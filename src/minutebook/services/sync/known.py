@@ -48,6 +48,10 @@ class Marks:
     outbox: list[Any] | None = None
     has_erased: bool = False
 
+    def published(self) -> dict[str, int]:
+        """Return by machine up to which number its files were in the remote, as this store knows."""
+        return {**self.taken, self.machine: self.number}
+
     def has_taken(self, machine: str, number: int) -> bool:
         """Tell whether a machine's file was taken in."""
         return number <= self.taken.get(machine, 0) or number in self.beyond.get(machine, ())

@@ -65,8 +65,8 @@ COMPACT_FROM = 64
 """Files of changes from which on a snapshot may take their place."""
 
 _MISSING = (
-    "it is missing: a program that copies the folder may still be at it; if it stays away, "
-    "`minutebook sync REMOTE --compact` on another machine mends that"
+    "it is missing: a program that copies the folder may still be at it; else the next sync of a "
+    "machine that has it leaves it there again"
 )
 
 
@@ -86,6 +86,8 @@ class SyncReport:
     """Records that were erased on another machine, and are now here, too."""
     compacted: int = 0
     """Files of changes that a snapshot took the place of."""
+    lost: int = 0
+    """Files that had been in the remote and were gone, of which a snapshot was sent."""
 
 
 class MachineSync:
@@ -126,7 +128,9 @@ class MachineSync:
             exchange.resume()
             exchange.take()
             exchange.send()
-            exchange.tidy(compact=compact or exchange.marks.has_erased)
+            exchange.report.lost = sum(1 for _ in exchange.lost())
+            is_asked = compact or exchange.marks.has_erased
+            exchange.tidy(compact=is_asked or exchange.report.lost > 0)
             if exchange.marks.has_erased:
                 # The copies of remotes hold the files of before, and free pages what was removed just now.
                 remove_copies(self._work)
@@ -510,7 +514,11 @@ class _Exchange:
         }
         return Header(self._id, self.marks.machine, self._name, number, heads, covers or {})
 
-    # Keeping the remote small
+    # Keeping the remote whole, and small
+
+    def lost(self) -> Iterator[tuple[str, int]]:
+        """Yield the files that this store knows to have been in the remote and that are there no longer."""
+        return self.files.lost(self.marks.published())
 
     def tidy(self, *, compact: bool) -> None:
         """Put a snapshot in the place of files of changes, where they are many or it is asked for."""
@@ -522,7 +530,7 @@ class _Exchange:
             return
         snapshots, _ = self.files.snapshots()
         earlier = [each.header.covers for each in snapshots]
-        covers = {**self.marks.taken, self.marks.machine: self.marks.number}
+        covers = self.marks.published()
         staged = self._work / "snapshot.jsonl"
         with replacing(staged) as file:
             writer = ChangeWriter(file, self._header(self.marks.number, covers))
@@ -540,7 +548,12 @@ class _Exchange:
             if each.path.name != name
             and all(covers.get(m, 0) >= n for m, n in each.header.covers.items())
         ]
-        self._remote.publish({f"snapshots/{name}": staged}, self._own(), gone)
+        try:
+            self._remote.publish({f"snapshots/{name}": staged}, self._own(), gone)
+        except NameTaken:
+            # The same snapshot, damaged: its name has the digest of what it held.
+            self._remote.publish({}, {}, [f"snapshots/{name}"])
+            self._remote.publish({f"snapshots/{name}": staged}, self._own(), gone)
         staged.unlink(missing_ok=True)
         self.report.compacted = sum(each.startswith("changes/") for each in gone)
 

@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from minutebook.domain.errors import InvalidArchive, InvalidInput, MinutebookError
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.json_lines import json_line
-from minutebook.services.sync.change_files import Verified, verify
+from minutebook.services.sync.change_files import Verified, covers_of, is_sealed, verify
 from minutebook.services.sync.remotes import NameTaken, Remote, names_in
 
 FILE = re.compile(r"([0-9a-f]{16})-([0-9]{8})\.jsonl")
@@ -77,6 +78,27 @@ class RemoteFiles:
         for name, noted in self.machines().items():
             numbers.append(noted["number"] if name == machine else noted["taken"].get(machine, 0))
         return max(numbers)
+
+    def known(self) -> dict[str, int]:
+        """Return by machine the highest number that anything here speaks of."""
+        machines = self.machines()
+        taken = {name for noted in machines.values() for name in noted["taken"]}
+        return {name: self.last_of(name) for name in {*self.changes(), *machines, *taken}}
+
+    def lost(self, published: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+        """Yield machine and number of the files up to the given numbers that are neither here whole nor in a snapshot.
+
+        Of each file the end alone is read; `verified` finds what is damaged before it.
+        """
+        changes, covered = self.changes(), dict[str, int]()
+        for name in names_in(self._folder, "snapshots"):
+            for machine, number in covers_of(self._folder / "snapshots" / name, self._id).items():
+                covered[machine] = max(covered.get(machine, 0), number)
+        for machine, last in sorted(published.items()):
+            files = changes.get(machine, {})
+            for number in range(covered.get(machine, 0) + 1, last + 1):
+                if number not in files or not is_sealed(self.path(machine, number)):
+                    yield machine, number
 
     def path(self, machine: str, number: int) -> Path:
         """Return the path of a file of changes."""
