@@ -67,21 +67,23 @@ def test_a_host_is_a_number_or_a_name_that_was_named(host: str, is_known: bool) 
 
 
 @pytest.mark.parametrize(
-    ("origin", "host", "alone", "shared"),
+    ("origin", "host", "is_let_in"),
     [
-        ("http://localhost:3000", "localhost:8765", True, False),
-        ("http://127.0.0.1", "localhost:8765", True, False),
-        ("https://app.example.com", "memory.example.com", True, True),
-        ("https://memory.example.com", "memory.example.com", True, True),
-        ("http://app.example.com", "memory.example.com", False, False),
-        ("https://evil.example", "memory.example.com", False, False),
-        ("null", "localhost", False, False),
-        ("file://localhost", "localhost", False, False),
-        ("", "localhost", False, False),
+        ("http://localhost:3000", "localhost:8765", False),
+        ("http://localhost:8765", "localhost:8765", True),
+        ("http://127.0.0.1:8765", "localhost:8765", False),
+        ("http://127.0.0.1", "localhost:8765", False),
+        ("https://app.example.com", "memory.example.com", True),
+        ("https://memory.example.com", "memory.example.com", True),
+        ("http://app.example.com", "memory.example.com", False),
+        ("https://evil.example", "memory.example.com", False),
+        ("null", "localhost", False),
+        ("file://localhost", "localhost", False),
+        ("", "localhost", False),
     ],
 )
-def test_an_origin_is_the_servers_own_or_one_that_was_named_or_this_machine_to_itself(
-    origin: str, host: str, alone: bool, shared: bool
+def test_an_origin_is_the_servers_own_or_one_that_was_named(
+    origin: str, host: str, is_let_in: bool
 ) -> None:
-    assert NAMES.has_origin(origin, host) is alone
-    assert SHARED.has_origin(origin, host) is shared
+    assert NAMES.has_origin(origin, host) is is_let_in
+    assert SHARED.has_origin(origin, host) is is_let_in

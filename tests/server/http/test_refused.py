@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -237,13 +238,36 @@ def test_a_name_that_is_not_the_servers_is_refused(server: Server, host: str) ->
 
 @pytest.mark.parametrize("path", ["/mcp", "/healthz", "/metrics"])
 def test_a_page_of_another_origin_is_refused(server: Server, path: str) -> None:
-    for origin in ("https://evil.example", "null", "http://localhost.evil.example"):
-        assert server.get(path, Origin=origin).status_code == 403
+    for origin in (
+        "https://evil.example",
+        "null",
+        "http://localhost.evil.example",
+        "http://localhost:6274",
+        "http://127.0.0.1:1",
+    ):
+        answer = server.get(path, Origin=origin)
+        assert answer.status_code == 403
+        assert "access-control-allow-origin" not in answer.headers
 
 
-def test_a_page_of_this_machine_is_let_in_and_told_so(server: Server) -> None:
+@pytest.mark.parametrize("path", ["/mcp", "/command", "/v1/memories"])
+def test_a_browser_is_not_told_that_another_page_of_this_machine_may_call(
+    server: Server, path: str
+) -> None:
+    asked = {
+        "Origin": "http://localhost:6274",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type",
+    }
+    answer = httpx2.options(server.url + path, headers=asked)
+    assert answer.status_code == 403
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_a_page_that_was_named_is_let_in_and_told_so(tmp_path: Path) -> None:
     origin = "http://localhost:6274"
-    answer = server.post("/mcp", initialize(), Origin=origin)
+    with served(tmp_path, MINUTEBOOK_HTTP_ORIGINS=origin) as server:
+        answer = server.post("/mcp", initialize(), Origin=origin)
     assert answer.status_code == 200
     assert answer.headers["access-control-allow-origin"] == origin
     assert "Mcp-Session-Id" in answer.headers["access-control-expose-headers"]

@@ -40,8 +40,6 @@ from minutebook.web.sign_ins import SignIns
 
 T = TypeVar("T")
 
-_LOOPBACK_PAGES = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
-
 
 def application(
     settings: Settings,
@@ -65,7 +63,7 @@ def application(
         body_seconds=settings.http_timeout,
     )
     dispatcher = Dispatcher(
-        loader, _caller_of, observer=metrics.observe, find_app=loader.find, limits=limits
+        loader, _caller_of, observer=metrics.observe, limits=limits
     )
     access = AccessControl(
         loader, authenticator, limits, leaving, needs_token=not names.is_loopback
@@ -170,7 +168,6 @@ def _middleware(metrics: Metrics, names: AllowedHosts, limits: Limits) -> list[M
         Middleware(
             CORSMiddleware,
             allow_origins=tuple(names.origins),
-            allow_origin_regex=_LOOPBACK_PAGES if names.is_loopback else None,
             allow_methods=("GET", "POST", "DELETE"),
             allow_headers=("*",),
             expose_headers=("Mcp-Session-Id", "WWW-Authenticate", "Retry-After", HEADER),

@@ -67,13 +67,16 @@ class AllowedHosts:
         return name is not None and (name in {LOOPBACK, *self.hosts} or _is_number(name))
 
     def has_origin(self, origin: str, host: str) -> bool:
-        """Tell whether a page of that origin may call the server under that `Host`."""
+        """Tell whether a page of that origin may call the server under that `Host`.
+
+        Other pages of this machine may not: another program, or another user's, serves them.
+        """
         if origin in self.origins:
             return True
         name = _name_of(origin)
         if name is None or urlsplit(origin).scheme not in ("http", "https"):
             return False
-        return urlsplit(origin).netloc == host or (self.is_loopback and _is_loopback(name))
+        return urlsplit(origin).netloc == host
 
 
 class HostCheck:
