@@ -9,7 +9,6 @@ from minutebook import __version__
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.records import Role
-from minutebook.services.maintenance.database import NotOpen
 from tests.contracts.journaled import CONTRACT, Client, check_shape
 from tests.contracts.requirements import requirement
 from tests.contracts.wrong import valid
@@ -107,19 +106,18 @@ def test_the_other_contracts_of_a_connection_say_that_the_store_is_closed(client
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "said"),
+    ("error", "said"),
     [
-        (None, "degraded", "being opened"),
-        (StoreError("x: the disk is full"), "unhealthy", "x: the disk is full."),
-        (InvalidInput("summary_url", "needs summary_model as well"), "unhealthy", "`summary_url`"),
+        (StoreError("x: the disk is full"), "x: the disk is full."),
+        (InvalidInput("summary_url", "needs summary_model as well"), "`summary_url`"),
     ],
 )
-def test_a_store_that_is_not_open_is_told_as_promised(error: Any, status: str, said: str) -> None:
-    preopen = CONTRACT.preopen("healthcheck")
-    assert preopen is not None
-    answer = preopen(NotOpen(error), Settings().caller())
+def test_a_store_that_cannot_be_opened_is_told_as_promised(error: Any, said: str) -> None:
+    unopened = CONTRACT.unopened("healthcheck")
+    assert unopened is not None
+    answer = unopened(error, Settings().caller())
     told: Any = answer.content
     check_shape("healthcheck", told)
-    assert told["status"] == status
+    assert told["status"] == "unhealthy"
     assert said in told["details"][0]
-    assert [name for name in CONTRACT.tools if CONTRACT.preopen(name)] == ["healthcheck"]
+    assert [name for name in CONTRACT.tools if CONTRACT.unopened(name)] == ["healthcheck"]

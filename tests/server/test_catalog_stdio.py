@@ -178,10 +178,12 @@ def test_resources_are_listed_and_read_by_a_real_client(tmp_path: Path, mode: st
         ]
         history = await read(client, f"memory://{id}/history")
         assert [each["action"] for each in history["audit"]] == ["created"]
-        for uri, code in ((f"memory://{ID}", 404), ("docs://nowhere", -32602)):
+        code = -32002 if mode == "legacy" else -32602
+        for uri in (f"memory://{ID}", f"memory://{ID}/history", "memory://x", "docs://nowhere"):
             with pytest.raises(MCPError) as error:
                 await client.read_resource(uri)
             assert error.value.code == code
+            assert error.value.data["uri"] == uri
 
     talk(tmp_path, told, "catalog", mode=mode)
 

@@ -80,19 +80,7 @@ def opening(tmp_path: Path) -> Iterator[AppLoader]:
 
 def of(opening: AppLoader) -> Any:
     caller = Settings().caller()
-    return build_server(
-        [journal()], Dispatcher(opening, lambda context: caller, find_app=opening.find)
-    )
-
-
-async def connected(client: Client) -> dict[str, Any]:
-    """Ask how it is until the store could be read; what is answered."""
-    with anyio.fail_after(60):
-        while True:
-            health = await ask(client, "healthcheck")
-            if health["database"]["connection"]["connected"]:
-                return health
-            await anyio.sleep(0.02)
+    return build_server([journal()], Dispatcher(opening, lambda context: caller))
 
 
 def test_what_was_loaded_is_no_longer_looked_through_for_garbage(opening: AppLoader) -> None:
@@ -101,28 +89,33 @@ def test_what_was_loaded_is_no_longer_looked_through_for_garbage(opening: AppLoa
     assert gc.get_freeze_count() > 10_000
 
 
-def test_health_is_told_while_the_store_is_being_opened(tmp_path: Path, opening: AppLoader) -> None:
+def test_health_as_the_first_call_waits_for_the_store_as_other_calls_do(
+    tmp_path: Path, opening: AppLoader
+) -> None:
     (tmp_path / "home").mkdir()
     other = FileLock(tmp_path / "home" / "minutebook.db-lock")
     other.acquire(0.0)
+    told: list[dict[str, Any]] = []
 
     async def talk() -> None:
         async with Client(of(opening)) as client, anyio.create_task_group() as group:
+
+            async def healthcheck() -> None:
+                told.append(await ask(client, "healthcheck"))
+
+            group.start_soon(healthcheck)
             for _ in range(50):
                 # More than there are threads for calls that wait.
                 group.start_soon(lambda: ask(client, "add_memory", **SAID))
-            with anyio.fail_after(60):
-                health = await ask(client, "healthcheck")
-                while "being opened" not in health["details"][0]:
-                    await anyio.sleep(0.01)
-                    health = await ask(client, "healthcheck")
-            assert health["status"] == "degraded"
-            assert health["database"]["process"]["running"] is False
-            assert health["database"]["connection"]["connected"] is False
+            await anyio.sleep(0.3)
+            was_told = bool(told)
             other.close()
-            await connected(client)
+        assert not was_told
 
     anyio.run(talk)
+    (health,) = told
+    assert health["database"]["process"]["running"] is True
+    assert health["database"]["connection"]["connected"] is True
     assert opening().infrastructure.store.count(Turn, everything("default")) == 50
 
 
@@ -142,20 +135,19 @@ def test_a_store_that_cannot_be_opened_is_unhealthy_until_it_can(
             assert health["features"] == {"summarization": False}
             (tmp_path / "home").unlink()
             # Nobody but who asks how it is has it tried again.
-            assert (await connected(client))["database"]["process"]["running"] is True
+            health = await ask(client, "healthcheck")
+            assert health["database"]["process"]["running"] is True
+            assert health["database"]["connection"]["connected"] is True
 
     anyio.run(talk)
 
 
-def test_health_opens_nothing_that_no_connection_wants(world: World) -> None:
+def test_health_opens_what_another_connection_stopped_and_not_what_its_own_did(world: World) -> None:
     async def talk() -> None:
         shared = server(world)
         async with Client(shared, mode="legacy") as one, Client(shared, mode="legacy") as other:
             await ask(one, "stop_database")
-            health = await ask(other, "healthcheck")
-            assert (health["status"], health["database"]["process"]["pid"]) == ("degraded", None)
-            assert "next call" in health["details"][0]
-            await ask(other, "get_all_summaries")
+            assert (await ask(one, "healthcheck"))["status"] == "unhealthy"
             assert (await ask(other, "healthcheck"))["status"] == "healthy"
             assert (await ask(one, "healthcheck"))["status"] == "unhealthy"
 

@@ -22,7 +22,6 @@ from minutebook.domain.errors import (
     MinutebookError,
 )
 from minutebook.domain.redaction import redacted_for
-from minutebook.services.maintenance.database import NotOpen
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +31,8 @@ LONGEST_PROMPT_ARGUMENT = 2_000
 Operation = Callable[..., Content]
 """Answers one tool: takes the app, the caller and the tool's arguments by name."""
 
-Preopen = Callable[[NotOpen], Content]
-"""Answers a tool that takes no arguments, before the store is open."""
+Unopened = Callable[[MinutebookError], Content]
+"""Answers a tool that takes no arguments where the store could not be opened, from the error."""
 
 Wording = Callable[[MinutebookError, Mapping[str, Any]], Failure]
 """Puts a fact of the domain into the contract's words; the call's arguments as they were given."""
@@ -120,9 +119,9 @@ class Contract:
         *,
         gate: Gate = open_gate,
         handlers: ResourceHandlers | None = None,
-        preopen: Mapping[str, Preopen] | None = None,
+        unopened: Mapping[str, Unopened] | None = None,
     ) -> None:
-        """`preopen` answers tools that do not wait for the store to be opened."""
+        """`unopened` answers tools where the store could not be opened."""
         self._package = package
         self.promise: Mapping[str, Any] = json.loads(text_of(package, "contract.json"))
         self.name = str(self.promise["contract"])
@@ -130,7 +129,7 @@ class Contract:
         self.word = word
         self._gate = gate
         self._handlers = handlers or ResourceHandlers()
-        self._preopen = preopen or {}
+        self._unopened = unopened or {}
         lax = self.promise.get("unknownArguments") == "ignored"
         listed = [Tool(each, is_listed=True, ignores_unknown=lax) for each in self.promise["tools"]]
         unlisted = [
@@ -181,15 +180,14 @@ class Contract:
         tool = self.tools.get(self._names[safe(name)])
         return tool is not None and bool(tool.promise.get("asks"))
 
-    def preopen(self, name: str) -> Callable[[NotOpen, Caller], Answer] | None:
-        """Return what answers a tool before the store is open; None if the tool waits for it."""
-        handler = self._preopen.get(self._names[safe(name)])
+    def unopened(self, name: str) -> Callable[[MinutebookError, Caller], Answer] | None:
+        """Return what answers a tool where the store could not be opened; None if it then fails."""
+        handler = self._unopened.get(self._names[safe(name)])
         if handler is None:
             return None
 
-        def answer(unopened: NotOpen, caller: Caller) -> Answer:
-            error = None if unopened.error is None else redacted_for(caller, unopened.error)
-            return answered(handler(NotOpen(error)))
+        def answer(error: MinutebookError, caller: Caller) -> Answer:
+            return answered(handler(redacted_for(caller, error)))
 
         return answer
 

@@ -3,14 +3,21 @@
 import gc
 import logging
 import threading
+from dataclasses import dataclass
 
 from minutebook.app import App, open_app
 from minutebook.config import Settings
 from minutebook.domain.errors import MinutebookError
 from minutebook.models import models_of
-from minutebook.services.maintenance.database import NotOpen
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class NotOpen:
+    """A store that is not open yet; `error` is what stood in the way at the last attempt, if any."""
+
+    error: MinutebookError | None
 
 
 class AppLoader:

@@ -27,7 +27,7 @@ from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.server.limits import RESERVED_THREADS, Limits
 from minutebook.server.logs import STACK, request_id
 from minutebook.server.protocol.provenance import client_of, with_origin
-from minutebook.services.maintenance.database import Database, NotOpen
+from minutebook.services.maintenance.database import Database
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +48,6 @@ They are then in the result's `_meta`, or in the `data` of a JSON-RPC error, und
 
 OpenApp = Callable[[], App]
 """Returns the app; opens it at the first call."""
-
-FindApp = Callable[[], App | NotOpen]
-"""Returns the app if it is open, without waiting."""
 
 CallerOf = Callable[[ServerRequestContext[Any, Any]], Caller]
 """Returns the caller of a request; its `request` is the transport's id for it, or empty."""
@@ -79,8 +76,8 @@ class Wording(Protocol):
 class Job(Generic[T_co]):
     """What a request asks of a contract or of the pages, and in whose name.
 
-    `act` is its name in the log and in metrics; errors are worded with the `arguments`. `preopen`
-    answers as long as the store is not open; None if the job waits for the store.
+    `act` is its name in the log and in metrics; errors are worded with the `arguments`. `unopened`
+    answers where the store could not be opened; None if the job then fails.
     """
 
     contract: Wording
@@ -88,7 +85,7 @@ class Job(Generic[T_co]):
     arguments: Mapping[str, Any]
     caller: Caller
     task: Callable[[App, Caller], T_co]
-    preopen: Callable[[NotOpen, Caller], T_co] | None = None
+    unopened: Callable[[MinutebookError, Caller], T_co] | None = None
 
 
 def tool_job(
@@ -96,7 +93,7 @@ def tool_job(
 ) -> Job[Answer]:
     """Return the job that calls a tool."""
     task = partial(contract.call, name=tool, arguments=arguments)
-    return Job(contract, tool, arguments, caller, task, contract.preopen(tool))
+    return Job(contract, tool, arguments, caller, task, contract.unopened(tool))
 
 
 async def nowhere(context: ServerRequestContext[Any, Any]) -> None:
@@ -116,17 +113,12 @@ class Dispatcher:
         caller_of: CallerOf,
         *,
         observer: Observer = unobserved,
-        find_app: FindApp | None = None,
         limits: Limits | None = None,
         locate: Locate = nowhere,
     ) -> None:
-        """`find_app` may be left out if `open_app` never waits.
-
-        `locate` is awaited before `caller` is asked for the caller of a request.
-        """
+        """`locate` is awaited before `caller` is asked for the caller of a request."""
         self.locate = locate
         self._open_app = open_app
-        self._find_app = find_app or open_app
         self._caller_of = caller_of
         self._observer = observer
         self.limits = limits or Limits()
@@ -156,9 +148,9 @@ class Dispatcher:
     async def run(self, job: Job[T]) -> T | Failure:
         """Run a job in a worker thread, within the caller's share of the threads.
 
-        A job that does not wait for the store has threads of its own. Raises TooManyRequests.
+        A job that answers without a store, too, has threads of its own. Raises TooManyRequests.
         """
-        if job.preopen is not None:
+        if job.unopened is not None:
             return await anyio.to_thread.run_sync(self._run, job, limiter=self._reserved)
         async with self.limits.threads.hold(job.caller.principal):
             return await anyio.to_thread.run_sync(self._run, job)
@@ -175,12 +167,7 @@ class Dispatcher:
         began = time.perf_counter()
         outcome: T | Failure
         try:
-            app = self._app_for(job, caller.call.session)
-            if isinstance(app, NotOpen):
-                assert job.preopen is not None
-                outcome = job.preopen(app, caller)
-            else:
-                outcome = job.task(app, caller)
+            outcome = self._outcome(job, caller)
         except MinutebookError as error:
             outcome = contract.worded(error, caller, job.arguments)
         except Exception as error:  # noqa: BLE001 - logged without its message, which may quote content
@@ -192,10 +179,17 @@ class Dispatcher:
         _log_call(contract.name, job.act, seconds, failure, caller)
         return outcome
 
-    def _app_for(self, job: Job[Any], session: str) -> App | NotOpen:
-        """Return the app; for a job that waits opened, with the engine running for its session."""
-        if job.preopen is not None:
-            return self._find_app()
+    def _outcome(self, job: Job[T], caller: Caller) -> T:
+        try:
+            app = self._opened_for(caller.call.session)
+        except MinutebookError as error:
+            if job.unopened is None:
+                raise
+            return job.unopened(error, caller)
+        return job.task(app, caller)
+
+    def _opened_for(self, session: str) -> App:
+        """Return the app, with the engine running for the session unless that stopped it."""
         app = self._open_app()
         app.database.acquire(session)
         self._databases[session] = app.database

@@ -59,7 +59,7 @@ WATCHED_RESOURCES = 100
 """Resources that one connection or stream watches: each is read anew whenever anything changes."""
 
 RESERVED_THREADS = 4
-"""Threads for each task that must not wait for calls: identifying callers, and `healthcheck`."""
+"""Threads for each task that must not wait for other calls: identifying callers, and `healthcheck`."""
 
 BURST = 10.0
 """Seconds over which a rate is an average."""

@@ -6,10 +6,11 @@ from typing import Any
 
 from minutebook import __version__
 from minutebook.app import App, now
-from minutebook.contracts.contract import Operation, Preopen
+from minutebook.contracts.contract import Operation, Unopened
 from minutebook.contracts.journal.wording import named
 from minutebook.domain.archive import Mode
 from minutebook.domain.caller import Caller
+from minutebook.domain.errors import MinutebookError
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Category, Kind, Summary, Turn
 from minutebook.domain.redaction import redacted_for
@@ -17,7 +18,6 @@ from minutebook.services.maintenance.database import (
     Counts,
     Health,
     HealthStatus,
-    NotOpen,
     health_unopened,
 )
 
@@ -35,10 +35,9 @@ def healthcheck(app: App, caller: Caller) -> Shape:
     return _health(app.database.health(caller), app.clock())
 
 
-def healthcheck_unopened(unopened: NotOpen) -> Shape:
-    """Tell the same of a store that is not open."""
-    refusal = None if unopened.error is None else named(unopened.error)[1]
-    return _health(health_unopened(refusal), now())
+def healthcheck_unopened(error: MinutebookError) -> Shape:
+    """Tell the same of a store that could not be opened."""
+    return _health(health_unopened(named(error)[1]), now())
 
 
 def start_database(app: App, caller: Caller) -> Shape:
@@ -215,7 +214,7 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-PREOPEN: Mapping[str, Preopen] = {"healthcheck": healthcheck_unopened}
+UNOPENED: Mapping[str, Unopened] = {"healthcheck": healthcheck_unopened}
 """The tools that do not wait for the store to be opened."""
 
 

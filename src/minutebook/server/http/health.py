@@ -9,10 +9,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from minutebook.domain.policy import may_read_metrics
-from minutebook.server.app_loader import AppLoader
+from minutebook.server.app_loader import AppLoader, NotOpen
 from minutebook.server.http.errors import refusal
 from minutebook.server.http.metrics import CONTENT_TYPE, Metrics
-from minutebook.services.maintenance.database import NotOpen
 
 
 def health_routes(loader: AppLoader) -> list[BaseRoute]:

@@ -8,15 +8,19 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
-from minutebook.domain.errors import InvalidInput
+from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.server.dispatch import Dispatcher, Job, protocol_error
 from minutebook.server.protocol.subscriptions import Watch
 
 MOST_VALUES = 100
 """How many values a completion may hold, by the protocol."""
+
+NO_RESOURCE = -32002
+"""The code for an unknown resource up to 2025-11-25; later it is that of invalid parameters."""
 
 T = TypeVar("T")
 
@@ -71,13 +75,17 @@ class Resources:
     ) -> types.ReadResourceResult:
         """Read one resource."""
         uri = str(params.uri)
-        contract, mime_type = _owner(self._contracts, uri)
+        contract, mime_type = _owner(self._contracts, uri, context)
         await self._dispatcher.locate(context)
         caller, task = self._dispatcher.caller(context), partial(contract.read, uri=uri)
         job = Job(contract, "resources/read", {"uri": uri}, caller, task)
         answer = await _run(self._dispatcher, job)
         if answer.error is not None:
-            raise protocol_error(answer.error, params.meta)
+            error = protocol_error(answer.error, params.meta)
+            if answer.error.cause == NotFound.__name__:
+                data = {**(error.data or {}), "uri": uri}
+                raise MCPError(_not_found(context), error.message, data)
+            raise error
         text = types.TextResourceContents(uri=uri, mime_type=mime_type, text=answer.text)
         return types.ReadResourceResult(contents=[text])
 
@@ -107,7 +115,7 @@ class Resources:
         self, context: _Context, params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
         """Tell a client of handshake revisions when a resource reads differently."""
-        _owner(self._contracts, str(params.uri))
+        _owner(self._contracts, str(params.uri), context)
         await self._watch.subscribe(str(params.uri), context)
         return types.EmptyResult()
 
@@ -176,11 +184,17 @@ def _arguments(promise: Mapping[str, Any]) -> list[types.PromptArgument] | None:
     return None if taken is None else [types.PromptArgument(**each) for each in taken]
 
 
-def _owner(contracts: Sequence[Contract], uri: str) -> tuple[Contract, str]:
+def _owner(contracts: Sequence[Contract], uri: str, context: _Context) -> tuple[Contract, str]:
     for contract in contracts:
         if (resource := contract.resource(uri)) is not None:
             return contract, resource.mime_type
-    raise MCPError(types.INVALID_PARAMS, f"Unknown resource: {uri}", {"uri": uri})
+    raise MCPError(_not_found(context), f"Unknown resource: {uri}", {"uri": uri})
+
+
+def _not_found(context: _Context) -> int:
+    """Return the code for a resource that is not there, by the revision that the client speaks."""
+    is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return types.INVALID_PARAMS if is_modern else NO_RESOURCE
 
 
 def _resource(promise: Mapping[str, Any]) -> types.Resource:

@@ -115,9 +115,7 @@ def connection_server(
 
     spelling = safe if settings.tool_names == "safe" else as_promised
     whereabouts = Whereabouts(settings, caller, folder)
-    dispatcher = Dispatcher(
-        open_app, whereabouts.caller, find_app=loader.find, locate=whereabouts.locate
-    )
+    dispatcher = Dispatcher(open_app, whereabouts.caller, locate=whereabouts.locate)
     server = build_server(contracts, dispatcher, spelling)
     whereabouts.add_to(server)
     return server

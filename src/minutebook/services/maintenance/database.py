@@ -10,10 +10,10 @@ from enum import StrEnum
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.errors import MinutebookError, StoreClosed, StoreError
+from minutebook.domain.errors import StoreClosed, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Kind, Record
-from minutebook.domain.redaction import REASON, redacted_for
+from minutebook.domain.redaction import redacted_for
 from minutebook.services.access.visibility import filters
 from minutebook.services.embeddings import Embeddings
 from minutebook.store.protocol import Placement, Tended, Writes
@@ -25,11 +25,6 @@ Counts = Mapping[Kind, int]
 
 COUNTED = (Kind.TURN, Kind.SUMMARY)
 
-BEING_OPENED = "The database is being opened; calls that need it wait for it."
-AS_NONE_WANTS = (
-    "The database is closed, as no connection needs it; the next call that does opens it."
-)
-
 
 class HealthStatus(StrEnum):
     """How the database is."""
@@ -37,13 +32,6 @@ class HealthStatus(StrEnum):
     HEALTHY = "healthy"
     DEGRADED = "degraded"
     UNHEALTHY = "unhealthy"
-
-
-@dataclass(frozen=True, slots=True)
-class NotOpen:
-    """A store that is not open yet; `error` is what stood in the way at the last attempt, if any."""
-
-    error: MinutebookError | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +62,6 @@ class Database:
         self._guard = threading.Lock()
         self._wanting: set[str] = set()
         self._stopped: set[str] = set()
-        self._refusal: str | None = None
         self._opened = time.monotonic()
 
     def acquire(self, session: str) -> None:
@@ -171,9 +158,6 @@ class Database:
                 for kind in COUNTED
             }
         except StoreClosed:
-            if caller.call.session not in self._stopped:
-                refusal = f"{REASON}." if self._refusal and caller.token else self._refusal
-                return _closed(refusal, AS_NONE_WANTS, uptime)
             detail = "The database is stopped; start_database opens it again."
             return Health(HealthStatus.UNHEALTHY, pid, None, (detail,), uptime)
         except StoreError as error:
@@ -196,23 +180,12 @@ class Database:
 
     def _want(self, session: str) -> None:
         if not self._engine.is_open:
-            try:
-                self._engine.open()
-            except StoreError as error:
-                self._refusal = f"{error.reason}."
-                raise
-            self._refusal = None
+            self._engine.open()
             self._woken()
         self._wanting.add(session)
 
 
-def health_unopened(refusal: str | None) -> Health:
-    """Tell how a database is that was never open; the refusal of the last attempt is a sentence."""
-    return _closed(refusal, BEING_OPENED, 0.0)
-
-
-def _closed(refusal: str | None, otherwise: str, uptime: float) -> Health:
-    if refusal is None:
-        return Health(HealthStatus.DEGRADED, None, None, (otherwise,), uptime)
+def health_unopened(refusal: str) -> Health:
+    """Tell how a database is that could not be opened; the refusal is a sentence."""
     detail = f"The database cannot be opened: {refusal}"
-    return Health(HealthStatus.UNHEALTHY, None, None, (detail,), uptime)
+    return Health(HealthStatus.UNHEALTHY, None, None, (detail,), 0.0)
