@@ -142,7 +142,9 @@ def test_a_store_that_cannot_be_opened_is_unhealthy_until_it_can(
     anyio.run(talk)
 
 
-def test_health_opens_what_another_connection_stopped_and_not_what_its_own_did(world: World) -> None:
+def test_health_opens_what_another_connection_stopped_and_not_what_its_own_did(
+    world: World,
+) -> None:
     async def talk() -> None:
         shared = server(world)
         async with Client(shared, mode="legacy") as one, Client(shared, mode="legacy") as other:

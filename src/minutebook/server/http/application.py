@@ -62,9 +62,7 @@ def application(
         body_bytes=settings.http_body,
         body_seconds=settings.http_timeout,
     )
-    dispatcher = Dispatcher(
-        loader, _caller_of, observer=metrics.observe, limits=limits
-    )
+    dispatcher = Dispatcher(loader, _caller_of, observer=metrics.observe, limits=limits)
     access = AccessControl(
         loader, authenticator, limits, leaving, needs_token=not names.is_loopback
     )
