@@ -102,7 +102,10 @@ def test_an_index_of_code_is_taken_along_if_that_is_asked_for(run: Run, tmp_path
         assert "sound" in done(run, "audit", "verify", *other)
 
 
-def test_sessions_go_out_and_in_by_the_journals_data_model(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["contract", "journal"])
+def test_sessions_go_out_and_in_by_the_journals_data_model(
+    run: Run, tmp_path: Path, form: str
+) -> None:
     turn = {
         "id": "mem_1",
         "sessionId": "tea",
@@ -115,9 +118,10 @@ def test_sessions_go_out_and_in_by_the_journals_data_model(run: Run, tmp_path: P
     (tmp_path / "given.jsonl").write_text(json.dumps(turn) + "\n", encoding="utf-8")
     assert "turn 1" in done(run, "import", "given.jsonl")
     assert "At five." in done(run, "session", "tea")
-    assert "turn 1" in done(run, "export", "--format", "journal", "out.jsonl")
+    assert "turn 1" in done(run, "export", "--format", form, "out.jsonl")
     (line,) = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(line) == turn | {"timestamp": "2026-01-06T12:00:00.000000Z"}
+    assert "turn 1" in done(run, "import", "out.jsonl", "--home", str(tmp_path / "other"))
     (tmp_path / "given.jsonl").write_text(json.dumps(turn | {"mood": 1}) + "\n", encoding="utf-8")
     said = refused(run, "import", "given.jsonl")
     assert "line 1" in said

@@ -230,7 +230,9 @@ DIVERGENCES: tuple[Divergence, ...] = (
         "own to start.",
     ),
     Divergence(
-        "journal/lifecycle/server-engine", "Not available yet: the only engine is the embedded one."
+        "journal/lifecycle/server-engine",
+        "With PostgreSQL the database's own server is run by whoever runs it, for many processes; "
+        "start_database and stop_database open and close this process's connections to it.",
     ),
     Divergence(
         "journal/considered/caching",

@@ -18,7 +18,7 @@ _SERVER = [
         "knowledge.md",
         "knowledge",
         {
-            "server/info": "The server is memory-mcp 0.1.0, with the published instructions.",
+            "server/info": "The server is memory-mcp 0.1.0; its instructions begin with the published ones.",
             "server/protocol": "It speaks MCP 2024-11-05, JSON-RPC 2.0 over stdio, with tools.",
             "tools/listed": "It lists twenty-one tools.",
             "tools/published": "Each tool has the published name, description and input schema.",

@@ -80,7 +80,8 @@ def check_refused_for(contract: str, answer: Answer, argument: str) -> None:
     if contract == "ledger":
         assert answer.error.code == -32602
     if contract == "governance":
-        assert answer.text.startswith("INVALID_CONTEXT: ")
+        code = "INVALID_CONTEXT" if argument.startswith("context") else "INVALID_ARGUMENT"
+        assert answer.text.startswith(f"{code}: ")
     if contract == "journal":
         assert answer.text.startswith("Tool Error: Invalid arguments. Message: ")
 

@@ -110,14 +110,15 @@ def test_a_memory_without_a_title_shows_one_made_from_its_text(world: World) -> 
     world.call("store_memory", content="## The kettle whistles. It is in the attic.\nAnd more.")
     world.clock.turn()
     bare = write(facts, "word " * 40)
-    assert bare["title"] is None
+    assert bare["title"] == "word word word word word word word word word word word word…"
     assert [each["title"] for each in index(facts)] == [
         "word word word word word word word word word word word word…",
         "The kettle whistles",
     ]
     names = [each["name"] for each in facts.contract.listing(facts.app, facts.caller)]
     assert "The kettle whistles" in names
-    assert json.loads(read(facts, f"memory://{bare['id']}"))["title"] is None
+    assert json.loads(read(facts, f"memory://{bare['id']}"))["title"] == bare["title"]
+    assert write(facts, "…")["title"]
 
 
 @requirement("catalog/resources/history")

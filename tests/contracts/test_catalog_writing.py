@@ -182,11 +182,34 @@ def test_the_same_update_twice_ends_in_the_same_state(facts: World) -> None:
     assert kept(facts, id).version == 2
 
 
+@pytest.mark.parametrize("tool", ["memory-update", "memory-write"])
+def test_an_update_to_the_same_values_changes_nothing(facts: World, tool: str) -> None:
+    said = {"title": "t", "metadata": {"k": 1, "l": [2]}, "importance": 3, "status": "verified"}
+    first = write(facts, **said)
+    other = write(facts, "Ben likes coffee")
+    facts.clock.turn()
+    trail = len(facts.trail())
+    same = {**said, "current_content": "Ana likes tea"}
+    if tool == "memory-write":
+        same |= {"organization": "acme", "scope_type": "organization", "memory_type": "fact"}
+    assert facts.call(tool, id=first["id"], **same) == first
+    assert len(facts.trail()) == trail
+    index = json.loads(read(facts, "memory://index"))
+    assert [each["id"] for each in index] == [other["id"], first["id"]]
+    # Another order of keys, and another kind of one, are a change.
+    for metadata in ({"l": [2], "k": 1}, {"l": [2], "k": True}):
+        facts.clock.turn()
+        changed = facts.call("memory-update", id=first["id"], metadata=metadata)
+        assert changed["updated_at"] > first["updated_at"]
+        assert json.dumps(changed["metadata"]) == json.dumps(metadata)
+
+
 @requirement("catalog/memory-update/null-clears", "common/null-is-absent")
 def test_null_clears_title_and_metadata_and_elsewhere_counts_as_not_given(facts: World) -> None:
     before = write(facts, title="t", metadata={"k": 1}, importance=7, status="active")
     cleared = facts.call("memory-update", id=before["id"], title=None, metadata=None)
-    assert (cleared["title"], cleared["metadata"]) == (None, {})
+    assert (cleared["title"], cleared["metadata"]) == ("Ana likes tea", {})
+    assert kept(facts, before["id"]).title is None
     kept_as_was = facts.call(
         "memory-update",
         id=before["id"],
@@ -196,7 +219,8 @@ def test_null_clears_title_and_metadata_and_elsewhere_counts_as_not_given(facts:
         importance=None,
     )
     assert kept_as_was == cleared | {"title": "n"}
-    assert write(facts, title=None, metadata=None, id=None, repository=None)["title"] is None
+    bare = write(facts, title=None, metadata=None, id=None, repository=None)
+    assert kept(facts, bare["id"]).title is None
 
 
 @requirement("catalog/memory-update/empty")
@@ -444,9 +468,13 @@ def test_system_scope_is_written_in_an_open_store_and_seen_by_every_organization
     facts: World,
 ) -> None:
     told = write(facts, "UTC everywhere", scope_type="system")
-    assert (told["scope_type"], told["organization"]) == ("system", SYSTEM_ORGANIZATION)
+    assert (told["scope_type"], told["organization"]) == ("system", "acme")
     assert found(facts.by(organization="zoo"), "UTC") == ["UTC everywhere"]
-    facts.call("memory-update", id=told["id"], importance=10)
+    facts.clock.turn()
+    changed = facts.call("memory-update", id=told["id"], importance=10)
+    assert (changed["importance"], changed["organization"]) == (10, "acme")
+    assert found(facts, "UTC", organization="acme") == ["UTC everywhere"]
+    assert json.loads(read(facts, "memory://index"))[0]["organization"] == "acme"
 
 
 def test_a_memory_of_repository_scope_needs_its_repository(facts: World) -> None:

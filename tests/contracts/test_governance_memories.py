@@ -103,7 +103,7 @@ def test_a_required_argument_that_is_missing_is_named(client: Client, tool: str)
     for name in required:
         given = {each: whole[each] for each in required if each != name}
         error = client.refused(tool, **given)
-        assert (error["code"], error["number"]) == ("INVALID_CONTEXT", -32602)
+        assert (error["code"], error["number"]) == ("INVALID_ARGUMENT", -32602)
         assert error["message"] == f"Argument `{name}` is required."
 
 
@@ -546,7 +546,7 @@ def test_what_another_took_the_place_of_is_not_deprecated_and_the_attempt_is_ent
     client.world.app.memories.invalidate(caller, short(old), None, short(new))
     before = client.world.kept()
     error = client.refused("memory.deprecate", memory_id=old, reason="old")
-    assert error["code"] == "INVALID_CONTEXT"
+    assert error["code"] == "INVALID_ARGUMENT"
     assert old in error["message"]
     assert client.acts(old)[-1] == ("deprecate", "Conflict")
     assert client.world.kept() == before

@@ -91,13 +91,14 @@ def test_the_errors_are_the_documents_with_their_numbers() -> None:
     numbers = {name: told["number"] for name, told in CONTRACT.promise["errors"].items()}
     assert numbers == {
         "INVALID_CONTEXT": -32602,
+        "INVALID_ARGUMENT": -32602,
         "MEMORY_LOCKED": -32001,
         "SCOPE_VIOLATION": -32002,
         "WRITE_NOT_ALLOWED": -32003,
         "MEMORY_NOT_FOUND": -32004,
         "SERVER_ERROR": -32000,
     }
-    assert set(named) == set(numbers) - {"SERVER_ERROR"}
+    assert set(named) == set(numbers) - {"INVALID_ARGUMENT", "SERVER_ERROR"}
 
 
 def test_every_tool_has_an_operation_and_a_word_for_the_trail() -> None:

@@ -111,7 +111,7 @@ def test_five_are_found_unless_more_are_asked_for_and_never_more_than_ten(client
 @pytest.mark.parametrize("limit", [0, -1, 11, 50, 10**30])
 def test_a_limit_beyond_its_range_is_refused_not_cut(client: Client, limit: int) -> None:
     error = client.refused("memory-search", query="car", limit=limit)
-    assert error["code"] == "INVALID_CONTEXT"
+    assert (error["code"], error["number"]) == ("INVALID_ARGUMENT", -32602)
     assert "`limit`" in error["message"]
 
 

@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minutebook.domain.records import Role
+from minutebook.services.search.decisions import NOTHING_DECIDED
 from tests.contracts.ledgered import WHY, Client
 from tests.contracts.requirements import requirement
 from tests.world import Opener, World, worlds
@@ -99,6 +100,16 @@ def test_a_limit_holds_and_five_is_the_default(agent: Client) -> None:
 
 def test_nothing_found_is_no_error(agent: Client) -> None:
     assert agent.search("paradox") == []
+
+
+def test_a_question_about_nothing_that_was_decided_is_not_told_that_it_found_some(
+    agent: Client,
+) -> None:
+    agent.record("storage", "Keep rows in Paradox")
+    assert agent.call("search_decisions", query="paradox")["message"] == "Found 1."
+    told = agent.call("search_decisions", query="zebra")
+    assert told["message"] == NOTHING_DECIDED.text
+    assert len(told["results"]) == 1
 
 
 def test_recall_shows_what_holds_beside_memories_where_the_settings_say_so(opener: Opener) -> None:

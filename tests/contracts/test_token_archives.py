@@ -112,6 +112,21 @@ def test_a_link_leads_nobody_out_of_their_folder(world: World, backups: Path) ->
         assert other.refused("import_database", file=path)[0] == "Invalid arguments"
 
 
+def test_what_is_outside_a_bearers_folder_is_refused_in_the_same_words_whatever_it_is(
+    world: World, backups: Path, tmp_path: Path
+) -> None:
+    client = bearer(world)
+    place(backups, client)
+    (tmp_path / "there").write_text("", encoding="utf-8")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "folder").mkdir()
+    said = {
+        client.refused("import_database", file=str(tmp_path / name))
+        for name in ("there", "missing", "loop", "loop/x", "folder", "there/x", "x" * 300)
+    }
+    assert len(said) == 1
+
+
 def test_who_came_without_a_token_reaches_every_folder_as_before(
     world: World, backups: Path
 ) -> None:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from minutebook.domain.records import Token
 
 
+_OF_CONTRACT = ("contract", "journal")
+
+
 @click.command(short_help="Write every record to a file, one a line, as JSON.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--sessions", is_flag=True, help="Only turns and summaries.")
@@ -42,9 +45,10 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["archive", "journal", "markdown", "csv", "server-memory"]),
+    type=click.Choice(["archive", "contract", "journal", "markdown", "csv", "server-memory"]),
     default="archive",
-    help="`journal`: only turns and summaries, with the fields of the journal's data model alone. "
+    help="`contract`: only turns and summaries, with the fields of the journal contract's data model "
+    "alone; `journal` is another name for it. "
     "`markdown`: a folder of notes with links, which Obsidian opens, `csv`: one of tables; again into "
     "the same folder, only what changed is written. "
     "`server-memory`: entities, what is known of them now, and relations, for that server.",
@@ -61,7 +65,7 @@ def export(
 
     The index of code is left out, as `minutebook index` makes it again.
     """
-    if form not in ("archive", "journal") and (sessions or include_derived):
+    if form not in ("archive", *_OF_CONTRACT) and (sessions or include_derived):
         raise InvalidInput("--format", "must be archive with --sessions or --include-derived")
     with (
         opened(options) as (app, caller),
@@ -90,7 +94,7 @@ def _export_records(
 ) -> list[str]:
     from minutebook.domain.archive import JOURNAL, KINDS, OWN
 
-    is_journal = form == "journal"
+    is_journal = form in _OF_CONTRACT
     kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN
     if is_journal:
         done = app.archives.export_journal_to(caller, path)

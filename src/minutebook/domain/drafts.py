@@ -1,5 +1,6 @@
 """What a caller says of a memory that is to be kept, and the memory that it makes."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
@@ -10,6 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, ScopeViolation
 from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.metadata import check_metadata
+from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
     DEFAULT_USER,
@@ -125,9 +127,17 @@ def build_memory(caller: Caller, rules: Policy, draft: Draft, id: str, now: date
         title=draft.title,
         importance=1.0 if draft.importance is None else draft.importance,
         metadata=draft.metadata or {},
-        origin=caller.call.origin,
+        origin=_origin(caller, scope),
     )
     return memory if draft.status is None else with_status(caller, memory, draft.status, now)
+
+
+def _origin(caller: Caller, scope: ScopeKey) -> Origin | None:
+    """Return where a memory comes from; in system scope the organization that it was written with, too."""
+    organization = default_organization(caller)
+    if scope.organization == organization:
+        return caller.call.origin
+    return replace(caller.call.origin or Origin(), organization=organization)
 
 
 def apply_changes(
@@ -139,8 +149,16 @@ def apply_changes(
     Conflict if the status cannot follow the present one.
 
     `scope`, `repository` and `user` are one matter: a part that is not given stays if it fits the
-    scope. A status that unlocks must come alone. A text that an agent changed is unverified.
+    scope. A status that unlocks must come alone. A text that an agent changed is unverified. Where
+    every field has its value already, the memory is returned as it is.
     """
+    after = _changed(caller, rules, memory, changes, now)
+    return memory if _is_same(memory, after) else after
+
+
+def _changed(
+    caller: Caller, rules: Policy, memory: Memory, changes: Mapping[str, Any], now: datetime
+) -> Memory:
     other_changes = dict(changes)
     status = other_changes.pop("status", None)
     if memory.locked_by is not None and status not in (None, Status.LOCKED) and not other_changes:
@@ -162,6 +180,13 @@ def apply_changes(
     return after
 
 
+def _is_same(memory: Memory, after: Memory) -> bool:
+    """Tell whether nothing but the instant of the change differs; keys of metadata have an order."""
+    return replace(after, updated_at=memory.updated_at) == memory and json.dumps(
+        dict(after.metadata)
+    ) == json.dumps(dict(memory.metadata))
+
+
 def overwrite(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: datetime) -> Memory:
     """Return the memory as a draft with its id replaces it; a soft-deleted one is restored."""
     stated = {name: getattr(draft, name) for name in _SAID}
@@ -172,7 +197,7 @@ def overwrite(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: 
         {name: value for name, value in stated.items() if value is not None},
         now,
     )
-    return replace(after, deleted_at=None)
+    return after if after.deleted_at is None else replace(after, deleted_at=None, updated_at=now)
 
 
 def with_status(caller: Caller, memory: Memory, status: Status, now: datetime) -> Memory:

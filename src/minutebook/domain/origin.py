@@ -13,14 +13,15 @@ class Origin:
     """Where a record or an act came from, as the client told; empty parts are not known.
 
     `client` and `version` are those of the program (an MCP client's `clientInfo`), `contract` names the
-    contract that it spoke, `session` its connection's session. A claim, never an identity: no
-    permission depends on it.
+    contract that it spoke, `session` its connection's session; `organization` is the one with which a
+    record of system scope was written. A claim, never an identity: no permission depends on it.
     """
 
     client: str = ""
     version: str = ""
     contract: str = ""
     session: str = ""
+    organization: str = ""
 
     @property
     def program(self) -> str:

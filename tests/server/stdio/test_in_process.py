@@ -12,13 +12,14 @@ import anyio
 import pytest
 from mcp.client import Client
 
+from minutebook.contracts.knowledge import knowledge
 from tests.contracts.requirements import requirement
 from tests.line_client import INITIALIZED
 from tests.server.stdio.speaking import INITIALIZE, called, command, parameters, serving
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-@requirement("knowledge/server/protocol")
+@requirement("knowledge/server/protocol", "knowledge/server/info")
 def test_each_handshake_revision_is_spoken(tmp_path: Path, version: str) -> None:
     with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
         answer = pipe.handshake(version)["result"]
@@ -26,7 +27,9 @@ def test_each_handshake_revision_is_spoken(tmp_path: Path, version: str) -> None
         assert answer["serverInfo"]["name"] == "memory-mcp"
         assert answer["serverInfo"]["version"] == "0.1.0"
         assert "tools" in answer["capabilities"]
-        assert "21 tools available. Recall" in answer["instructions"]
+        published = knowledge().promise["info"]["instructions"]
+        assert "21 tools available. Recall" in published
+        assert answer["instructions"].startswith(published)
 
 
 @requirement("common/results/text-and-structured")

@@ -100,6 +100,11 @@ def test_a_proposal_is_under_review_for_the_length_that_is_set(opener: Opener) -
     world = opener(review_window=90.0)
     world.app.secret.set(ADMIN, SECRET)
     made = world.app.proposals.propose(AGENT, draft())
+    # Who lacks the secret does not learn of the window.
+    with pytest.raises(Forbidden):
+        world.app.proposals.accept(ADMIN, made.id, None)
+    with pytest.raises(WrongSecret):
+        world.app.proposals.accept(ADMIN, made.id, SECRET.upper())
     world.clock.turn(89.999)
     with pytest.raises(UnderReview) as refusal:
         world.app.proposals.accept(ADMIN, made.id, SECRET)

@@ -30,14 +30,14 @@ def id_named(text: str) -> str:
 
 
 def whole(memory: Memory) -> Shape:
-    """Show a complete memory."""
+    """Show a complete memory; one without a title has its first words there, as in the index."""
     return {
         "id": memory.uuid,
-        "organization": memory.organization,
+        "organization": organization(memory),
         "repository": memory.repository,
         "scope_type": memory.scope,
         "memory_type": memory.type,
-        "title": memory.title,
+        "title": title(memory),
         "current_content": memory.content,
         "status": memory.status,
         "importance": importance(memory),
@@ -72,7 +72,7 @@ def light(memory: Memory) -> Shape:
         "importance": importance(memory),
         "status": memory.status,
         "repository": memory.repository,
-        "organization": memory.organization,
+        "organization": organization(memory),
         "updated_at": rfc3339(memory.updated_at),
         "metadata": {key: _cut(value) for key, value in scalars[:METADATA_KEYS]},
     }
@@ -81,6 +81,12 @@ def light(memory: Memory) -> Shape:
 def title(memory: Memory) -> str:
     """Return the title of a memory, or one made from its text if it has none."""
     return memory.title or title_from(memory.content) or memory.uuid
+
+
+def organization(memory: Memory) -> str:
+    """Return the organization with which a memory was written, also where it is kept for all."""
+    stated = "" if memory.origin is None else memory.origin.organization
+    return stated or memory.organization
 
 
 def importance(memory: Memory) -> int:

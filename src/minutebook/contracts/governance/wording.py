@@ -58,9 +58,11 @@ def claims(arguments: Mapping[str, Any]) -> dict[str, str]:
 def _coded(error: MinutebookError, memory: str) -> tuple[str, str]:
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
-            return "INVALID_CONTEXT", f"Argument `{argument}` {remedy}."
+            is_context = argument.partition(".")[0] == "context"
+            code = "INVALID_CONTEXT" if is_context else "INVALID_ARGUMENT"
+            return code, f"Argument `{argument}` {remedy}."
         case Conflict(reason=reason):
-            return "INVALID_CONTEXT", f"Memory {memory} is not as the request supposes: {reason}."
+            return "INVALID_ARGUMENT", f"Memory {memory} is not as the request supposes: {reason}."
         case ScopeViolation(act=act, reason=reason):
             return "SCOPE_VIOLATION", f"Not allowed to {act}: {reason}."
         case Locked(reason=reason):

@@ -33,7 +33,7 @@ from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.similar import SimilarMemories
 from minutebook.services.knowledge.supersession import Supersession
-from minutebook.services.knowledge.writing import Embed, MemoryWriter, version_id
+from minutebook.services.knowledge.writing import UPDATE, Embed, MemoryWriter, version_id
 
 NEWEST_FIRST = "-ingestion_time"
 
@@ -209,7 +209,7 @@ class Memories:
         def rule(memory: Memory) -> Memory:
             return drafts.apply_changes(caller, self._rules(), memory, changes, self._clock())
 
-        memory = self._writer.change(caller, "update", partial(self.read, caller, id), rule)
+        memory = self._writer.change(caller, UPDATE, partial(self.read, caller, id), rule)
         if changes.keys() & {"content", "title"}:
             self._similar.note(caller, memory)
         return memory
@@ -373,7 +373,7 @@ class Memories:
             return drafts.overwrite(caller, self._rules(), memory, own, self._clock())
 
         find = partial(read, self._store, caller, Memory, own.id, with_deleted=True)
-        return self._writer.change(caller, "update", find, rule, embed)
+        return self._writer.change(caller, UPDATE, find, rule, embed)
 
     def _create(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
         now = self._clock()

@@ -18,6 +18,10 @@ Rule = Callable[[Memory], Memory]
 """Judges a change and gives the memory as it will be."""
 
 
+UPDATE = "update"
+"""The act that gives fields new values."""
+
+
 class MemoryWriter(RecordWriter[Memory]):
     """Writes memories, with version and mentions."""
 
@@ -59,7 +63,8 @@ class MemoryWriter(RecordWriter[Memory]):
         """Change a memory by a rule; a new text makes a new version and new vectors.
 
         `find` gives the memory, or raises; it is asked again inside the transaction, since others
-        may have changed the memory while its new text was embedded.
+        may have changed the memory while its new text was embedded. An update to what is there
+        leaves nothing; the governance contract has each act on the trail.
         """
         earlier = find()
         subject = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
@@ -70,6 +75,9 @@ class MemoryWriter(RecordWriter[Memory]):
             current = find()
             changed = self.screened(caller, rule(current), current)
             audit.check(current, changed)
+            if changed == current and act == UPDATE and not caller.governed:
+                audit.changes_nothing()
+                return current
             if changed.text == current.text:
                 self._store.put(changed)
             else:

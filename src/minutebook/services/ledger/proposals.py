@@ -82,8 +82,9 @@ class Proposals:
         lineage.check_is_pending(proposal)
         with self._trail.audit_refusals(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
             policy.check_may_write_to(caller, "accept", proposal)
-            lineage.check_review_is_over(proposal, now, self._window)
         self._secret.check(caller, "accept", id, secret)
+        with self._trail.audit_refusals(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
+            lineage.check_review_is_over(proposal, now, self._window)
         decision = self._ledgers.tables.spelled(
             build_accepted(caller, proposal, decision_id(now, self._randbits), now)
         )

@@ -69,19 +69,23 @@ class ArchivePaths:
         try:
             folders = [folder.resolve() for folder in own]
             path = (own[0] / name).resolve()
-        except (OSError, RuntimeError) as error:
-            raise InvalidInput("file", "must be a path that leads somewhere") from error
+        except (OSError, RuntimeError):
+            # What is wrong with a path outside is nobody's to learn.
+            raise self._outside(caller, own) from None
         for folder in folders:
             if path.is_relative_to(folder):
                 is_own = caller.token and folder == folders[0]
                 below = path.relative_to(folder).as_posix()
                 return ArchivePath(path, below if is_own else str(path))
+        raise self._outside(caller, own)
+
+    def _outside(self, caller: Caller, own: Sequence[Path]) -> InvalidInput:
         if caller.token:
-            raise InvalidInput(
+            return InvalidInput(
                 "file", "must be a name as export_database gave it, of a file in your own folder"
             )
         places = ", ".join(map(str, own))
-        raise InvalidInput(
+        return InvalidInput(
             "file", f"must be below {places}; the setting archive_roots names other folders"
         )
 
