@@ -14,6 +14,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import CodeChunk, Memory, Summary, TextRecord, Turn
+from minutebook.search.answerability import Judgement, judge, judge_words
 from minutebook.search.calibration import (
     CUT,
     expectations,
@@ -187,6 +188,20 @@ class Signals:
         """Tell whether a record with a vector is more likely about the question than not."""
         return relevance(self.likeness(key)) >= CUT
 
+    def judged(self, query: str, texts: int) -> Judgement[Key]:
+        """Judge whether the question is answered by what was found among so many texts."""
+        length = len(words(query))
+        if self.vector is None:
+            return judge_words(self.covered, self.lexical, texts=texts, words=length)
+        return judge(
+            self.late,
+            self.vector,
+            self.lexical,
+            unrelated=self.unrelated,
+            texts=texts,
+            words=length,
+        )
+
     def is_off_the_point(self) -> bool:
         """Tell whether records were found, but none that is about the question."""
         return (
@@ -304,6 +319,10 @@ class Retriever:
         """Return the best of the selected records by words."""
         found = self._store.match(of, where, query, limit)
         return {(where.organization, each.id): each.score for each in found}
+
+    def count(self, of: type[TextRecord], wheres: Iterable[Filter]) -> int:
+        """Count the records among which a search looks, ended ones too: a count at an instant is not remembered."""
+        return sum(self._store.count(of, replace(where, valid_at=None)) for where in wheres)
 
     def nearest(
         self,

@@ -1,0 +1,111 @@
+"""The chance that a search has found an answer, and how each text shares in it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.search.answerability import (
+    FOUND_FROM,
+    NOTHING_BELOW,
+    Judgement,
+    Verdict,
+    judge,
+    judge_code,
+    judge_words,
+    verdict_of,
+)
+
+UNRELATED = 0.72
+
+
+def judged(late: dict[str, float], texts: int, cosine: float = 0.83) -> Judgement[str]:
+    cosines = {key: cosine if each == max(late.values()) else 0.78 for key, each in late.items()}
+    return judge(late, cosines, {}, unrelated=UNRELATED, texts=texts, words=7)
+
+
+def crowd(best: float, others: float, count: int = 40) -> dict[str, float]:
+    return {"best": best} | {f"other {number}": others - number / 1000 for number in range(count)}
+
+
+@pytest.mark.parametrize(
+    ("chance", "verdict"),
+    [
+        (0.0, Verdict.NOTHING),
+        (NOTHING_BELOW - 0.01, Verdict.NOTHING),
+        (NOTHING_BELOW, Verdict.PERHAPS),
+        (FOUND_FROM - 0.01, Verdict.PERHAPS),
+        (FOUND_FROM, Verdict.FOUND),
+    ],
+)
+def test_two_cuts_make_three_verdicts(chance: float, verdict: Verdict) -> None:
+    assert verdict_of(chance) is verdict
+
+
+def test_an_answer_alone_in_its_store_is_found() -> None:
+    assert judged({"only": 0.5}, texts=1, cosine=0.86).verdict is Verdict.FOUND
+
+
+def test_a_text_about_something_else_alone_in_its_store_is_nothing() -> None:
+    assert judged({"only": 0.16}, texts=1, cosine=0.77).verdict is Verdict.NOTHING
+
+
+def test_a_text_that_stands_out_says_more_than_one_that_is_best_by_a_hair() -> None:
+    out, beside = judged(crowd(0.42, 0.25), texts=1000), judged(crowd(0.42, 0.41), texts=1000)
+    assert out.chance > beside.chance + 0.2
+
+
+def test_the_same_best_text_says_less_where_more_come_near() -> None:
+    chances = [judged(crowd(0.36, others), texts=500).chance for others in (0.2, 0.27, 0.34)]
+    assert chances == sorted(chances, reverse=True)
+
+
+@given(
+    st.dictionaries(st.text("abc", min_size=1, max_size=3), st.floats(0, 1), min_size=1),
+    st.integers(1, 10**6),
+)
+def test_relevance_is_the_chance_for_the_best_and_never_more_for_a_weaker_text(
+    late: dict[str, float], texts: int
+) -> None:
+    found = judge(late, {}, {}, unrelated=UNRELATED, texts=texts, words=5)
+    ranked = sorted(late, key=lambda key: -late[key])
+    relevances = [found.relevance(key) for key in ranked]
+    assert relevances[0] == pytest.approx(found.chance, abs=1e-6)
+    assert relevances == sorted(relevances, reverse=True)
+    assert all(0 <= each <= 1 for each in relevances)
+
+
+def test_nothing_found_is_nothing() -> None:
+    assert judge({}, {}, {}, unrelated=UNRELATED, texts=0, words=3).verdict is Verdict.NOTHING
+    assert judge_words({}, {}, texts=50, words=3).verdict is Verdict.NOTHING
+    assert judge_code({}, {}, texts=50, words=3).verdict is Verdict.NOTHING
+
+
+def test_what_has_no_vector_yet_is_perhaps_about_the_question() -> None:
+    found = judge({"far": 0.1}, {"far": 0.74}, {"new": 9.0}, unrelated=UNRELATED, texts=2, words=4)
+    assert found.verdict is Verdict.PERHAPS
+    assert found.relevance("new") == NOTHING_BELOW
+    assert found.relevance("far") < NOTHING_BELOW
+
+
+def test_only_what_is_weak_beside_an_answer_is_filler() -> None:
+    found = judged(crowd(0.6, 0.2), texts=200)
+    assert found.verdict is Verdict.FOUND
+    assert found.is_filler("other 0")
+    assert not found.is_filler("best")
+    unsure = judged(crowd(0.33, 0.25), texts=200)
+    assert unsure.verdict is Verdict.PERHAPS
+    assert not any(map(unsure.is_filler, unsure.merits))
+
+
+def test_words_alone_tell_a_text_that_holds_the_question_from_one_that_holds_a_word_of_it() -> None:
+    whole = judge_words({"a": 0.9, "b": 0.1}, {"a": 12.0, "b": 2.0}, texts=100, words=6)
+    part = judge_words({"a": 0.1, "b": 0.1}, {"a": 2.0, "b": 2.0}, texts=100, words=6)
+    assert whole.verdict is Verdict.FOUND
+    assert part.verdict is Verdict.NOTHING
+
+
+def test_code_tells_nonsense_from_a_question() -> None:
+    answer = {"a": 0.79, "b": 0.70, "c": 0.69, "d": 0.68, "e": 0.67}
+    nonsense = {"a": 0.53, "b": 0.52, "c": 0.52, "d": 0.51, "e": 0.50}
+    assert judge_code(answer, {"a": 14.0}, texts=300, words=6).verdict is Verdict.FOUND
+    assert judge_code(nonsense, {}, texts=300, words=6).verdict is Verdict.NOTHING
