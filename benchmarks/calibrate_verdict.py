@@ -12,7 +12,7 @@ notes only.
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from benchmarks import verdict_data as data
 from benchmarks.measure import ROOT, asked
 from benchmarks.quality import PUBLIC
-from benchmarks.verdict_data import Compared, Floats, Query, Stores
+from benchmarks.verdict_data import Compared, Floats, Query, Stores, Texts
 from minutebook.config import load
 from minutebook.embedding.service import Embedding
 from minutebook.evaluation.metrics import area_interval, interval
@@ -121,7 +121,8 @@ def weights_of(asked: Asked) -> Floats:
         for kind, share in SHARES.items():
             here = (asked.kinds == kind) & (asked.sizes == size)
             weights[here] = share / max(1, here.sum())
-    return weights / weights.sum()
+    scaled_to_one: Floats = weights / weights.sum()
+    return scaled_to_one
 
 
 def logistic(rows: Floats, labels: Floats, weights: Floats) -> Floats:
@@ -141,7 +142,8 @@ def logistic(rows: Floats, labels: Floats, weights: Floats) -> Floats:
         if np.abs(step).max() < 1e-9:
             break
     slopes = found[1:] / deviation
-    return np.r_[found[0] - slopes @ mean, slopes]
+    coefficients: Floats = np.r_[found[0] - slopes @ mean, slopes]
+    return coefficients
 
 
 def fitted(form: Form, sets: Sequence[Asked]) -> Coefficients:
@@ -165,7 +167,7 @@ def _merits(pairs: Floats) -> tuple[float, float]:
 
 
 def _slopes(pairs: Floats) -> Floats:
-    found = np.zeros(pairs.shape[1])
+    found: Floats = np.zeros(pairs.shape[1])
     for _ in range(100):
         chances = 1 / (1 + np.exp(-pairs @ found))
         gradient = pairs.T @ (1 - chances) / len(pairs) - PENALTY * found
@@ -218,7 +220,7 @@ def rounded(values: Sequence[float]) -> list[float]:
 def texts_compared(embedding: Embedding, *, is_quick: bool) -> dict[str, list[Any]]:
     """Ask the questions of every set of texts; of each what search measures."""
     strangers = data.far()
-    made = {"notes": data.notes}
+    made: dict[str, Callable[[], Texts]] = {"notes": data.notes}
     if not is_quick:
         made |= {
             "locomo": lambda: data.locomo(60),
@@ -236,7 +238,8 @@ def texts_compared(embedding: Embedding, *, is_quick: bool) -> dict[str, list[An
 def code_compared(embedding: Embedding) -> dict[str, list[Any]]:
     """Ask questions of pools of functions, also questions on notes, of which code says nothing."""
     print("comparing code", flush=True)
-    strangers = [*data.far(), *data.notes().queries]
+    notes = [replace(each, relevant=frozenset()) for each in data.notes().queries]
+    strangers = [*data.far(), *notes]
     stores = Stores(data.cosqa(), embedding, strangers, mean_part=MEAN_PART)
     return {"code": list(data.asked(stores, (3, 10, 30, 100, 300), SEED))}
 

@@ -81,7 +81,8 @@ def beam(count: int) -> Texts:
 
 def _talks(name: str, path: Path, count: int, chosen: Callable[[tuple[str, ...]], bool]) -> Texts:
     dataset = datasets.read(path)
-    texts, talks, queries = {}, {}, []
+    texts, talks = dict[str, str](), dict[str, str]()
+    queries = list[Query]()
     for collection in dataset.collections:
         of = collection.name
         texts |= {f"{of} {each.id}": each.text for each in collection.documents}
@@ -95,7 +96,7 @@ def _talks(name: str, path: Path, count: int, chosen: Callable[[tuple[str, ...]]
 
 def notes(split: str | None = None) -> Texts:
     """Short notes and questions on them, beside the answers of technical talk."""
-    texts, queries = {}, []
+    texts, queries = dict[str, str](), list[Query]()
     for path in (OURS / "notes.jsonl", OURS / "relations.jsonl"):
         for collection in datasets.read(path, split=split).collections:
             of = f"{path.stem} {collection.name}"
@@ -118,7 +119,7 @@ def notes(split: str | None = None) -> Texts:
 
 def xquad(count: int) -> Texts:
     """Paragraphs of an encyclopedia in five languages, and questions in twelve."""
-    texts, queries = {}, []
+    texts, queries = dict[str, str](), list[Query]()
     for collection in datasets.read(PUBLIC / "xquad-dev.json").collections:
         of = collection.name
         texts |= {f"{of} {each.id}": each.text for each in collection.documents}
@@ -157,7 +158,7 @@ def with_keywords(of: Texts, count: int) -> Texts:
         for id, text in of.texts.items()
     }
     often = Counter(word for each in held.values() for word in each)
-    queries = []
+    queries = list[Query]()
     for id in chance.sample(sorted(of.texts), min(len(of.texts), 3 * count)):
         rare = sorted(word for word in held[id] if often[word] <= max(2, len(held) // 50))
         many = 1 + len(queries) % 3
@@ -333,14 +334,14 @@ class Stores:
             scores[here] += times * max(idf, LEAST_IDF) * share
         scores /= query.forms
         holding = [
-            {int(each) for form in forms for each in self._held(form, place)[0]}
+            {str(each) for form in forms for each in self._held(form, place)[0]}
             for forms in query.words
         ]
-        compared = [int(each) for each in np.argsort(-scores)[:COMPARED] if scores[each] > 0]
+        compared = [str(each) for each in np.argsort(-scores)[:COMPARED] if scores[each] > 0]
         held = coverage(compared, [each & {*compared} for each in holding])
         covered = np.zeros(len(drawn))
-        for each, part in held.items():
-            covered[each] = part
+        for key, part in held.items():
+            covered[int(key)] = part
         return scores, covered
 
     def _held(self, term: str, place: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:

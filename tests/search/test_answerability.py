@@ -92,8 +92,8 @@ def test_only_what_is_weak_beside_an_answer_is_filler() -> None:
     assert found.verdict is Verdict.FOUND
     assert found.is_filler("other 0")
     assert not found.is_filler("best")
-    unsure = judged(crowd(0.33, 0.25), texts=200)
-    assert unsure.verdict is Verdict.PERHAPS
+    unsure = judged(crowd(0.36, 0.25), texts=200)
+    assert unsure.verdict is Verdict.PERHAPS, unsure.chance
     assert not any(map(unsure.is_filler, unsure.merits))
 
 

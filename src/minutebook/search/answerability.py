@@ -168,7 +168,8 @@ class Judgement(Generic[K]):
         merit = self.merits.get(key)
         if merit is None:
             return 0.0
-        return _logistic(_log_odds(self.measured) - (self.best - merit))
+        # Beside the best, which is as likely as itself: Bradley and Terry (1952).
+        return self.measured * 2 * _logistic(merit - self.best)
 
     def is_filler(self, key: K) -> bool:
         """Tell whether a text is so weak beside an answer that was found that it only fills the list."""
@@ -236,11 +237,6 @@ def _judged(
     evidence = coefficients.evidence(strengths.values(), cosine, best_words, texts, words)
     merits = {key: coefficients.merit(each, bm25.get(key, 0.0)) for key, each in strengths.items()}
     return Judgement(coefficients.chance(evidence), merits, max(merits.values()))
-
-
-def _log_odds(chance: float) -> float:
-    bounded = min(max(chance, 1e-9), 1 - 1e-9)
-    return log(bounded / (1 - bounded))
 
 
 def _logistic(value: float) -> float:
