@@ -60,7 +60,7 @@ def test_a_setting_is_written_beside_the_comments_that_are_there(run: Run, confi
 @pytest.mark.parametrize(
     ("name", "value", "written"),
     [
-        ("include_decisions", "true", "include_decisions = true\n"),
+        ("recall_sources", "memory", 'recall_sources = ["memory"]\n'),
         ("embedding_cache", "64", "embedding_cache = 64\n"),
         ("rate_limit", "2.5", "rate_limit = 2.5\n"),
         ("policy", "governed", 'policy = "governed"\n'),

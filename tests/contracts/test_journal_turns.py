@@ -196,9 +196,14 @@ def test_a_viewer_reads_and_does_not_write(client: Client) -> None:
 @requirement("common/one-store")
 def test_turns_are_kept_beside_memories_and_are_not_among_them(client: Client) -> None:
     client.add("Ana likes tea", "s1")
-    assert client.world.ids("recall", query="tea") == []
+    assert client.world.ids("search_text", query="tea") == []
     id = client.world.remember("Ben likes tea")
-    assert client.world.ids("recall", query="tea") == [id]
+    assert client.world.ids("search_text", query="tea") == [id]
+    told = client.world.call("recall", query="tea")["results"]
+    assert [(each["source"], each.get("session")) for each in told] == [
+        ("memory", None),
+        ("session", "s1"),
+    ]
     assert client.found("tea") == ["Ana likes tea"]
     assert client.world.store.organizations() == ["default"]
     (entry,) = [each for each in client.world.trail() if each.subject_kind is Kind.TURN]

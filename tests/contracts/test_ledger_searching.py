@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minutebook.domain.records import Role
+from minutebook.domain.sources import Source
 from minutebook.services.search.decisions import NOTHING_DECIDED
 from tests.contracts.ledgered import WHY, Client
 from tests.contracts.requirements import requirement
@@ -112,8 +113,8 @@ def test_a_question_about_nothing_that_was_decided_is_not_told_that_it_found_som
     assert len(told["results"]) == 1
 
 
-def test_recall_shows_what_holds_beside_memories_where_the_settings_say_so(opener: Opener) -> None:
-    world = opener(include_decisions=True)
+def test_recall_shows_what_holds_beside_memories(opener: Opener) -> None:
+    world = opener()
     agent = Client(world).of(Role.AGENT, "claude")
     old = agent.record("storage", "Keep rows in Paradox")
     new = agent.supersede("storage", old, title="Keep rows in SQLite")
@@ -133,7 +134,8 @@ def test_recall_shows_what_holds_beside_memories_where_the_settings_say_so(opene
     assert world.kept() == before
 
 
-def test_recall_shows_memories_alone_by_default(world: World) -> None:
+def test_recall_shows_memories_alone_where_the_settings_say_so(opener: Opener) -> None:
+    world = opener(recall_sources=(Source.MEMORY,))
     Client(world).record("storage", "Keep rows in Paradox")
     told = world.call("recall", query="paradox")
     assert told["results"] == []

@@ -43,7 +43,7 @@ def courier(parcel):
 
 @pytest.fixture
 def world(opener: Opener, built_in: Embedding) -> World:
-    return opener(built_in, wait=60.0, include_decisions=False)
+    return opener(built_in, wait=60.0)
 
 
 def check_found(find: Callable[[str], list[str]]) -> None:

@@ -106,7 +106,7 @@ def test_records_without_vectors_are_counted(opener: Opener, kept: str) -> None:
     for note in [search(world) for search in SEARCHES]:
         assert note is not None
         assert note.facts["state"] == "ready"
-        assert note.facts["pending"] in (1, 2)
+        assert note.facts["pending"] in (1, 2, 4)
         assert "still to come" in note.text
 
 

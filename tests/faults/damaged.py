@@ -75,7 +75,7 @@ class Told:
             def search() -> None:
                 weights = dict.fromkeys(Signal, 1.0)
                 answer = app.recall.recall(OWNER, "tea at five", 5, weights)
-                self.found = [each.memory.id for each in answer.hits]
+                self.found = [each.record.id for each in answer.hits]
 
             self.attempt(lambda: hook_log.entries(str(home)))
             self.attempt(read)

@@ -21,6 +21,7 @@ from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.grants import Grant
 from minutebook.domain.records import Kind, MemoryType, Record, Role
+from minutebook.domain.sources import TEXTS
 from minutebook.embedding import Embedding
 from minutebook.models import models_of
 from minutebook.places import data_directory, encryption_of
@@ -216,7 +217,7 @@ def _erase(app: App, id: str) -> object:
 def _searched(app: App) -> object:
     """Search for all that there is."""
     return (
-        app.explained.memories(OWNER, QUERY, 10, WHAT_HOLDS),
+        app.explained.recall(OWNER, QUERY, 10, TEXTS, WHAT_HOLDS),
         app.decision_search.search(OWNER, QUERY, SearchMode.AUDIT, 10),
         app.journal_search.turns(OWNER, QUERY, 10),
         app.journal_search.summaries(OWNER, QUERY, 10),

@@ -1,19 +1,26 @@
 from dataclasses import replace
 
 from minutebook.domain.caller import Call
-from minutebook.services.search.recall import WEIGHTS, Recollection
+from minutebook.domain.records import Decision
+from minutebook.domain.sources import Source
+from minutebook.services.search.recall import WEIGHTS, Recalled, Recollection
 from tests.services.decided import AGENT, PERSON, draft
 from tests.world import Opener, World, failed
 
+BOTH = (Source.MEMORY, Source.DECISION)
+
 
 def recall(world: World, query: str, limit: int = 10) -> Recollection:
-    return world.app.recall.recall_with_decisions(AGENT, query, limit, WEIGHTS)
+    return world.app.recall.recall(AGENT, query, limit, WEIGHTS, sources=BOTH)
+
+
+def decisions(found: Recollection) -> list[Recalled]:
+    return [each for each in found.hits if isinstance(each.record, Decision)]
 
 
 def ranked(found: Recollection) -> list[str]:
     """The ids of memories and decisions, best first."""
-    hits = [each.hit for each in found.hits] + [each.hit for each in found.decisions]
-    return [hit.id[1] for hit in sorted(hits, key=lambda hit: (-hit.score, hit.id))]
+    return [each.record.id for each in found.hits]
 
 
 def test_decisions_and_memories_stand_in_one_ranking(world: World) -> None:
@@ -25,7 +32,7 @@ def test_decisions_and_memories_stand_in_one_ranking(world: World) -> None:
     found = recall(world, "copper cranes unload")
     assert set(ranked(found)) == {near, far, made.id}
     assert ranked(found)[-1] == far
-    assert [each.decision for each in found.decisions] == [made]
+    assert [each.record for each in decisions(found)] == [made]
 
 
 def test_the_limit_is_for_both_together(world: World) -> None:
@@ -34,7 +41,7 @@ def test_the_limit_is_for_both_together(world: World) -> None:
         world.app.decisions.record(AGENT, draft(f"wire {number}", "copper"))
     for limit in (1, 3, 5):
         found = recall(world, "copper", limit)
-        assert len(found.hits) + len(found.decisions) == limit
+        assert len(found.hits) == limit
     everything = ranked(recall(world, "copper", 6))
     assert ranked(recall(world, "copper", 4)) == everything[:4]
 
@@ -42,15 +49,15 @@ def test_the_limit_is_for_both_together(world: World) -> None:
 def test_only_what_holds_is_told_and_old_words_lead_to_it(world: World) -> None:
     old = world.app.decisions.record(PERSON, draft(title="ducks geese swans"))
     new = world.app.decisions.supersede(PERSON, [old.id], draft(title="lorries and trams"))
-    [found] = recall(world, "ducks geese swans").decisions
-    assert (found.decision, found.followed) == (new, (old.id,))
+    [found] = decisions(recall(world, "ducks geese swans"))
+    assert (found.record, found.followed) == (new, (old.id,))
 
 
 def test_who_does_not_ask_for_decisions_gets_none(world: World) -> None:
     world.remember("copper")
     world.app.decisions.record(AGENT, draft("wire", "copper"))
     found = world.app.recall.recall(AGENT, "copper", 10, WEIGHTS)
-    assert (len(found.hits), found.decisions) == (1, [])
+    assert (len(found.hits), decisions(found)) == (1, [])
 
 
 def test_without_a_model_words_rank_both(opener: Opener) -> None:
@@ -66,7 +73,7 @@ def test_a_decision_that_has_no_vectors_yet_is_spoken_of(opener: Opener) -> None
     world.remember("copper pipes")
     call = Call()
     asks = replace(AGENT, call=call)
-    world.app.recall.recall_with_decisions(asks, "copper", 10, WEIGHTS)
+    world.app.recall.recall(asks, "copper", 10, WEIGHTS, sources=BOTH)
     assert call.notes["meaning"].facts == {"state": "ready", "pending": 1}
     world.app.recall.recall(replace(AGENT, call=(alone := Call())), "copper", 10, WEIGHTS)
     assert "meaning" not in alone.notes

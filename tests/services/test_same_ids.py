@@ -54,7 +54,7 @@ def test_memories(twins: World) -> None:
     app = twins.app
     everywhere, vector = MemoryQuery(), app.embeddings.require_query(QUERY).vector.tolist()
     for memories in (
-        [each.memory for each in app.recall.recall(ANYONE, QUERY, 10, WEIGHTS).hits],
+        app.recall.recall(ANYONE, QUERY, 10, WEIGHTS).memories,
         [each.memory for each in app.recall.by_meaning(ANYONE, QUERY, 10)],
         [each.memory for each in app.recall.by_words(ANYONE, QUERY, 10)],
         [each.memory for each in app.filtered_search.rank_all(ANYONE, QUERY, everywhere)],

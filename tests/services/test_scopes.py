@@ -176,7 +176,7 @@ def test_recalling_and_governed_searching_give_what_the_caller_may_hear_and_hold
     app = population.app
     found = [
         *(each.memory for each in app.filtered_search.governed(caller, query, None, 10)),
-        *(each.memory for each in app.recall.recall(caller, query, 10, WEIGHTS).hits),
+        *app.recall.recall(caller, query, 10, WEIGHTS).memories,
         *(each.memory for each in app.recall.by_meaning(caller, query, 10)),
         *(each.memory for each in app.recall.by_words(caller, query, 10)),
     ]

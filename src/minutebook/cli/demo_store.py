@@ -324,7 +324,7 @@ class _Story:
     def _ask(self) -> None:
         for question in QUESTIONS:
             found = self._app.recall.recall(self._agent, question, 4, WEIGHTS).hits
-            got = [(each.memory, each.hit.score) for each in found]
+            got = [(each.record, each.hit.score) for each in found]
             self._app.recalls.note(self._agent, "recall", question, got)
 
     def _write_code(self, folder: Path) -> None:

@@ -31,7 +31,6 @@ from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     Decision,
-    Kind,
     Memory,
     MemoryType,
     Proposal,
@@ -218,8 +217,9 @@ def search(options: dict[str, str], query: str, limit: int, explain: bool, as_js
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
     with opened(options) as (app, caller):
-        kinds = (Kind.MEMORY, Kind.DECISION)
-        found = app.combined.recall(caller, query, limit, WEIGHTS, kinds).results
+        found = app.combined.recall(
+            caller, query, limit, WEIGHTS, app.recall_sources, tokens=app.recall_tokens
+        ).results
         app.recalls.note(caller, "search", query, ((each.record, each.hit.score) for each in found))
     if as_json:
         say([_ranked_shape(each) for each in found], "", as_json)

@@ -29,7 +29,8 @@ class Foundation:
         self.trail, self.tokens = infrastructure.trail, tokens
         self.screening = infrastructure.screening
         self.clock, self.rules = infrastructure.clock, infrastructure.rules
-        self.include_decisions = settings.include_decisions
+        self.recall_sources = settings.recall_sources
+        self.recall_tokens = settings.recall_tokens
         self.composing = threading.RLock()
         self._settings = settings
         self._store, self._locks = infrastructure.store, infrastructure.locks

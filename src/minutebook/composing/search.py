@@ -40,7 +40,7 @@ class SearchServices(KnowledgeServices, LedgerServices):
         """Search them, and show why each was found."""
         from minutebook.services.search.explained import ExplainedRecall
 
-        return ExplainedRecall(self._store, self.recall)
+        return ExplainedRecall(self._store, self.combined)
 
     @service
     def viewpoints(self) -> "Viewpoints":
@@ -58,10 +58,12 @@ class SearchServices(KnowledgeServices, LedgerServices):
 
     @service
     def combined(self) -> "CombinedRecall":
-        """Search memories, decisions and code together."""
+        """Search memories, decisions, sessions and code together."""
         from minutebook.services.search.combined import CombinedRecall
+        from minutebook.services.search.passages import Passages
 
-        return CombinedRecall(self.recall, self.code_search)
+        passages = Passages(self._store, self.embeddings)
+        return CombinedRecall(self.recall, self.code_search, passages)
 
     @service
     def filtered_search(self) -> "FilteredSearch":

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from minutebook.config.kinds import FOLDER, SECONDS, SWITCH, TEXT, setting
+from minutebook.config.kinds import FOLDER, SECONDS, TEXT, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +26,6 @@ class DecisionSettings:
     )
     review_window: float = setting(
         3600.0, SECONDS, "Seconds that a proposal has to wait before it can be accepted."
-    )
-    include_decisions: bool = setting(
-        False,  # noqa: FBT003
-        SWITCH,
-        "`true`: `recall` of the knowledge contract shows decisions that hold, too.",
     )
     agent_memory_secret: str | None = setting(
         None,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from minutebook.config.answers import AnswerSettings
 from minutebook.config.archives import ArchiveSettings
 from minutebook.config.callers import CallerSettings
 from minutebook.config.clients import ClientSettings
@@ -28,6 +29,7 @@ class Settings(
     ClientSettings,
     SessionSettings,
     DecisionSettings,
+    AnswerSettings,
     TidyingSettings,
     ArchiveSettings,
     EmbeddingSettings,

@@ -38,6 +38,8 @@ _VERSION = 1
 _PIECE_BYTES = 3
 _AT_ONCE = 128
 """Tokens that are unpacked at once: their floats stay in the cache of a core."""
+_STEPS = 4
+"""How many steps the run that matches best is long, where it is looked for step by step."""
 _LEAST_WEIGHT = 1e-6
 _LEAST_SHARE = 0.05
 """What a token of a question weighs at least, beside the heaviest, to be compared with texts."""
@@ -133,6 +135,23 @@ class Question:
         best = np.maximum.reduceat(_cosines(self._rows[heavy], signs), starts, axis=0)
         scores[filled] = np.maximum(best, 0) @ weights
         return scores
+
+    def best_part(self, packed: bytes, tokens: int) -> tuple[float, float]:
+        """Return where the run of about `tokens` tokens that matches best begins and ends, as shares of a packed text.
+
+        That is the whole of a text without a token, or of one that is no longer.
+        """
+        pieces, signs = _unpack(packed)
+        if len(signs) <= tokens or not len(self._pieces):
+            return 0.0, 1.0
+        step = max(1, tokens // _STEPS)
+        starts = np.arange(0, len(signs), step)
+        best = np.maximum.reduceat(_cosines(self._rows, signs), starts, axis=0)
+        padded = np.vstack([best, np.full((_STEPS - 1, best.shape[1]), -1, np.float32)])
+        runs = np.max([padded[at : at + len(best)] for at in range(_STEPS)], axis=0)
+        weights = self._weights(pieces, np.zeros(1, np.int64), 1)
+        first = int((np.maximum(runs, 0) @ weights).argmax()) * step
+        return first / len(signs), min(1.0, (first + tokens) / len(signs))
 
     def _weights(self, pieces: NDArray[np.uint32], starts: NDArray[np.int64], texts: int) -> Floats:
         """Return the weights of the question's tokens, shape (tokens,), sum 1."""

@@ -1,6 +1,6 @@
 """Find: one field over memories, decisions, sessions and code; each hit says why it was found."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import MemoryType, ScopeLevel, Status
-from minutebook.search.excerpt import excerpt, sought_terms
+from minutebook.domain.sources import TEXTS, Source
 from minutebook.services.search.decisions import Mode
-from minutebook.services.search.explained import EXCERPT
+from minutebook.services.search.explained import Explained
 from minutebook.services.search.recall import Selection
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit
@@ -23,7 +23,7 @@ LIMIT = 10
 """Hits of the ranking that are shown."""
 
 BESIDE = 3
-"""Turns and pieces of code that are shown below it."""
+"""Pieces of code that are shown below it."""
 
 CODE_LINES = 6
 """Lines of a piece of code that are shown."""
@@ -80,7 +80,6 @@ def show(visit: Visit) -> Page:
         "kinds": KINDS,
         "choices": CHOICES,
         "hits": [],
-        "turns": [],
         "code": [],
         "listed": None,
         "is_empty": False,
@@ -163,39 +162,27 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
     app, caller = visit.app, visit.caller
     match query.kinds:
         case Kinds.MEMORIES:
-            hits = app.explained.memories(caller, query.text, LIMIT, query.selection)
-            return {"hits": hits}
+            return {"hits": _recalled(visit, query, (Source.MEMORY,))}
         case Kinds.DECISIONS:
             found = app.decision_search.search(caller, query.text, Mode.AUDIT, LIMIT)
             return {"hits": app.explained.decisions(query.text, found)}
         case Kinds.SESSIONS:
-            return {"turns": _turns(visit, query.text, LIMIT)}
+            return {"hits": _recalled(visit, query, (Source.SESSION,))}
         case Kinds.CODE:
             return {"code": _code(visit, query.text, LIMIT)}
         case _:
-            if query.is_narrowed:
-                hits = app.explained.memories(caller, query.text, LIMIT, query.selection)
-                return {"hits": hits}
+            # Only memories have the other filters.
+            if query.fields.keys() - {"as_of"}:
+                return {"hits": _recalled(visit, query, (Source.MEMORY,))}
             return {
-                "hits": app.explained.memories_and_decisions(caller, query.text, LIMIT),
-                "turns": _turns(visit, query.text, BESIDE),
-                "code": _code(visit, query.text, BESIDE),
+                "hits": _recalled(visit, query, TEXTS),
+                "code": [] if query.is_narrowed else _code(visit, query.text, BESIDE),
             }
 
 
-def _turns(visit: Visit, text: str, limit: int) -> list[dict[str, Any]]:
-    terms = sought_terms(text)
-    found = visit.app.journal_search.turns(visit.caller, text, limit)
-    found.sort(key=lambda each: -each.score)
-    return [
-        {
-            "turn": each.record,
-            "score": each.score,
-            "prompt": excerpt(each.record.prompt, terms, EXCERPT // 2),
-            "response": excerpt(each.record.response, terms, EXCERPT),
-        }
-        for each in found
-    ]
+def _recalled(visit: Visit, query: FindQuery, sources: Collection[Source]) -> list[Explained]:
+    explained = visit.app.explained
+    return explained.recall(visit.caller, query.text, LIMIT, sources, query.selection)[0]
 
 
 def _code(visit: Visit, text: str, limit: int) -> list[CodeHit]:

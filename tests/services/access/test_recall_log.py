@@ -87,7 +87,7 @@ def test_a_question_is_logged_with_what_it_got_and_through_what(telling: World) 
     assert entry.at == telling.clock.now
     assert ids(first) == [each["id"] for each in shape["results"]]
     assert [score for _, score in first.got] == [
-        pytest.approx(each["score"]) for each in shape["results"]
+        pytest.approx(each["score"], abs=1e-3) for each in shape["results"]
     ]
     assert ids(first)[0] == tea
 

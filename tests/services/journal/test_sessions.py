@@ -206,6 +206,7 @@ def test_the_same_instant_in_two_organizations_is_two_turns(world: World) -> Non
     assert {each.record.organization for each in found} == {"acme", "zoo"}
 
 
-def test_turns_are_no_memories(world: World) -> None:
-    say(world, "cormorant")
-    assert world.ids("recall", query="cormorant") == []
+def test_turns_are_found_beside_memories_and_are_none(world: World) -> None:
+    turn = say(world, "cormorant")
+    assert world.ids("recall", query="cormorant") == [turn.id]
+    assert world.ids("search", query="cormorant") == []

@@ -8,7 +8,7 @@ from tests.world import Opener, World
 
 @pytest.fixture
 def world(opener: Opener, built_in: Embedding) -> World:
-    return opener(built_in, wait=60.0, include_decisions=False)
+    return opener(built_in, wait=60.0)
 
 
 def graph_scores(world: World, query: str) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Wire words to domain words and back, for the `knowledge` contract."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from math import ceil
 from typing import Any
@@ -12,11 +12,12 @@ from minutebook.contracts.knowledge.wording import TEXTS
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.records import CodeChunk, Kind, Memory, MemoryType
+from minutebook.domain.instants import rfc3339, to_the_second
+from minutebook.domain.records import CodeChunk, Kind, Memory, MemoryType, TextRecord
+from minutebook.domain.sources import Source
 from minutebook.search.calibration import strength_of_bm25
 from minutebook.search.fusion import Signal
-from minutebook.services.access.provenance import attribute
+from minutebook.services.access.provenance import attribute, written
 from minutebook.services.code.projects import IndexingProgress
 from minutebook.services.knowledge.entities import Direction
 from minutebook.services.search.combined import Ranked, Ranking
@@ -27,8 +28,14 @@ VERSION = "0.1.0"
 
 Shape = dict[str, Any]
 
-_SOURCES = {Kind.MEMORY: "memory", Kind.DECISION: "decision", Kind.CHUNK: "code"}
-"""What a result of `recall` calls its kind."""
+_SOURCES = {
+    Kind.MEMORY: Source.MEMORY,
+    Kind.DECISION: Source.DECISION,
+    Kind.TURN: Source.SESSION,
+    Kind.SUMMARY: Source.SESSION,
+    Kind.CHUNK: Source.CODE,
+}
+"""Where a result of `recall` comes from, by its kind."""
 
 
 def store_memory(
@@ -130,14 +137,16 @@ def recall(
         if value is not None and not include_code:
             raise InvalidInput(name, "needs include_code = true")
     weights = _weights(vector_weight, bm25_weight, ppr_weight)
-    is_included = {
-        Kind.MEMORY: include_memories,
-        Kind.DECISION: app.include_decisions,
-        Kind.CHUNK: include_code,
-    }
-    kinds = [kind for kind, is_asked in is_included.items() if is_asked]
+    sources = [*(app.recall_sources if include_memories else ()), *[Source.CODE] * include_code]
     ranking = app.combined.recall(
-        caller, query, limit, weights, kinds, project=project_id, language=language
+        caller,
+        query,
+        limit,
+        weights,
+        sources,
+        tokens=app.recall_tokens,
+        project=project_id,
+        language=language,
     )
     app.recalls.note(
         caller, "recall", query, ((each.record, each.hit.score) for each in ranking.results)
@@ -146,22 +155,21 @@ def recall(
         "results": [_recalled(each) for each in ranking.results],
         "query": query,
         "subgraph_nodes": ranking.subgraph_nodes,
-        **_counted(ranking, kinds),
+        **_counted(ranking),
     }
 
 
-def _counted(ranking: Ranking, asked: Collection[Kind]) -> Shape:
-    """Return how many of each kind were found; decisions only where they were asked for."""
-    names = {
-        Kind.MEMORY: "memories_count",
-        Kind.CHUNK: "code_count",
-        Kind.DECISION: "decisions_count",
+def _counted(ranking: Ranking) -> Shape:
+    """Return how many of each kind were found, memories and code also where there are none."""
+    usual = {
+        "memories_count": ranking.count(Kind.MEMORY),
+        "code_count": ranking.count(Kind.CHUNK),
     }
-    return {
-        name: ranking.count(kind)
-        for kind, name in names.items()
-        if kind is not Kind.DECISION or kind in asked
+    further = {
+        "decisions_count": ranking.count(Kind.DECISION),
+        "sessions_count": ranking.count(Kind.TURN, Kind.SUMMARY),
     }
+    return usual | {name: count for name, count in further.items() if count}
 
 
 def create_entity(
@@ -408,11 +416,22 @@ def _ranked(query: str, found: Sequence[Found]) -> Shape:
             "id": each.memory.id,
             "content": each.memory.content,
             "memory_type": each.memory.type,
-            "score": each.score,
+            "score": round(each.score, 3),
+            **_weighed(each.memory),
         }
         for each in found
     ]
     return {"results": results, "count": len(results), "query": query}
+
+
+def _weighed(record: TextRecord) -> Shape:
+    """Return what a reader weighs a record by: when, by whom, in which session, and its status if it is not active."""
+    known = written(record)
+    if known is None:
+        return {}
+    shape: Shape = {"at": to_the_second(known.at), "by": known.by}
+    further = {"status": known.status, "session": known.session}
+    return shape | {name: value for name, value in further.items() if value is not None}
 
 
 def _recalled(ranked: Ranked) -> Shape:
@@ -421,12 +440,13 @@ def _recalled(ranked: Ranked) -> Shape:
     normalised = {share.signal: share.normalised for share in ranked.hit.shares}
     shape: Shape = {
         "id": record.id,
-        "content": record.content if isinstance(record, Memory | CodeChunk) else record.text,
+        "content": ranked.text,
         "source": _SOURCES[record.kind],
-        "score": ranked.score,
-        "vector_score": normalised.get(Signal.VECTOR, 0.0),
-        "bm25_score": normalised.get(Signal.LEXICAL, 0.0),
-        "ppr_score": normalised.get(Signal.GRAPH, 0.0),
+        "score": round(ranked.score, 3),
+        "vector_score": round(normalised.get(Signal.VECTOR, 0.0), 3),
+        "bm25_score": round(normalised.get(Signal.LEXICAL, 0.0), 3),
+        "ppr_score": round(normalised.get(Signal.GRAPH, 0.0), 3),
+        **_weighed(record),
     }
     if isinstance(record, CodeChunk):
         location = {"file_path": record.path, "start_line": record.start_line}

@@ -120,9 +120,9 @@ def find_memories(
     if offset:
         raise InvalidInput("offset", "must be left out with query: ask for more with limit")
     hits = app.recall.recall(held, query, limit, WEIGHTS, Selection(where, as_of)).hits
-    attribute(caller, (each.memory for each in hits))
+    attribute(caller, (each.record for each in hits))
     app.recalls.note(
-        caller, "find_memories", query, ((each.memory, each.hit.score) for each in hits)
+        caller, "find_memories", query, ((each.record, each.hit.score) for each in hits)
     )
     return {"results": [_ranked(app, caller, each) for each in hits], "total": len(hits)}
 
@@ -200,8 +200,9 @@ def _query(named: Mapping[str, Any]) -> MemoryQuery:
 
 
 def _ranked(app: App, caller: Caller, recalled: Recalled) -> Shape:
+    assert isinstance(recalled.record, Memory)
     return {
-        "memory": whole(app, caller, recalled.memory),
+        "memory": whole(app, caller, recalled.record),
         "relevance": recalled.hit.score,
         "signals": {
             share.signal: {"rank": share.rank, "share": share.share}

@@ -1,6 +1,8 @@
 """Note beside an answer who wrote the records that it shows."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -8,14 +10,19 @@ from minutebook.domain.caller import Caller, Note
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
+    DecisionStatus,
     Memory,
     Proposal,
     Record,
+    Status,
     Summary,
     TextRecord,
     Turn,
 )
 from minutebook.screening.instructions import marks_of
+
+_USUAL = (None, Status.ACTIVE, DecisionStatus.ACTIVE)
+"""Statuses that go without saying."""
 
 _LISTED = 50
 """Records that a note lists at most."""
@@ -36,6 +43,38 @@ def attribute(caller: Caller, records: Iterable[TextRecord]) -> None:
     if facts:
         marked = [each for each in facts if "reads_as_instructions" in each]
         caller.call.notes["provenance"] = Note({"records": facts}, _sentence(marked))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """When a record was written or happened, by whom, through which client, in which session, and its status.
+
+    None for what is not known, and for a status that says nothing more than that the record holds.
+    """
+
+    at: datetime
+    by: str
+    session: str | None
+    status: str | None
+
+
+def written(record: TextRecord) -> Written | None:
+    """Return what a reader needs to weigh a record; None for code, which nobody said."""
+    origin = getattr(record, "origin", None)
+    client = "" if origin is None else origin.client
+    session = (origin.session if origin is not None else "") or None
+    status: str | None = None
+    match record:
+        case Memory():
+            at, status = record.event_time, record.status
+        case Decision() | Proposal():
+            at, status = record.created_at, record.status
+        case Turn() | Summary():
+            at, session = record.at, record.session
+        case _:
+            return None
+    by = f"{record.author} through {client}" if client else record.author
+    return Written(at, by, session, None if status in _USUAL else str(status))
 
 
 def words_of(record: TextRecord) -> str:

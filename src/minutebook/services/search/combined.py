@@ -1,46 +1,59 @@
-"""Rank memories, decisions and code in one list."""
+"""One answer from everything: memories, decisions, sessions and code, the newest truth first."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import CodeChunk, Decision, Kind, Memory
+from minutebook.domain.records import CodeChunk, Decision, Kind, Memory, Summary, Turn
+from minutebook.domain.sources import Source
 from minutebook.search.fusion import Hit, Signal, z_normalise
 from minutebook.services.access.provenance import attribute
 from minutebook.services.search.code import CodeSearch
-from minutebook.services.search.recall import Recall
+from minutebook.services.search.passages import Passages
+from minutebook.services.search.recall import WHAT_HOLDS, Recall, Recalled, Selection
 from minutebook.services.search.signals import Key
+
+POOL = 40
+"""How many of the best are put into order by what revises what, and by turns among sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A record, its score in the whole list, and what each signal contributed."""
+    """A record, its passage that answers, its score in the whole list, and what each signal contributed."""
 
-    record: Memory | Decision | CodeChunk
+    record: Memory | Decision | Turn | Summary | CodeChunk
+    text: str
     score: float
     hit: Hit[Key]
     details: Mapping[str, float] = field(default_factory=dict)
     """What the vector signal was made of, by name."""
+    followed: tuple[str, ...] = ()
+    """The decisions, now superseded, that matched before this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Records of several kinds, best first, and the size of the graph that was walked."""
+    """Records of several kinds, best first, and the size of the graph that was walked.
+
+    `order` has the keys of all that was ranked, those behind the results too.
+    """
 
     results: list[Ranked]
     subgraph_nodes: int = 0
+    order: tuple[Key, ...] = ()
 
-    def count(self, kind: Kind) -> int:
-        """Return how many results are of a kind."""
-        return sum(each.record.kind is kind for each in self.results)
+    def count(self, *kinds: Kind) -> int:
+        """Return how many results are of some kinds."""
+        return sum(each.record.kind in kinds for each in self.results)
 
 
 class CombinedRecall:
-    """Searches memories, decisions and code, and ranks what was found in one list."""
+    """Searches memories, decisions, sessions and code, and ranks what was found in one list."""
 
-    def __init__(self, recall: Recall, code: CodeSearch) -> None:
+    def __init__(self, recall: Recall, code: CodeSearch, passages: Passages) -> None:
         self._recall = recall
         self._code = code
+        self._passages = passages
 
     def recall(
         self,
@@ -48,29 +61,31 @@ class CombinedRecall:
         query: str,
         limit: int,
         weights: Mapping[Signal, float],
-        kinds: Collection[Kind],
+        sources: Collection[Source],
         *,
+        selection: Selection = WHAT_HOLDS,
+        tokens: int = 0,
         project: str | None = None,
         language: str | None = None,
     ) -> Ranking:
-        """Rank records of some kinds: memories, decisions beside them, chunks of code.
+        """Rank the records of some sources, each as the passage that answers, within a budget of tokens (0: whole).
 
-        Memories and decisions are scored together. Code is scored by itself: where both are found,
-        each list's scores become z-scores. `project` and `language` narrow the code. Raises
-        NotFound for an unknown project, InvalidInput for an unknown language.
+        Texts are scored together. Code is scored by itself: where both are found, each list's scores become
+        z-scores. `project` and `language` narrow the code. Raises NotFound for an unknown project, InvalidInput
+        for an unknown language.
         """
-        texts = Ranking([])
-        if Kind.MEMORY in kinds:
-            texts = self._texts(caller, query, limit, weights, Kind.DECISION in kinds)
+        ranking = Ranking([])
+        if texts := [each for each in sources if each is not Source.CODE]:
+            ranking = self._texts(caller, query, limit, weights, texts, selection, tokens)
         code: list[Ranked] = []
-        if Kind.CHUNK in kinds:
+        if Source.CODE in sources:
             found = self._code.search(
                 caller, query, limit, project=project, language=language, weights=weights
             )
-            code = [Ranked(each.chunk, each.score, each.hit) for each in found]
-        ranked = _merged(texts.results, code, limit)
+            code = [Ranked(each.chunk, each.chunk.content, each.score, each.hit) for each in found]
+        ranked = _merged(ranking.results, code, limit)
         attribute(caller, (each.record for each in ranked))
-        return Ranking(ranked, texts.subgraph_nodes)
+        return replace(ranking, results=ranked)
 
     def _texts(
         self,
@@ -78,16 +93,46 @@ class CombinedRecall:
         query: str,
         limit: int,
         weights: Mapping[Signal, float],
-        with_decisions: bool,  # noqa: FBT001
+        sources: Collection[Source],
+        selection: Selection,
+        tokens: int,
     ) -> Ranking:
-        recall = self._recall.recall_with_decisions if with_decisions else self._recall.recall
-        found = recall(caller, query, limit, weights)
+        found = self._recall.recall(caller, query, max(limit, POOL), weights, selection, sources)
+        hits = list(_by_turns(found.hits))
+        shown = self._passages.within(hits[:limit], found.asked, tokens)
         results = [
-            Ranked(each.memory, each.hit.score, each.hit, each.details) for each in found.hits
+            Ranked(
+                each.record,
+                shown[each.hit.id],
+                each.hit.score,
+                each.hit,
+                each.details,
+                each.followed,
+            )
+            for each in hits[:limit]
+            if each.hit.id in shown
         ]
-        results += [Ranked(each.decision, each.hit.score, each.hit) for each in found.decisions]
-        results.sort(key=lambda each: -each.score)
-        return Ranking(results, found.subgraph_nodes)
+        return Ranking(results, found.subgraph_nodes, tuple(each.hit.id for each in hits))
+
+
+def _by_turns(hits: Sequence[Recalled]) -> Iterable[Recalled]:
+    """Order hits so that each session says one thing before another says its second."""
+    said: dict[tuple[object, ...], int] = {}
+    turns = []
+    for each in hits:
+        session = _session_of(each)
+        said[session] = said.get(session, -1) + 1
+        turns.append(said[session])
+    order = sorted(range(len(hits)), key=lambda at: (turns[at], at))
+    return [hits[at] for at in order]
+
+
+def _session_of(each: Recalled) -> tuple[object, ...]:
+    """Return the session that a turn or a summary is of; every other record stands by itself."""
+    record = each.record
+    if isinstance(record, Turn | Summary):
+        return record.organization, record.session, record.repository, record.user
+    return each.hit.id
 
 
 def _merged(texts: list[Ranked], code: list[Ranked], limit: int) -> list[Ranked]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from minutebook.domain.caller import Caller, Note
@@ -113,15 +114,31 @@ class DecisionSearch:
         attribute(caller, (each.record for each in shown))
         return shown
 
-    def truths(self, caller: Caller, embedding: QueryEmbedding | None, query: TextQuery) -> Truths:
-        """Return the signals of the active decisions, to be ranked with other records."""
+    def truths(
+        self,
+        caller: Caller,
+        embedding: QueryEmbedding | None,
+        query: TextQuery,
+        at: datetime | None = None,
+    ) -> Truths:
+        """Return the signals of the decisions that hold (`at` None: now), to be ranked with other records."""
         found = self._candidates(caller, embedding, query)
         active = {
             key: record
             for key, record in found.records.items()
-            if isinstance(record, Decision) and record.status is DecisionStatus.ACTIVE
+            if isinstance(record, Decision) and self._held(record, at)
         }
         return Truths(found.signals.among(active), active, found.followed)
+
+    def _held(self, decision: Decision, at: datetime | None) -> bool:
+        """Tell whether a decision held at an instant: it was made, and none that replaces it was yet."""
+        if at is None or decision.created_at > at:
+            return at is None and decision.status is DecisionStatus.ACTIVE
+        if decision.status is not DecisionStatus.SUPERSEDED:
+            return decision.status is DecisionStatus.ACTIVE
+        find = self._ledgers.tables.find
+        later = [find(decision.organization, id) for id in decision.superseded_by]
+        return all(each is not None and each.created_at > at for each in later)
 
     def _candidates(
         self,

@@ -1,30 +1,39 @@
 """Say why each hit was found: the words that matched, the way through the graph, the neighbour."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, visible_filter
-from minutebook.domain.records import Decision, Entity, Memory, Proposal
+from minutebook.domain.records import (
+    CodeChunk,
+    Decision,
+    Entity,
+    Memory,
+    Proposal,
+    Record,
+    Summary,
+    Turn,
+)
+from minutebook.domain.sources import Source
 from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
 from minutebook.search.fusion import Hit, Signal
 from minutebook.search.text import words
 from minutebook.search.verdict import Verdict, verdict_of_text
+from minutebook.services.search.combined import CombinedRecall, Ranked
 from minutebook.services.search.decisions import FoundDecision
-from minutebook.services.search.recall import (
-    WEIGHTS,
-    Recall,
-    Recalled,
-    RecalledDecision,
-    Selection,
-)
+from minutebook.services.search.recall import WEIGHTS, WHAT_HOLDS, Selection
 from minutebook.services.search.signals import Key
 from minutebook.store.protocol import Store
 
 EXCERPT = 280
 """Characters of a hit's text that are shown."""
+
+PAGE_TOKENS = 4_000
+"""Tokens of the passages of a page: a person reads more of each than a model is given."""
 
 EDGES = 200
 """The most edges around the hits that are looked at for a way, the heaviest first."""
@@ -47,13 +56,13 @@ class Explained:
     of the same session that lifted it. `followed` are the decisions, now superseded, that led here.
     """
 
-    record: Memory | Decision | Proposal
+    record: Memory | Decision | Proposal | Turn | Summary
     hit: Hit[Key]
     details: Mapping[str, float]
     excerpt: tuple[Part, ...]
     words: tuple[str, ...]
     way: tuple[Step, ...] = ()
-    neighbour: Memory | None = None
+    neighbour: Memory | Turn | None = None
     followed: tuple[str, ...] = ()
 
     @property
@@ -63,70 +72,57 @@ class Explained:
 
 
 class ExplainedRecall:
-    """Recalls memories and the decisions that hold, each hit with the reasons for it."""
+    """Recalls what a caller may see, each hit with the reasons for it."""
 
-    def __init__(self, store: Store, recall: Recall) -> None:
+    def __init__(self, store: Store, combined: CombinedRecall) -> None:
         self._store = store
-        self._recall = recall
+        self._combined = combined
 
-    def memories(
-        self, caller: Caller, query: str, limit: int, selection: Selection
-    ) -> list[Explained]:
-        """Rank the selected memories, as `Recall.recall` does."""
-        found = self._recall.recall(caller, query, limit, WEIGHTS, selection)
-        return self._explained(caller, query, found.hits, [], found.hits)
-
-    def memories_and_decisions(self, caller: Caller, query: str, limit: int) -> list[Explained]:
-        """Rank what holds now, memories and decisions together."""
-        return self.ranked(caller, query, limit, 0)[0]
-
-    def ranked(
-        self, caller: Caller, query: str, limit: int, further: int
-    ) -> tuple[list[Explained], list[Key]]:
-        """Rank as `memories_and_decisions`; return the best, and the keys of those and `further` ones."""
-        found = self._recall.recall_with_decisions(caller, query, limit + further, WEIGHTS)
-        ranked: list[Recalled | RecalledDecision] = [*found.hits, *found.decisions]
-        by_score = sorted(ranked, key=lambda each: -each.hit.score)
-        best = by_score[:limit]
-        memories = [each for each in best if isinstance(each, Recalled)]
-        decided = [each for each in best if isinstance(each, RecalledDecision)]
-        hits = self._explained(caller, query, memories, decided, found.hits)
-        return hits, [each.hit.id for each in by_score]
+    def recall(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        sources: Collection[Source],
+        selection: Selection = WHAT_HOLDS,
+    ) -> tuple[list[Explained], tuple[Key, ...]]:
+        """Rank as `CombinedRecall.recall`; return the best, and the keys of all that was ranked, in order."""
+        ranking = self._combined.recall(
+            caller, query, limit, WEIGHTS, sources, selection=selection, tokens=PAGE_TOKENS
+        )
+        return self._explained(caller, query, ranking.results), ranking.order
 
     def decisions(self, query: str, found: Sequence[FoundDecision]) -> list[Explained]:
         """Say why decisions and proposals were found, in their order."""
         terms = sought_terms(query)
         return [_explained_decision(each, terms) for each in found]
 
-    def _explained(
-        self,
-        caller: Caller,
-        query: str,
-        recalled: Sequence[Recalled],
-        decided: Sequence[RecalledDecision],
-        among: Sequence[Recalled],
-    ) -> list[Explained]:
-        """Say of hits why they were found; `among` are all those of the same search."""
-        terms, ways = sought_terms(query), self._ways(caller, query, recalled)
+    def _explained(self, caller: Caller, query: str, ranked: Sequence[Ranked]) -> list[Explained]:
+        """Say of hits why they were found."""
+        terms, ways = sought_terms(query), self._ways(caller, query, ranked)
         found = []
-        for each in recalled:
-            said, words = excerpt_and_words(each.memory.content, each.memory.text, terms, EXCERPT)
-            way, neighbour = ways.get(each.hit.id, ()), _neighbour(each, among)
+        for each in ranked:
+            record = each.record
+            assert not isinstance(record, CodeChunk)
+            said, words = excerpt_and_words(each.text, record.text, terms, EXCERPT)
+            way, neighbour = ways.get(each.hit.id, ()), _neighbour(each, ranked)
             found.append(
-                Explained(each.memory, each.hit, each.details, said, words, way, neighbour)
+                Explained(
+                    record, each.hit, each.details, said, words, way, neighbour, each.followed
+                )
             )
-        found += [_explained_decision(each, terms) for each in decided]
-        return sorted(found, key=lambda each: -each.hit.score)
+        return found
 
     def _ways(
-        self, caller: Caller, query: str, recalled: Sequence[Recalled]
+        self, caller: Caller, query: str, recalled: Sequence[Ranked]
     ) -> dict[Key, tuple[Step, ...]]:
         """Find for each hit with a graph score the shortest way along edges that the caller may see."""
         hits: defaultdict[str, set[str]] = defaultdict(set)
-        for each in recalled:
-            hits[each.memory.organization].add(each.memory.id)
+        memories = [each for each in recalled if isinstance(each.record, Memory)]
+        for each in memories:
+            hits[each.record.organization].add(each.record.id)
         ways: dict[Key, tuple[Step, ...]] = {}
-        spoken_for = [each.memory for each in recalled if _graph_share(each.hit) > 0]
+        spoken_for = [each.record for each in memories if _graph_share(each.hit) > 0]
         for organization in {each.organization for each in spoken_for}:
             where = visible_filter(caller, organization)
             here = [each.id for each in spoken_for if each.organization == organization]
@@ -178,10 +174,8 @@ def _among(where: Filter, ids: Iterable[str]) -> Filter:
     return replace(where, valid_at=None, ids=frozenset(ids))
 
 
-def _explained_decision(
-    each: FoundDecision | RecalledDecision, terms: AbstractSet[str]
-) -> Explained:
-    record = each.record if isinstance(each, FoundDecision) else each.decision
+def _explained_decision(each: FoundDecision, terms: AbstractSet[str]) -> Explained:
+    record = each.record
     said, words = excerpt_and_words(record.rationale, record.text, terms, EXCERPT)
     return Explained(record, each.hit, {}, said, words, followed=each.followed)
 
@@ -211,18 +205,30 @@ def _graph_share(hit: Hit[Key]) -> float:
     return next((each.share for each in hit.shares if each.signal is Signal.GRAPH), 0.0)
 
 
-def _neighbour(one: Recalled, recalled: Sequence[Recalled]) -> Memory | None:
+def _neighbour(one: Ranked, ranked: Sequence[Ranked]) -> Memory | Turn | None:
     """Return the hit beside this one in its session, if context lifted it."""
-    origin = one.memory.origin
-    if "with context" not in one.details or origin is None or not origin.session:
+    session = _session_of(one.record)
+    if "with context" not in one.details or not session:
         return None
     beside = [
-        each.memory
-        for each in recalled
+        each.record
+        for each in ranked
         if each is not one
-        and each.memory.organization == one.memory.organization
-        and each.memory.origin is not None
-        and each.memory.origin.session == origin.session
+        and isinstance(each.record, Memory | Turn)
+        and each.record.organization == one.record.organization
+        and _session_of(each.record) == session
     ]
-    at = one.memory.ingestion_time
-    return min(beside, key=lambda each: abs(each.ingestion_time - at), default=None)
+    at = _written(one.record)
+    return min(beside, key=lambda each: abs(_written(each) - at), default=None)
+
+
+def _session_of(record: Record) -> str:
+    if isinstance(record, Turn):
+        return record.session
+    origin = record.origin if isinstance(record, Memory) else None
+    return "" if origin is None else origin.session
+
+
+def _written(record: Record) -> datetime:
+    assert isinstance(record, Memory | Turn)
+    return record.at if isinstance(record, Turn) else record.ingestion_time

@@ -1,6 +1,6 @@
 """Find memories: by meaning, by words, and by both together with the graph."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import nsmallest
@@ -8,7 +8,15 @@ from heapq import nsmallest
 from minutebook.domain.caller import Caller, Note
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, MemoryQuery
-from minutebook.domain.records import Decision, Memory, Status
+from minutebook.domain.records import (
+    Decision,
+    Memory,
+    Status,
+    Summary,
+    TextRecord,
+    Turn,
+)
+from minutebook.domain.sources import Source
 from minutebook.search.calibration import relevance
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
@@ -33,6 +41,12 @@ NOTHING_ABOUT_IT = Note(
 WEIGHTS = {**TEXT_WEIGHTS, Signal.GRAPH: 0.45}
 """How much each signal says where the caller does not choose."""
 
+
+_CLASSES: Mapping[Source, tuple[type[TextRecord], ...]] = {
+    Source.MEMORY: (Memory,),
+    Source.DECISION: (Decision,),
+    Source.SESSION: (Turn, Summary),
+}
 
 _ENDED = (Status.DEPRECATED, Status.SUPERSEDED)
 
@@ -61,36 +75,55 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A memory, its fused score and the part of each signal in it."""
+    """A record, its fused score and the part of each signal in it.
 
-    memory: Memory
+    `followed` names the decisions, now superseded, that matched before this one; empty where it did itself.
+    """
+
+    record: Memory | Decision | Turn | Summary
     hit: Hit[Key]
     details: Mapping[str, float] = field(default_factory=dict)
     """What the vector signal was made of, by name."""
+    followed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class RecalledDecision:
-    """A decision that holds, its fused score beside those of memories, and the way that led to it.
+class Asked:
+    """A question as it is looked for: its text, its terms, and its vector if a model is ready."""
 
-    `followed` names the decisions, now superseded, that matched first; empty where it did itself.
-    """
-
-    decision: Decision
-    hit: Hit[Key]
-    followed: tuple[str, ...]
+    query: str
+    parsed: TextQuery
+    embedding: QueryEmbedding | None
 
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """The memories recalled, best first, and the size of the graph that was walked.
-
-    `decisions` are those that rank among them, on the same scale; none where none were asked for.
-    """
+    """The records recalled, best first, the size of the graph that was walked, and the question as it was asked."""
 
     hits: list[Recalled]
     subgraph_nodes: int
-    decisions: list[RecalledDecision] = field(default_factory=list)
+    asked: Asked
+
+    @property
+    def memories(self) -> list[Memory]:
+        """The memories among the hits."""
+        return [each.record for each in self.hits if isinstance(each.record, Memory)]
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """The signals of all candidates, how records of each class are read, and what decisions led to others."""
+
+    signals: Signals
+    wheres: dict[type[TextRecord], list[Filter]] = field(default_factory=dict)
+    classes: dict[Key, type[TextRecord]] = field(default_factory=dict)
+    truths: Truths | None = None
+    nodes: int = 0
+
+    def add(self, of: type[TextRecord], signals: Signals) -> None:
+        """Add the signals of records of a class."""
+        self.signals.add(signals)
+        self.classes |= dict.fromkeys(signals.keys(), of)
 
 
 class Recall:
@@ -145,79 +178,82 @@ class Recall:
         limit: int,
         weights: Mapping[Signal, float],
         selection: Selection = WHAT_HOLDS,
+        sources: Collection[Source] = (Source.MEMORY,),
     ) -> Recollection:
-        """Rank the selected memories by vector, lexical and graph signals together.
+        """Rank the records of some sources by vector, lexical and graph signals together.
 
-        Weights are relative; a signal that has nothing to say costs the others nothing. Without a
-        model the other two answer.
+        Of memories those selected, of decisions those that hold at the selection's instant, of turns and summaries
+        those from before it. Weights are relative; a signal that has nothing to say costs the others nothing. Without
+        a model the other two answer. No edge leads to a decision or a turn: the graph signal says nothing of these.
         """
-        return self._recall(caller, query, limit, weights, None, selection)
-
-    def recall_with_decisions(
-        self, caller: Caller, query: str, limit: int, weights: Mapping[Signal, float]
-    ) -> Recollection:
-        """Rank memories and the decisions that hold together, as `recall` ranks memories alone.
-
-        No edge leads to a decision: the graph signal says nothing of one.
-        """
-        return self._recall(caller, query, limit, weights, self._decided, WHAT_HOLDS)
-
-    def _recall(
-        self,
-        caller: Caller,
-        query: str,
-        limit: int,
-        weights: Mapping[Signal, float],
-        decided: DecisionSearch | None,
-        selection: Selection,
-    ) -> Recollection:
-        classes = (Memory,) if decided is None else (Memory, Decision)
+        classes = [of for source in sources for of in _CLASSES[source]]
         embedding = self._signals.embed(query, caller, *classes)
-        parsed = parse_query(query)
-        total, nodes = self._signals.nothing(embedding), 0
-        wheres = self._selected(caller, selection)
-        for where in wheres:
-            found, walked = self._scored(where, query, parsed, embedding, weights)
-            total.add(found)
-            nodes += walked
-        truths = Truths(self._signals.nothing(embedding), {}, {})
-        if decided is not None:
-            truths = decided.truths(caller, embedding, parsed)
-            total.add(truths.signals)
-        if total.is_off_the_point():
+        asked = Asked(query, parse_query(query), embedding)
+        found = _Gathered(self._signals.nothing(embedding))
+        if Source.MEMORY in sources:
+            found.wheres[Memory] = self._selected(caller, selection)
+            for where in found.wheres[Memory]:
+                signals, walked = self._scored(where, asked, weights)
+                found.add(Memory, signals)
+                found.nodes += walked
+        if Source.DECISION in sources:
+            found.truths = self._decided.truths(caller, embedding, asked.parsed, selection.at)
+            found.add(Decision, found.truths.signals)
+        if Source.SESSION in sources:
+            found.wheres |= dict.fromkeys((Turn, Summary), filters(self._store, caller))
+            for of in (Turn, Summary):
+                found.add(of, self._said(of, found.wheres[of], asked, selection.at))
+        if found.signals.is_off_the_point():
             caller.call.notes["relevance"] = NOTHING_ABOUT_IT
-        hits = fuse(total.found(), weights, limit, total.strengths())
-        ids = [hit.id for hit in hits if hit.id not in truths.records]
-        memories = self._signals.read(Memory, wheres, ids)
-        recalled = [
-            Recalled(memories[hit.id], hit, total.details(hit.id))
+        hits = fuse(found.signals.found(), weights, limit, found.signals.strengths())
+        return Recollection(self._read(found, hits), found.nodes, asked)
+
+    def _said(
+        self,
+        of: type[Turn] | type[Summary],
+        wheres: Sequence[Filter],
+        asked: Asked,
+        at: datetime | None,
+    ) -> Signals:
+        """Return what the signals say of turns or of summaries, up to an instant; their neighbours count."""
+        held = [where for where in wheres if self._store.ids(of, where, (), 1)]
+        found = self._signals.gather(of, held, asked.embedding, asked.parsed, CANDIDATES)
+        found.keep(found.best(COMPARED))
+        standings = self._signals.standings(of, held, found.keys())
+        if at is not None:
+            standings = {key: each for key, each in standings.items() if each.at <= at}
+        found.keep(standings)
+        found.lift(standings, asked.query)
+        return found
+
+    def _read(self, found: _Gathered, hits: Sequence[Hit[Key]]) -> list[Recalled]:
+        """Read the records of hits, without those that were removed meanwhile."""
+        read: dict[Key, Memory | Decision | Turn | Summary] = {}
+        followed: Mapping[Key, tuple[str, ...]] = {}
+        if found.truths is not None:
+            read |= found.truths.records
+            followed = found.truths.followed
+        for of, wheres in found.wheres.items():
+            keys = [hit.id for hit in hits if found.classes[hit.id] is of]
+            read |= self._signals.read(of, wheres, keys)  # type: ignore[arg-type]
+        return [
+            Recalled(read[hit.id], hit, found.signals.details(hit.id), followed.get(hit.id, ()))
             for hit in hits
-            if hit.id in memories
+            if hit.id in read
         ]
-        decisions = [
-            RecalledDecision(truths.records[hit.id], hit, truths.followed.get(hit.id, ()))
-            for hit in hits
-            if hit.id in truths.records
-        ]
-        return Recollection(recalled, nodes, decisions)
 
     def _scored(
-        self,
-        where: Filter,
-        query: str,
-        parsed: TextQuery,
-        embedding: QueryEmbedding | None,
-        weights: Mapping[Signal, float],
+        self, where: Filter, asked: Asked, weights: Mapping[Signal, float]
     ) -> tuple[Signals, int]:
         """Return the best candidates with the scores of all signals, and how many nodes the walk passed."""
-        found, nodes = self._candidates(where, embedding, parsed), 0
+        found, nodes = self._candidates(where, asked.embedding, asked.parsed), 0
         if weights[Signal.GRAPH] > 0:
-            nodes = self._graph.add(where, query, found)
-            self._signals.complete(Memory, where, embedding, found)
+            nodes = self._graph.add(where, asked.query, found)
+            self._signals.complete(Memory, where, asked.embedding, found)
         found.keep(found.best(COMPARED, weights))
         standings = self._signals.standings(Memory, [where], found.keys())
         found.keep(standings)
-        found.lift(standings, query)
+        found.lift(standings, asked.query)
         return found, nodes
 
     def _selected(self, caller: Caller, selection: Selection) -> list[Filter]:

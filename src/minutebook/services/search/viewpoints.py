@@ -15,9 +15,11 @@ from minutebook.domain.records import (
     Memory,
     Proposal,
     ProposalStatus,
+    Record,
     Role,
     Status,
 )
+from minutebook.domain.sources import TEXTS
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import parse_query
 from minutebook.search.verdict import Verdict, verdict_of_text
@@ -27,9 +29,6 @@ from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.search.decisions import DecisionSearch, Mode
 from minutebook.services.search.explained import Explained, ExplainedRecall
 from minutebook.services.search.signals import Key, Retriever
-
-RANKED = 40
-"""How far the ranking is followed below the hits: what comes later has no place."""
 
 PROPOSED = 50
 """How many of all memories, ended ones too, each signal proposes of what may have been left out."""
@@ -124,7 +123,7 @@ class Viewpoints:
         """
         # The notes are the other caller's; those of the asker's own searches are not shown.
         other, asker = in_call(other, notes={}), in_call(caller, notes={})
-        hits, ranked = self._explained.ranked(other, query, limit, RANKED)
+        hits, ranked = self._explained.recall(other, query, limit, TEXTS)
         found = {_key(each.record) for each in hits}
         places = {key: at for at, key in enumerate(ranked, start=1)}
         left_out = [
@@ -206,5 +205,5 @@ def _absence_of(memory: Memory, now: datetime) -> Absence:
     return Absence.DEPRECATED if memory.status is Status.DEPRECATED else Absence.ENDED
 
 
-def _key(record: Memory | Decision | Proposal) -> Key:
+def _key(record: Record) -> Key:
     return record.organization, record.id

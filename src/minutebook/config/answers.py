@@ -1,0 +1,35 @@
+"""What a question is answered from, and how much of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from minutebook.config.kinds import Kind, at_least, separated, setting
+from minutebook.domain.sources import TEXTS, Source
+
+_NAMES = separated(",", "")
+
+
+def _sources(value: Any, folder: str) -> tuple[Source, ...]:
+    """Read a list of sources of texts."""
+    named = tuple(Source(name) for name in _NAMES.parse(value, folder))
+    if not named or Source.CODE in named:
+        raise ValueError(value)
+    return named
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerSettings:
+    """What a question is answered from, and how much of it."""
+
+    recall_sources: tuple[Source, ...] = setting(
+        TEXTS,
+        Kind(_sources, f"a list of {', '.join(TEXTS)}"),
+        "What `recall` of the knowledge contract and `minutebook search` look through. "
+        "`decision`: decisions that hold; `session`: turns and summaries of sessions.",
+    )
+    recall_tokens: int = setting(
+        1500,
+        at_least(0),
+        "Tokens, of about four characters each, of an answer of `recall`: long texts are told by the passage that "
+        "answers. 0: texts are told whole.",
+    )

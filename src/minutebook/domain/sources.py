@@ -1,0 +1,16 @@
+"""Where an answer to a question may come from."""
+
+from enum import StrEnum
+
+
+class Source(StrEnum):
+    """What a hit comes from: a memory, a decision, what was said in a session, or code."""
+
+    MEMORY = "memory"
+    DECISION = "decision"
+    SESSION = "session"
+    CODE = "code"
+
+
+TEXTS = (Source.MEMORY, Source.DECISION, Source.SESSION)
+"""The sources that a question is asked of unless settings narrow them; code is asked by name."""

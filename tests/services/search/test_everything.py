@@ -1,0 +1,117 @@
+"""One answer from memories, decisions and sessions, as passages within a budget."""
+
+from dataclasses import replace
+
+import pytest
+
+from minutebook.domain.sources import TEXTS, Source
+from minutebook.embedding.service import Embedding
+from minutebook.search.passages import count_tokens
+from minutebook.services.search.combined import Ranking
+from minutebook.services.search.recall import WEIGHTS, Selection
+from tests.services.decided import AGENT, draft
+from tests.world import Opener, World, failed
+
+
+@pytest.fixture
+def world(opener: Opener, built_in: Embedding) -> World:
+    return opener(built_in, wait=60.0)
+
+
+def recall(world: World, query: str, *sources: Source, limit: int = 10, tokens: int = 0) -> Ranking:
+    return world.app.combined.recall(AGENT, query, limit, WEIGHTS, sources or TEXTS, tokens=tokens)
+
+
+def sources(ranking: Ranking) -> set[str]:
+    return {each.record.kind for each in ranking.results}
+
+
+def say(world: World, session: str, prompt: str, response: str) -> str:
+    return world.app.sessions.add(AGENT, session, prompt, "", response).id
+
+
+def test_memories_decisions_and_sessions_stand_in_one_answer(world: World) -> None:
+    world.remember("The harbour cranes unload copper at night.")
+    world.app.decisions.record(
+        AGENT, draft("cranes", "Cranes unload copper", rationale="The harbour is quiet at night.")
+    )
+    say(world, "s1", "When do the harbour cranes unload copper?", "At night, after ten.")
+    assert sources(recall(world, "when is copper unloaded")) == {"memory", "decision", "turn"}
+    assert sources(recall(world, "when is copper unloaded", Source.SESSION)) == {"turn"}
+
+
+def test_each_session_says_one_thing_before_another_says_its_second(world: World) -> None:
+    for number in range(3):
+        say(world, "loud", f"Copper cranes in the harbour {number}", "Copper cranes unload.")
+    quiet = say(world, "quiet", "What about cranes?", "They unload copper in the harbour.")
+    found = recall(world, "copper cranes in the harbour").results
+    assert {each.record.session for each in found[:2]} == {"loud", "quiet"}  # type: ignore[union-attr]
+    assert quiet in [each.record.id for each in found[:2]]
+    assert len(found) == 4
+
+
+def test_a_long_memory_is_told_by_the_passage_that_answers(world: World) -> None:
+    filler = "The committee met and spoke about the weather and the garden for a long time. " * 40
+    world.remember(f"{filler}The vault opens with the code word marzipan. {filler}")
+    (whole,) = recall(world, "what is the code word of the vault").results
+    (told,) = recall(world, "what is the code word of the vault", tokens=400).results
+    assert len(whole.text) > 3000
+    assert "marzipan" in told.text
+    assert count_tokens(told.text) < 160
+
+
+def test_without_a_model_words_choose_the_passage(opener: Opener) -> None:
+    world = opener(failed())
+    filler = "The committee met and spoke about the weather. " * 60
+    world.remember(f"{filler}The vault opens with the code word marzipan. {filler}")
+    (told,) = recall(world, "marzipan vault", tokens=400).results
+    assert "marzipan" in told.text
+
+
+def test_passages_shrink_before_a_hit_falls_away(world: World) -> None:
+    for number in range(6):
+        world.remember(f"Report {number}: " + "the cranes of the harbour unload copper. " * 20)
+    wide, narrow = (recall(world, "cranes", tokens=tokens).results for tokens in (1500, 400))
+    assert len(wide) == len(narrow) == 6
+    assert max(len(each.text) for each in narrow) < max(len(each.text) for each in wide)
+    assert sum(count_tokens(each.text) for each in narrow) <= 400
+    assert 0 < len(recall(world, "cranes", tokens=100).results) < 6
+
+
+def test_as_of_a_moment_what_held_then_is_found(world: World) -> None:
+    old = world.remember("The cranes unload copper.")
+    then = world.clock.now
+    world.clock.turn(60)
+    say(world, "s1", "What do the cranes unload?", "Copper, since today.")
+    new = world.remember("The cranes unload tin.")
+    world.app.memories.invalidate(AGENT, old, "changed", new)
+    decided = world.app.decisions.record(AGENT, draft("cranes", "Cranes unload tin"))
+    found = world.app.combined.recall(
+        AGENT, "what do the cranes unload", 10, WEIGHTS, TEXTS, selection=Selection(at=then)
+    )
+    assert [each.record.id for each in found.results] == [old]
+    now = {each.record.id for each in recall(world, "what do the cranes unload").results}
+    assert {new, decided.id} < now
+    assert old not in now
+
+
+def test_a_decision_held_until_another_took_its_place(world: World) -> None:
+    old = world.app.decisions.record(AGENT, draft("cranes", "Cranes unload copper"))
+    then = world.clock.now
+    world.clock.turn(60)
+    new = world.app.decisions.supersede(AGENT, [old.id], draft("cranes", "Cranes unload tin"))
+    held = Selection(at=then)
+    found = world.app.combined.recall(
+        AGENT, "what do cranes unload", 5, WEIGHTS, (Source.DECISION,), selection=held
+    )
+    assert [each.record.id for each in found.results] == [old.id]
+    later = recall(world, "what do cranes unload", Source.DECISION).results
+    assert [each.record.id for each in later] == [new.id]
+
+
+def test_who_may_not_see_a_turn_finds_none_of_it(world: World) -> None:
+    ana, ben = (replace(AGENT, user=name) for name in ("ana", "ben"))
+    world.app.sessions.add(ana, "s1", "Where is the marzipan?", "", "In the vault.")
+    for caller, count in ((ana, 1), (ben, 0)):
+        found = world.app.combined.recall(caller, "marzipan vault", 10, WEIGHTS, TEXTS)
+        assert len(found.results) == len(found.order) == count
