@@ -29,7 +29,7 @@ from minutebook.evaluation.datasets import Collection, Dataset, Query
 from minutebook.evaluation.metrics import area_interval
 from minutebook.models import models_of
 from minutebook.search.calibration import CUT
-from minutebook.search.late_interaction import Question, pack
+from minutebook.search.late_interaction import Question
 
 KEPT = ROOT / "docs" / "calibration.json"
 
@@ -99,7 +99,7 @@ def texts_of(embedding: Embedding, collection: Collection) -> Texts:
         for start in range(0, len(documents), BATCH)
         for each in embedding.embed_passages([d.text for d in documents[start : start + BATCH]])
     ]
-    packed = [b"" if each.tokens is None else pack(each.tokens) for each in made]
+    packed = [each.packed or b"" for each in made]
     return Texts([each.id for each in documents], packed, [each.rows for each in made])
 
 

@@ -3,6 +3,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from minutebook.embedding.runtime import Session, batches
 from minutebook.embedding.tokenizer import Tokenizer
 from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 from minutebook.embedding.weights import dequantise
+from minutebook.search.late_interaction import likeness, pack
 from tests.embedding.oracle import Oracle
 
 TEXTS = [
@@ -163,31 +165,43 @@ def test_a_part_is_the_vector_of_its_own_words(in_two_parts: list[Embedded]) -> 
 def test_each_token_of_a_text_has_its_state(
     text: str, embedder: BuiltInEmbedder, tokenizer: Tokenizer, oracle: Oracle
 ) -> None:
-    for prefix, made in (
-        ("query:", embedder.embed_query(text)),
-        ("passage:", embedder.embed_passages([text])[0]),
-    ):
-        assert made.tokens is not None
+    mean, ids = np.load(MEAN_STATE).astype(np.float32), tokenizer.ids(text)
+
+    def full(prefix: str) -> np.ndarray:
         start = [tokenizer.begin, *tokenizer.ids(prefix)]
-        assert made.tokens.pieces.tolist() == tokenizer.ids(text)
-        full = oracle.states([*start, *tokenizer.ids(text), tokenizer.end])[len(start) : -1]
-        assert made.tokens.states.shape == full.shape
-        states = made.tokens.states + np.load(MEAN_STATE).astype(np.float32)
-        lengths = np.linalg.norm(states, axis=1) * np.linalg.norm(full, axis=1)
-        cosines = (states * full).sum(axis=1) / lengths
-        assert cosines.size == 0 or np.median(cosines) > 0.98
+        return oracle.states([*start, *ids, tokenizer.end])[len(start) : -1]
+
+    asked, expected = embedder.embed_query(text).tokens, full("query:")
+    assert asked is not None
+    assert asked.pieces.tolist() == ids
+    assert asked.states.shape == expected.shape
+    states = asked.states + mean
+    lengths = np.linalg.norm(states, axis=1) * np.linalg.norm(expected, axis=1)
+    cosines = (states * expected).sum(axis=1) / lengths
+    assert cosines.size == 0 or np.median(cosines) > 0.98
+    exact = replace(asked, states=full("passage:") - mean)
+    kept = embedder.embed_passages([text])[0].packed
+    assert kept is not None
+    assert len(kept) == len(pack(exact))
+    assert not ids or likeness(kept, pack(exact)) > 0.75
 
 
 @pytest.mark.thorough
 def test_tokens_that_parts_share_have_one_state_each(in_two_parts: list[Embedded]) -> None:
-    made, start, end = (each.tokens for each in in_two_parts)
-    assert made is not None
-    assert start is not None
-    assert end is not None
-    assert made.states.shape == (900, 384)
+    whole, start, end = (
+        _bits(each, count) for each, count in zip(in_two_parts, (900, 508, 508), strict=True)
+    )
     seam = (508 + 900 - 508) // 2
-    assert np.abs(made.states[:seam] - start.states[:seam]).max() < 1e-4
-    assert np.abs(made.states[seam:] - end.states[seam - 900 :]).max() < 1e-4
+    assert (whole[:seam] == start[:seam]).mean() > 0.999
+    assert (whole[seam:] == end[seam - 900 :]).mean() > 0.999
+
+
+def _bits(made: Embedded, tokens: int) -> np.ndarray:
+    """Return the signs of a passage's tokens, all of which say something."""
+    assert made.packed is not None
+    return np.unpackbits(
+        np.frombuffer(made.packed[-48 * tokens :], np.uint8).reshape(-1, 48), axis=1
+    )
 
 
 @pytest.mark.thorough

@@ -1,10 +1,14 @@
 """Late interaction: tokens packed as signs, compared with a question's."""
 
+import tracemalloc
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.search.late_interaction import Question, TokenStates, pack, whole
+from minutebook.search.late_interaction import Question, TokenStates, likeness, pack, whole
 
 WIDTH = 128
 
@@ -104,3 +108,83 @@ def test_damaged_tokens_are_told_from_whole_ones(text: TokenStates, data: st.Dat
     assert whole({"whole": packed, "flipped": flipped, "torn": torn, "none": b""}) == (
         {"whole": packed} if len(text.pieces) else {}
     )
+
+
+def long_text(seed: int, count: int) -> TokenStates:
+    """Make a text of so many tokens, all different."""
+    drawn = np.random.RandomState(seed)
+    states = drawn.standard_normal((count, WIDTH)).astype(np.float32)
+    return TokenStates(
+        drawn.randint(1, 250_000, count).astype(np.int32), np.ones(count, np.float32), states
+    )
+
+
+def shifted(text: TokenStates, by: int) -> TokenStates:
+    """Put other tokens before a text."""
+    joined = [
+        np.concatenate([before, own])
+        for before, own in zip(long_text(9, by).arrays, text.arrays, strict=True)
+    ]
+    return TokenStates(*joined)
+
+
+LIMIT = 60_000
+"""About the tokens of a text of 100 KB, if it is dense."""
+
+
+@pytest.fixture(scope="module")
+def longest() -> TokenStates:
+    return long_text(1, LIMIT)
+
+
+def peak_of(work: Callable[[], object]) -> int:
+    """Return the bytes that work holds at once, at most, beyond what was held before."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("by", [0, 1, 100, 5000])
+def test_a_long_text_is_like_itself_wherever_it_begins(longest: TokenStates, by: int) -> None:
+    one, other = pack(longest), pack(shifted(longest, by))
+    assert likeness(one, other) == likeness(other, one) > 0.8
+
+
+def test_two_long_texts_about_different_things_are_not_alike(longest: TokenStates) -> None:
+    one, other = pack(longest), pack(long_text(2, LIMIT))
+    assert likeness(one, other) < 0.55
+    # Compared as wholes each token would find one like it by chance, and more of them the longer they are.
+    assert abs(likeness(one, other) - likeness(pack(long_text(3, 3000)), other)) < 0.05
+
+
+def test_a_long_text_that_holds_another_and_more_is_not_like_it(longest: TokenStates) -> None:
+    parts = [pack(TokenStates(*(each[:count] for each in longest.arrays))) for count in (900, 9000)]
+    assert max(likeness(part, pack(longest)) for part in parts) < 0.55
+
+
+@pytest.mark.parametrize("other", [1, 2])
+def test_to_compare_long_texts_takes_little_memory(longest: TokenStates, other: int) -> None:
+    one, second = pack(longest), pack(long_text(other, LIMIT))
+    likeness(pack(tokens(1)), pack(tokens(1)))
+    assert peak_of(lambda: likeness(one, second)) < 30_000_000
+
+
+def test_a_question_is_compared_with_many_long_texts_in_little_memory(longest: TokenStates) -> None:
+    packed, question = pack(longest), Question(long_text(4, 60))
+    question.scores([packed[:0], packed])
+    assert peak_of(lambda: question.scores([packed] * 12)) < 40_000_000
+
+
+def test_a_text_scores_the_same_whole_and_among_others_that_fill_a_stretch(
+    longest: TokenStates,
+) -> None:
+    few = [pack(long_text(seed, 3)) for seed in (5, 6)]
+    asked = TokenStates(*(each[-8:] for each in longest.arrays))
+    found = Question(asked).scores([few[0], pack(longest), few[1], b"", pack(asked)])
+    assert found.argmax() in (1, 4)
+    assert found[1] == pytest.approx(found[4], abs=1e-6)
+    assert found[3] == 0
+    assert max(found[0], found[2]) < 0.5

@@ -33,7 +33,7 @@ class StateEmbedder(WordEmbedder):
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         made = super().embed_passages(texts)
         return [
-            each if "silence" in text else replace(each, tokens=states_of(text))
+            each if "silence" in text else replace(each, packed=pack(states_of(text)))
             for text, each in zip(texts, made, strict=True)
         ]
 

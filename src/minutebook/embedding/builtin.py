@@ -8,7 +8,7 @@ directory: `body.onnx`, `words.q4` (memory-mapped; only the rows in use are unpa
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding import model_cache, runtime, weights
-from minutebook.embedding.protocol import Embedded, Model, Rows, spans
+from minutebook.embedding.protocol import Embedded, Model, spans
 from minutebook.search.calibration import UNRELATED_COSINE
-from minutebook.search.late_interaction import TokenStates
+from minutebook.search.late_interaction import Signs, TokenStates, pack_signs, signs_of
 
 NAME = "multilingual-e5-small"
 WIDTH = 384
@@ -82,49 +82,54 @@ class BuiltInEmbedder:
     def embed_query(self, text: str) -> Embedded:
         """Embed a question by its first tokens (506 of them): one row, shape (1, 384)."""
         ids = self._tokenizer.ids(text, POSITIONS - len(self._query) - 1)
-        return replace(self._embed(self._query, [ids])[0], mean_question=self._mean_question)
+        (output,) = self._run([[*self._query, *ids, self._tokenizer.end]])
+        states = output[runtime.STATES][len(self._query) :][: len(ids)] - self._mean
+        tokens = TokenStates(np.array(ids, np.int32), self._tokenizer.surprise(ids), states)
+        return Embedded(output[runtime.VECTORS][None], tokens, mean_question=self._mean_question)
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, the rows of each of shape (parts, 384)."""
-        return self._embed(self._passage, [self._tokenizer.ids(text) for text in texts])
+        """Embed texts to be found, the rows of each of shape (parts, 384).
 
-    def _embed(self, start: list[int], texts: Sequence[list[int]]) -> list[Embedded]:
-        """Embed the tokens of texts, in as many parts as they need, each after the same start."""
-        parts = [part for text, ids in enumerate(texts) for part in self._parts(start, text, ids)]
+        The states of a part become signs as soon as they are made: a text holds 48 bytes for each token.
+        """
+        tokens = [self._tokenizer.ids(text) for text in texts]
+        parts = [part for text, ids in enumerate(tokens) for part in self._parts(text, ids)]
         rows = np.empty((len(parts), WIDTH), np.float32)
-        states = [np.empty((len(ids), WIDTH), np.float32) for ids in texts]
+        signs = [np.empty((len(ids), WIDTH // 8), np.uint8) for ids in tokens]
         for group in runtime.batches([len(part.ids) for part in parts]):
             outputs = self._run([parts[index].ids for index in group])
-            rows[group] = outputs[runtime.VECTORS]
-            for index, each in zip(group, outputs[runtime.STATES], strict=True):
+            for index, output in zip(group, outputs, strict=True):
                 part = parts[index]
-                own = states[part.text][part.own]
-                own[:] = each[part.begin : part.begin + len(own)]
+                own = signs[part.text][part.own]
+                own[:] = signs_of(output[runtime.STATES][part.begin :][: len(own)] - self._mean)
+                rows[index] = output[runtime.VECTORS]
         ends = np.cumsum(np.bincount([part.text for part in parts], minlength=1))[:-1]
         return [
-            Embedded(own_rows, self._tokens(ids, own_states))
-            for ids, own_rows, own_states in zip(texts, np.split(rows, ends), states, strict=False)
+            Embedded(own_rows, packed=self._packed(ids, own_signs))
+            for ids, own_rows, own_signs in zip(tokens, np.split(rows, ends), signs, strict=False)
         ]
 
-    def _tokens(self, ids: list[int], states: Rows) -> TokenStates:
-        surprise = self._tokenizer.surprise(ids)
-        return TokenStates(np.array(ids, np.int32), surprise, states - self._mean)
+    def _packed(self, ids: list[int], signs: Signs) -> bytes:
+        return pack_signs(np.array(ids, np.int32), self._tokenizer.surprise(ids), signs)
 
-    def _parts(self, start: list[int], text: int, ids: list[int]) -> Iterator["_Part"]:
+    def _parts(self, text: int, ids: list[int]) -> Iterator["_Part"]:
+        start = self._passage
         cuts = spans(len(ids), POSITIONS - len(start) - 1, OVERLAP)
         seams = [(stop + first) // 2 for (_, stop), (first, _) in pairwise(cuts)]
         for (first, stop), own in zip(cuts, pairwise([0, *seams, len(ids)]), strict=True):
             read = [*start, *ids[first:stop], self._tokenizer.end]
             yield _Part(text, read, slice(*own), len(start) + own[0] - first)
 
-    def _run(self, sequences: Sequence[list[int]]) -> dict[str, NDArray[np.float32]]:
+    def _run(self, sequences: Sequence[list[int]]) -> list[dict[str, NDArray[np.float32]]]:
+        """Return what the model makes of each sequence: its vector, and a state for each position."""
         longest = max(map(len, sequences))
         words = np.zeros((len(sequences), longest, WIDTH), np.float32)
         mask = np.zeros((len(sequences), longest), np.int32)
         for row, ids in enumerate(sequences):
             words[row, : len(ids)] = weights.dequantise(self._words[ids])
             mask[row, : len(ids)] = 1
-        return self._session.run({runtime.WORDS: words, runtime.MASK: mask})
+        outputs = self._session.run({runtime.WORDS: words, runtime.MASK: mask})
+        return [{name: each[row] for name, each in outputs.items()} for row in range(len(mask))]
 
 
 @dataclass(frozen=True, slots=True)

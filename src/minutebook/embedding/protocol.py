@@ -26,7 +26,9 @@ class Embedded:
     rows: Rows
     """One for each part of a passage, in order; one for a question."""
     tokens: TokenStates | None = None
-    """None where the embedder gives no states."""
+    """Those of a question; None where the embedder gives no states."""
+    packed: bytes | None = None
+    """The token states of a passage as they are kept; None where the embedder gives none."""
     mean_question: Vector | None = None
     """The mean vector of this embedder's questions about code; None where it is not known."""
 

@@ -7,8 +7,9 @@ question's stay as they are. Measured in docs/decisions/0027-late-interaction-an
 """
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,23 @@ from numpy.typing import NDArray
 from minutebook.search.binary_codes import rotated
 
 Floats = NDArray[np.float32]
+Signs = NDArray[np.uint8]
+Pieces = NDArray[np.uint8]
 
 FORM = "signs 1"
 """Names how states are packed; states of another form are made again."""
 
 PRIOR = 200
 """How many texts the general frequency of word pieces counts for, beside those that are compared."""
+
+WHOLE = 1024
+"""Tokens up to which two texts are compared as wholes: 6 MB of floats at most."""
+
+WINDOW = 256
+"""Tokens of a window of a longer text."""
+
+SAMPLES = 8
+"""How many windows of a longer text are compared, evenly spread over it."""
 
 TOKENS_OF_A_TEXT = 30
 """The length of a text in which a word piece is expected as often as it is said in general."""
@@ -36,10 +48,14 @@ HEAD = _HEADER.size
 
 _VERSION = 1
 _PIECE_BYTES = 3
+_PLACES = np.array([1, 1 << 8, 1 << 16], np.uint32)
 _AT_ONCE = 128
 """Tokens that are unpacked at once: their floats stay in the cache of a core."""
 _STEPS = 4
 """How many steps the run that matches best is long, where it is looked for step by step."""
+_STRETCH = 8192
+"""Tokens that are compared with a question before the next are read: 16 MB of floats for a long one."""
+_STEP = WINDOW // 2
 _LEAST_WEIGHT = 1e-6
 _LEAST_SHARE = 0.05
 """What a token of a question weighs at least, beside the heaviest, to be compared with texts."""
@@ -71,26 +87,82 @@ def pack(tokens: TokenStates) -> bytes:
 
     Tokens that say nothing are left out, unless there are no others.
     """
-    weighty = _telling(tokens)
-    signs = np.packbits(rotated(weighty.states) >= 0, axis=1)
-    pieces = weighty.pieces.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_PIECE_BYTES]
+    return pack_signs(tokens.pieces, tokens.surprise, signs_of(tokens.states))
+
+
+def signs_of(states: Floats) -> Signs:
+    """Return the signs of states (tokens, dimensions) after the fixed rotation, shape (tokens, d / 8)."""
+    signs: Signs = np.packbits(rotated(states) >= 0, axis=1)
+    return signs
+
+
+def pack_signs(pieces: NDArray[np.int32], surprise: Floats, signs: Signs) -> bytes:
+    """Pack tokens as `pack` does, of which the signs are known; a long text's states are never held at once."""
+    telling = _telling(surprise)
+    pieces, signs = pieces[telling], signs[telling]
+    narrow = pieces.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_PIECE_BYTES]
     header = _HEADER.pack(_VERSION, signs.shape[1], len(signs))
-    return header + pieces.tobytes() + signs.tobytes()
+    return header + narrow.tobytes() + signs.tobytes()
 
 
 def likeness(one: bytes, other: bytes) -> float:
     """Compare two packed texts both ways, in [0, 1]: the lesser mean of their tokens' best cosines.
 
-    The lesser, so that a text that holds all of another and more is not like it.
+    The lesser, so that a text that holds all of another and more is not like it. Of a text of more than
+    WHOLE tokens SAMPLES windows are compared, each with where the other is nearest to it.
     """
     (_, ours), (_, theirs) = _unpack(one), _unpack(other)
     if not len(ours) or not len(theirs):
         return 0.0
+    if max(len(ours), len(theirs)) <= WHOLE:
+        cosines = _likenesses(ours, theirs)
+        return float(min(cosines.max(axis=1).mean(), cosines.max(axis=0).mean()))
+    return min(_share_found(ours, theirs), _share_found(theirs, ours))
+
+
+def _share_found(wanted: Signs, among: Signs) -> float:
+    """Return the mean of the best cosines of windows of a text with the places of another nearest to them."""
+    digests = _digests(among)
+    starts = {
+        step * _STEP for step in np.linspace(0, _steps(wanted) - 1, SAMPLES).astype(int).tolist()
+    }
+    found = []
+    for start in sorted(starts):
+        window = wanted[start : start + WINDOW]
+        (own, *_) = _digests(window)
+        first = int(np.argmax(digests @ own)) * _STEP
+        # A window may begin between two steps there.
+        place = among[max(0, first - _STEP) : first + WINDOW + _STEP]
+        found.append(_likenesses(window, place).max(axis=1).mean())
+    return float(np.mean(found))
+
+
+def _steps(signs: Signs) -> int:
+    """Return how many windows a text has, each a step after the one before it."""
+    return max(1, -(-(len(signs) - WINDOW) // _STEP) + 1)
+
+
+def _digests(signs: Signs) -> Floats:
+    """Return the direction of the sum of each window's signs, unit rows, shape (windows, dimensions)."""
+    sums = [
+        2 * np.unpackbits(part, axis=1).sum(axis=0, dtype=np.float32) - len(part)
+        for part in np.split(signs, range(_STEP, len(signs), _STEP))
+    ]
+    sums += [np.zeros_like(sums[0])] * (WINDOW // _STEP)
+    windows = [sum(sums[at : at + WINDOW // _STEP]) for at in range(_steps(signs))]
+    sums_of_windows = np.array(windows, np.float32)
+    lengths = np.linalg.norm(sums_of_windows, axis=1, keepdims=True)
+    digests: Floats = sums_of_windows / np.maximum(lengths, 1)
+    return digests
+
+
+def _likenesses(ours: Signs, theirs: Signs) -> Floats:
+    """Return the cosine of each token with each of another text, none below 0, shape (ours, theirs)."""
     left, right = (
         2 * np.unpackbits(signs, axis=1).astype(np.float32) - 1 for signs in (ours, theirs)
     )
-    cosines = np.maximum(left @ right.T / np.float32(left.shape[1]), 0)
-    return float(min(cosines.max(axis=1).mean(), cosines.max(axis=0).mean()))
+    cosines: Floats = np.maximum(left @ right.T / np.float32(left.shape[1]), 0)
+    return cosines
 
 
 def whole(packed: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -110,10 +182,10 @@ class Question:
     """The tokens of a question, made ready to be compared with any number of texts."""
 
     def __init__(self, tokens: TokenStates) -> None:
-        weighty = _telling(tokens)
-        self._pieces = weighty.pieces
-        self._surprise = weighty.surprise
-        turned = rotated(weighty.states)
+        telling = _telling(tokens.surprise)
+        self._pieces = tokens.pieces[telling]
+        self._surprise = tokens.surprise[telling]
+        turned = rotated(tokens.states[telling])
         lengths = np.linalg.norm(turned, axis=1, keepdims=True)
         self._rows: Floats = turned / np.maximum(lengths, np.finfo(np.float32).tiny)
 
@@ -123,17 +195,17 @@ class Question:
         A token's weight falls with how many of these texts hold its piece, and with how frequent
         the piece is in general where these are few.
         """
-        scores = np.zeros(len(packed), np.float32)
-        lengths, pieces, signs = _unpack_all(packed)
-        filled = np.flatnonzero(lengths)
-        if not len(filled) or not len(self._pieces):
-            return scores
-        starts = np.concatenate([[0], np.cumsum(lengths[filled])[:-1]])
-        weights = self._weights(pieces, starts, len(packed))
+        texts = [_unpack(each) for each in packed]
+        if not len(self._pieces) or not any(len(pieces) for pieces, _ in texts):
+            return np.zeros(len(packed), np.float32)
+        weights = self._weights(texts)
         heavy = weights >= _LEAST_SHARE * weights.max()
         weights = weights[heavy] / weights[heavy].sum()
-        best = np.maximum.reduceat(_cosines(self._rows[heavy], signs), starts, axis=0)
-        scores[filled] = np.maximum(best, 0) @ weights
+        best = np.zeros((len(texts), len(weights)), np.float32)
+        for owners, starts, signs in _stretches([signs for _, signs in texts]):
+            some = np.maximum.reduceat(_cosines(self._rows[heavy], signs), starts, axis=0)
+            best[owners] = np.maximum(best[owners], some)
+        scores: Floats = best @ weights
         return scores
 
     def best_part(self, packed: bytes, tokens: int) -> tuple[float, float]:
@@ -145,22 +217,56 @@ class Question:
         if len(signs) <= tokens or not len(self._pieces):
             return 0.0, 1.0
         step = max(1, tokens // _STEPS)
-        starts = np.arange(0, len(signs), step)
-        best = np.maximum.reduceat(_cosines(self._rows, signs), starts, axis=0)
+        stretch = step * max(1, _STRETCH // step)
+        best = np.vstack(
+            [
+                np.maximum.reduceat(_cosines(self._rows, some), range(0, len(some), step), axis=0)
+                for some in np.split(signs, range(stretch, len(signs), stretch))
+            ]
+        )
         padded = np.vstack([best, np.full((_STEPS - 1, best.shape[1]), -1, np.float32)])
         runs = np.max([padded[at : at + len(best)] for at in range(_STEPS)], axis=0)
-        weights = self._weights(pieces, np.zeros(1, np.int64), 1)
+        weights = self._weights([(pieces, signs)])
         first = int((np.maximum(runs, 0) @ weights).argmax()) * step
         return first / len(signs), min(1.0, (first + tokens) / len(signs))
 
-    def _weights(self, pieces: NDArray[np.uint32], starts: NDArray[np.int64], texts: int) -> Floats:
+    def _weights(self, texts: Sequence[tuple[Pieces, Signs]]) -> Floats:
         """Return the weights of the question's tokens, shape (tokens,), sum 1."""
-        held = np.logical_or.reduceat(pieces[:, None] == self._pieces, starts, axis=0).sum(axis=0)
+        holds = np.zeros((len(texts), len(self._pieces)), np.bool_)
+        for owners, starts, pieces in _stretches([pieces for pieces, _ in texts]):
+            own = pieces.astype("<u4") @ _PLACES
+            holds[owners] |= np.logical_or.reduceat(own[:, None] == self._pieces, starts, axis=0)
+        held = holds.sum(axis=0)
         expected = np.minimum(1, TOKENS_OF_A_TEXT * np.exp(-self._surprise))
-        rareness = np.log((texts + PRIOR + 1) / (held + PRIOR * expected + 0.5))
+        rareness = np.log((len(texts) + PRIOR + 1) / (held + PRIOR * expected + 0.5))
         weights = np.maximum(rareness, 0) ** EXPONENT + _LEAST_WEIGHT
         scaled: Floats = (weights / weights.sum()).astype(np.float32)
         return scaled
+
+
+def _stretches(texts: Sequence[Signs]) -> Iterator[tuple[list[int], list[int], Signs]]:
+    """Yield the rows of texts, at most _STRETCH at once: whose they are, where each of these begins, the rows.
+
+    A longer text is in several stretches, once in each.
+    """
+    owners: list[int] = []
+    parts: list[Signs] = []
+    room = _STRETCH
+    for owner, rows in enumerate(texts):
+        while len(rows):
+            owners.append(owner)
+            parts.append(rows[:room])
+            rows = rows[room:]
+            room -= len(parts[-1])
+            if not room:
+                yield owners, _starts(parts), np.concatenate(parts)
+                owners, parts, room = [], [], _STRETCH
+    if parts:
+        yield owners, _starts(parts), np.concatenate(parts)
+
+
+def _starts(parts: Sequence[Signs]) -> list[int]:
+    return [0, *accumulate(map(len, parts[:-1]))]
 
 
 def _cosines(rows: Floats, signs: NDArray[np.uint8]) -> Floats:
@@ -180,34 +286,15 @@ def _cosines(rows: Floats, signs: NDArray[np.uint8]) -> Floats:
     return found
 
 
-def _telling(tokens: TokenStates) -> TokenStates:
-    telling = tokens.surprise > 0
-    if telling.all() or not telling.any():
-        return tokens
-    return TokenStates(tokens.pieces[telling], tokens.surprise[telling], tokens.states[telling])
+def _telling(surprise: Floats) -> NDArray[np.bool_]:
+    """Select the tokens that say something; all, if none does."""
+    telling = surprise > 0
+    return telling if telling.any() else np.ones_like(telling)
 
 
-def _unpack(packed: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Return the pieces (tokens,) and the packed signs (tokens, d / 8) of a text; no bytes, no tokens."""
-    _, pieces, signs = _unpack_all([packed])
-    return pieces, signs
-
-
-def _unpack_all(
-    packed: Sequence[bytes],
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint8]]:
-    """Return how many tokens each text has, and all their pieces and packed signs, text by text."""
-    headers = [_HEADER.unpack_from(each) if each else (_VERSION, 0, 0) for each in packed]
-    lengths = np.array([count for _, _, count in headers], np.int64)
-    first = HEAD
-    middles = (first + _PIECE_BYTES * lengths).tolist()
-    narrow = b"".join(each[first:middle] for each, middle in zip(packed, middles, strict=True))
-    signs = b"".join(each[middle:] for each, middle in zip(packed, middles, strict=True))
-    pieces = np.zeros((int(lengths.sum()), 4), np.uint8)
-    pieces[:, :_PIECE_BYTES] = np.frombuffer(narrow, np.uint8).reshape(-1, _PIECE_BYTES)
-    width = max((width for _, width, _ in headers), default=0)
-    return (
-        lengths,
-        pieces.view("<u4").ravel(),
-        np.frombuffer(signs, np.uint8).reshape(len(pieces), width),
-    )
+def _unpack(packed: bytes) -> tuple[Pieces, Signs]:
+    """Return the pieces (tokens, 3) and signs (tokens, d / 8) of a text as they are kept; no bytes, no tokens."""
+    _, width, count = _HEADER.unpack_from(packed) if packed else (_VERSION, 0, 0)
+    kept = np.frombuffer(packed, np.uint8)[HEAD:]
+    middle = _PIECE_BYTES * count
+    return kept[:middle].reshape(count, _PIECE_BYTES), kept[middle:].reshape(count, width)

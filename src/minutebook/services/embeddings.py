@@ -25,7 +25,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.embedding.service import Embedding, State
-from minutebook.search.late_interaction import FORM, Question, pack
+from minutebook.search.late_interaction import FORM, Question
 from minutebook.search.text import MAX_TEXT, check_query
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Store, Vectors, VectorSpace
@@ -36,9 +36,9 @@ BATCH = 32
 """How many records are embedded before their vectors are written, at most."""
 
 BATCH_CHARACTERS = 60_000
-"""Characters after which a batch ends; a killed process loses the work of one batch.
+"""Characters that a batch has at most; a killed process loses the work of one batch.
 
-Until it is packed the state of a token takes 1,536 bytes, so this bounds memory, too.
+A longer text is alone in its own, so that short ones before it need not wait for it.
 """
 
 IN_ORDER: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Summary, Turn, CodeChunk)
@@ -139,6 +139,11 @@ class Embeddings:
     def state(self) -> State:
         """Whether the model is loading, ready or failed."""
         return self._embedding.state
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether what is left to the background is soon embedded: there is to be a model, and it has not failed."""
+        return not self._embedding.is_off and self.state != "error"
 
     def check_known(self) -> None:
         """Wait until the dimensions of the model's vectors are known. Raises EmbeddingNotReady if it failed."""
@@ -331,11 +336,7 @@ class Embeddings:
         embedded = self._embedding.embed_passages([text[:MAX_TEXT] for text in texts])
         if not self.space.states:
             return [TextEmbedding(each.rows, None) for each in embedded]
-        packed = (b"" if each.tokens is None else pack(each.tokens) for each in embedded)
-        return [
-            TextEmbedding(*each)
-            for each in zip((each.rows for each in embedded), packed, strict=True)
-        ]
+        return [TextEmbedding(each.rows, each.packed or b"") for each in embedded]
 
     def _is_unavailable(self, progress: Progress, timeout: float | None = None) -> bool:
         """Wait while the model loads; tell whether it failed. Raises EmbeddingNotReady at the timeout."""
@@ -384,13 +385,13 @@ class _LowPriorityEmbedding(threading.Thread):
 
 
 def _first_texts(records: Sequence[TextRecord]) -> Iterator[TextRecord]:
-    """Yield records up to and including the one that reaches BATCH_CHARACTERS."""
+    """Yield the first records, of BATCH_CHARACTERS together at most: a longer one is alone in its batch."""
     characters = 0
     for record in records:
-        yield record
         characters += len(record.passage)
-        if characters >= BATCH_CHARACTERS:
+        if characters > BATCH_CHARACTERS and characters > len(record.passage):
             return
+        yield record
 
 
 def _at_low_priority(embed: Callable[[], list[TextEmbedding]]) -> list[TextEmbedding]:

@@ -1,6 +1,6 @@
 """Write a record with a text: screen it for secrets and embed it outside any lock, then put and audit it in one transaction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from minutebook.domain.caller import Caller
@@ -38,9 +38,13 @@ class RecordWriter(Generic[T]):
         record = self.screened(caller, record)
         embedding = self.embed(record.text)
         written = self.commit(caller, act, record, embedding, finish)
-        if embedding is None:
-            self._embeddings.notify()
+        self.announce([embedding])
         return written
+
+    def announce(self, embeddings: Iterable[TextEmbedding | None]) -> None:
+        """Wake the background if a record that was just committed is to be embedded there."""
+        if self._embeddings.is_expected and any(each is None for each in embeddings):
+            self._embeddings.notify()
 
     def embed(self, text: str) -> TextEmbedding | None:
         """Return the embedding of a short text if the model is ready, else None."""

@@ -115,6 +115,7 @@ class Memories:
                 self._links.link(caller, memory.id, target, type)
             for old in supersedes:
                 self.invalidate(caller, old, reason, memory.id)
+        self._writer.announce(embeddings.values())
         self._similar.note(caller, memory)
         return memory
 
@@ -137,17 +138,19 @@ class Memories:
         items = [(caller, self._writer.screened(caller, draft)) for caller, draft in items]
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
         embeddings: dict[str, TextEmbedding | None] = {}
+        embed = self._writer.embed_for(items[0][0]) if items else embeddings.get
         for index, (caller, draft) in enumerate(items):
             with _in_batch(index):
                 text = self._planned(caller, draft)
                 if text not in embeddings:
-                    embeddings[text] = self._writer.embed_for(caller)(text)
+                    embeddings[text] = embed(text)
         written = []
         homes = {self._home(caller, draft) for caller, draft in items}
         with self._trail.audited_batch(homes):
             for index, (caller, draft) in enumerate(items):
                 with _in_batch(index):
                     written.append(self._write(caller, draft, embeddings.get))
+        self._writer.announce(embeddings.values())
         return written
 
     def narrowed(self, caller: Caller, organization: str, id: str | None) -> Caller:
@@ -381,7 +384,9 @@ class Memories:
         with self._trail.audit_refusals(caller, None, CREATED, Kind.MEMORY, id):
             memory = drafts.build_memory(caller, self._rules(), draft, id, now)
         embedding = embed(memory.text)
-        return self._writer.commit(caller, CREATED, memory, embedding, self._with_new_id)
+        made = self._writer.commit(caller, CREATED, memory, embedding, self._with_new_id)
+        self._writer.announce([embedding])
+        return made
 
     def _with_new_id(self, memory: Memory) -> Memory:
         if self._store.get(Memory, memory.organization, memory.id) is not None:

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, Note
 from minutebook.domain.records import Kind, Memory, Version
 from minutebook.services.embeddings import TextEmbedding
 from minutebook.services.infrastructure import Infrastructure
@@ -13,6 +12,14 @@ from minutebook.services.record_writer import RecordWriter
 
 Embed = Callable[[str], TextEmbedding | None]
 """Gives what is kept of an embedded text; None where it is to follow later."""
+
+AT_ONCE = 20_000
+"""Bytes of text that are embedded before a call returns, some two seconds of work; what is more follows soon."""
+
+_LATER = (
+    "found by words at once, and by meaning when the background has embedded it; only then "
+    "`minutebook duplicates` can tell what it repeats."
+)
 
 Rule = Callable[[Memory], Memory]
 """Judges a change and gives the memory as it will be."""
@@ -30,8 +37,23 @@ class MemoryWriter(RecordWriter[Memory]):
         self._mentions = mentions
 
     def embed_for(self, caller: Caller) -> Embed:
-        """Return the function that embeds a caller's text; it raises EmbeddingNotReady."""
-        return partial(self._embeddings.embed_passage, progress=caller.call.progress)
+        """Return the function that embeds a caller's texts, up to AT_ONCE bytes of them; it raises EmbeddingNotReady.
+
+        It leaves the others to the background, and notes in the call that these are found by words until then.
+        """
+        room, left = AT_ONCE, 0
+
+        def embed(text: str) -> TextEmbedding | None:
+            nonlocal room, left
+            room -= len(text.encode("utf-8", "surrogatepass"))
+            if room >= 0:
+                return self._embeddings.embed_passage(text, caller.call.progress)
+            if self._embeddings.is_expected:
+                left += 1
+                caller.call.notes["meaning"] = _note_of_later(left)
+            return None
+
+        return embed
 
     def put(self, caller: Caller, memory: Memory, embedding: TextEmbedding | None) -> None:
         """Put a memory whose text is new; call inside the transaction of the act."""
@@ -84,7 +106,16 @@ class MemoryWriter(RecordWriter[Memory]):
                 changed = replace(changed, version=current.version + 1)
                 self.put(caller, changed, embedding if changed.text == text else None)
             audit.changes(current.text, changed.text)
+        self.announce(() if changed.text == earlier.text else (embedding,))
         return changed
+
+
+def _note_of_later(texts: int) -> Note:
+    """Return what is to be said of texts that a call is too short to embed."""
+    facts = {"state": "ready", "pending": texts}
+    if texts == 1:
+        return Note(facts, f"Long, so it is {_LATER}")
+    return Note(facts, f"{texts:,} of these texts, which are long together, are {_LATER}")
 
 
 def version_id(memory: str, number: int) -> str:

@@ -32,7 +32,7 @@ from minutebook.search.late_interaction import whole
 from minutebook.search.text import TextQuery, words
 from minutebook.services.access.visibility import filters
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.store.protocol import R, Store
+from minutebook.store.protocol import R, Store, VectorSpace
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,12 @@ Scores = dict[Key, float]
 
 COMPARED = 160
 """How many candidates of a selection are compared token by token, or word by word, read, and lifted by their context."""
+
+MOST_STATES = 16_000_000
+"""Bytes of token states that are compared with a question, about: 330,000 tokens, 0.15 s of processor time."""
+
+_READ_AT_ONCE = 40
+"""How many texts' token states are read before it is known how much is left to compare."""
 
 BESIDE, REACH = 60, 2
 """How many of these stand beside the best of the others in their sessions, and at most how many places away."""
@@ -392,14 +398,29 @@ class Retriever:
             beside = self._beside(of, where, embedding, found, new[: BESIDE // 2])
             new = [*beside, *(key for key in new if key not in beside)][:COMPARED]
         found.keep({*found.late, *new, *(found.graph or ())})
-        kept = self._store.token_states(of, organization, [id for _, id in new], space)
-        # Empty where the model gave none for a text: its cosine stands.
-        packed = whole(kept)
-        if damaged := sorted(id for id in kept.keys() - packed.keys() if kept[id]):
-            log.warning("damaged token states are not used; store the texts anew: %s", damaged)
+        new.sort(key=lambda key: -(found.vector or {}).get(key, 0.0))
+        packed = self._states_of(of, organization, [id for _, id in new], space)
         scores = embedding.question.scores(list(packed.values()))
         for id, score in zip(packed, scores.tolist(), strict=True):
             found.late[organization, id] = score
+
+    def _states_of(
+        self, of: type[TextRecord], organization: str, ids: Sequence[str], space: VectorSpace
+    ) -> dict[str, bytes]:
+        """Return the token states of the first of these records, up to MOST_STATES bytes; the cosine of others stands.
+
+        So it does where the model gave none for a text.
+        """
+        packed: dict[str, bytes] = {}
+        for start in range(0, len(ids), _READ_AT_ONCE):
+            some = ids[start : start + _READ_AT_ONCE]
+            kept = self._store.token_states(of, organization, some, space)
+            packed |= whole(kept)
+            if damaged := sorted(id for id in kept if kept[id] and id not in packed):
+                log.warning("damaged token states are not used; store the texts anew: %s", damaged)
+            if sum(map(len, packed.values())) >= MOST_STATES:
+                break
+        return packed
 
     def _beside(
         self,
