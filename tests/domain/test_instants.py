@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from minutebook.domain.instants import rfc3339
+from minutebook.domain.instants import age_of, rfc3339
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,25 @@ from minutebook.domain.instants import rfc3339
 )  # fmt: skip
 def test_an_instant_is_told_in_utc_with_all_its_digits(instant: datetime, told: str) -> None:
     assert rfc3339(instant) == told
+
+
+@pytest.mark.parametrize(
+    ("ago", "told"),
+    [
+        (timedelta(seconds=-9), "just now"),
+        (timedelta(seconds=59), "just now"),
+        (timedelta(minutes=1), "1 minute ago"),
+        (timedelta(minutes=119), "1 hour ago"),
+        (timedelta(hours=23), "23 hours ago"),
+        (timedelta(days=1), "1 day ago"),
+        (timedelta(days=13), "13 days ago"),
+        (timedelta(days=14), "2 weeks ago"),
+        (timedelta(days=59), "8 weeks ago"),
+        (timedelta(days=60), "2 months ago"),
+        (timedelta(days=729), "24 months ago"),
+        (timedelta(days=730), "2 years ago"),
+    ],
+)
+def test_an_age_is_told_in_the_unit_that_suits_it(ago: timedelta, told: str) -> None:
+    now = datetime(2026, 1, 6, 12, tzinfo=UTC)
+    assert age_of(now - ago, now) == told

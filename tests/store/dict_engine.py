@@ -1,6 +1,7 @@
 """The plainest engine that could be right: dictionaries, and the pure rules said aloud."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -81,6 +82,14 @@ class DictRecallRows:
     def counts(self, query: RecallQuery) -> list[RecallCount]:
         counted = _counted(self._meant(query), lambda each: (each.actor, each.client, ""))
         return sorted(counted, key=lambda each: (-each.count, each.actor, each.client))
+
+    def times(self, query: RecallQuery, kind: Kind, ids: Collection[str]) -> dict[str, int]:
+        got = Counter(
+            id
+            for each in self._meant(query)
+            for id in {one.id for one in each.got if one.kind is kind and one.id in ids}
+        )
+        return dict(got)
 
     def first(self, query: RecallQuery) -> datetime | None:
         return min((each.at for each in self._meant(query)), default=None)

@@ -123,6 +123,7 @@ def ask_everything(store: Store) -> None:
     store.recalls.find(recalls, 3)
     store.recalls.sessions(recalls, 3, 3)
     store.recalls.counts(recalls)
+    store.recalls.times(recalls, Kind.MEMORY, ["a"])
     store.recalls.first(recalls)
     list(store.recalls.everything("acme"))
     store.changes("acme", 0)

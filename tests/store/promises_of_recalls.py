@@ -72,6 +72,18 @@ class RecallLogPromises(Promises):
             ("grace", 1, later - timedelta(hours=1)),
         ]
 
+    def test_recalls_are_counted_record_by_record(self, store: Store) -> None:
+        store.recalls.write(
+            "acme",
+            [logged("1", "a", "b"), logged("2", "a", hours=1), logged("3", "a", asker="other")],
+        )
+        store.recalls.write("zoo", [logged("4", "a", organization="zoo")])
+        times = store.recalls.times
+        assert times(_ALL_RECALLS, Kind.MEMORY, ["a", "b", "c"]) == {"a": 3, "b": 1}
+        assert times(replace(_ALL_RECALLS, asker="other"), Kind.MEMORY, ["a", "b"]) == {"a": 1}
+        assert times(_ALL_RECALLS, Kind.DECISION, ["a"]) == {}
+        assert times(_ALL_RECALLS, Kind.MEMORY, []) == {}
+
     def test_the_oldest_recalls_leave_and_an_organizations_are_cleared_alone(
         self, store: Store
     ) -> None:

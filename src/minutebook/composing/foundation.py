@@ -11,6 +11,7 @@ from minutebook.services.access.tokens import Tokens
 from minutebook.services.infrastructure import Infrastructure
 
 if TYPE_CHECKING:
+    from minutebook.services.access.doors import Doors
     from minutebook.services.access.recall_log import RecallLog
     from minutebook.services.access.signing import HeadSigning
 
@@ -53,6 +54,13 @@ class Foundation:
             settings.recall_log_days,
             settings.recall_log_most,
         )
+
+    @service
+    def doors(self) -> "Doors":
+        """Tell through which door a record is told."""
+        from minutebook.services.access.doors import Doors
+
+        return Doors(self._store, self.clock)
 
     @service
     def signing(self) -> "HeadSigning":

@@ -113,6 +113,16 @@ def differing(before: str, record: Record) -> tuple[str, ...]:
     return names if len(names) < len(pairs) else ()
 
 
+def changed_fields(kind: Kind, before: str, after: str) -> frozenset[str] | None:
+    """Return the fields in which two fingerprints of one record differ; None if either lacks some."""
+    names, then, now = _FIELDS[kind], list(_parts(before)), list(_parts(after))
+    if not len(names) == len(then) == len(now):
+        return None
+    return frozenset(
+        name for name, one, other in zip(names, then, now, strict=True) if one != other
+    )
+
+
 def is_same(one: str, other: str) -> bool:
     """Tell whether two fingerprints are of the same record in the same state."""
     return one[:_WHOLE] == other[:_WHOLE]

@@ -2,6 +2,19 @@
 
 from datetime import UTC, datetime
 
+from minutebook.domain.counts import count_of
+
+_HOUR, _DAY = 3600, 86400
+_SPANS = (
+    (365 * _DAY, 2 * 365 * _DAY, "year"),
+    (30 * _DAY, 60 * _DAY, "month"),
+    (7 * _DAY, 14 * _DAY, "week"),
+    (_DAY, _DAY, "day"),
+    (_HOUR, _HOUR, "hour"),
+    (60, 60, "minute"),
+)
+"""Seconds of a span of time, the age in seconds from which on it is counted in, and its name."""
+
 
 def to_the_second(instant: datetime) -> str:
     """Write an instant as RFC 3339 in UTC, to the second, with `Z`."""
@@ -13,3 +26,12 @@ def rfc3339(instant: datetime) -> str:
     """Write an instant as RFC 3339 in UTC, with microseconds and `Z`, as it goes over the wire."""
     text = instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
     return f"{text}Z"
+
+
+def age_of(instant: datetime, now: datetime) -> str:
+    """Say how long ago an instant was: `3 days ago`; `just now` if that is less than a minute, or ahead."""
+    seconds = (now - instant).total_seconds()
+    for span, least, name in _SPANS:
+        if seconds >= least:
+            return f"{count_of(int(seconds // span), name)} ago"
+    return "just now"

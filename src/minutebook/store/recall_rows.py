@@ -46,6 +46,9 @@ class RecallRows(Protocol):
     def counts(self, query: RecallQuery) -> list[RecallCount]:
         """Count the entries that are meant by name and client, the most first; sessions are empty."""
 
+    def times(self, query: RecallQuery, kind: Kind, ids: Collection[str]) -> dict[str, int]:
+        """Count the entries that are meant by which of these records they got; of none, no count."""
+
     def first(self, query: RecallQuery) -> datetime | None:
         """Return the instant of the oldest entry that is meant, None if there is none."""
 

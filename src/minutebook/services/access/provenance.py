@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from minutebook.domain.caller import Caller, Note
+from minutebook.domain.instants import age_of
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -80,13 +81,21 @@ def written(record: TextRecord) -> Written | None:
 def words_of(record: TextRecord) -> str:
     """Say in a phrase who wrote a record, through what, when, how far it is trusted, its id, and how it reads."""
     known = _said_of(record)
+    return _phrase(record, known.get("at", "")[:10], known.get("trust", ""))
+
+
+def words_by_age(record: Memory | Decision, now: datetime, trust: str) -> str:
+    """Say the same with the record's age in place of its day, and in the words that the caller has for trust."""
+    at = record.ingestion_time if isinstance(record, Memory) else record.created_at
+    return _phrase(record, age_of(at, now), trust)
+
+
+def _phrase(record: TextRecord, when: str, trust: str) -> str:
+    known = _said_of(record)
     through = f" through {known['client']}" if known.get("client") else ""
-    parts = (
-        f"{known.get('author', '')}{through}",
-        known.get("at", "")[:10],
-        known.get("trust", ""),
+    phrase = ", ".join(
+        filter(None, (f"{known.get('author', '')}{through}", when, trust, record.id))
     )
-    phrase = ", ".join(filter(None, (*parts, record.id)))
     marks = marks_of(record.text)
     return f"{phrase}; reads as instructions: {' and '.join(marks)}" if marks else phrase
 

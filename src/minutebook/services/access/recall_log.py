@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -222,6 +222,21 @@ class RecallLog:
         logs = [self._query(caller, each) for each in homes]
         begins = [first for each in logs if (first := rows.first(each)) is not None]
         return Uses(min(begins, default=None), counts)
+
+    def times(self, caller: Caller, records: Iterable[Record]) -> dict[tuple[Kind, str], int]:
+        """Count how often records were recalled, by kind and id, as far as the caller may read of it.
+
+        What was noted in the last second may be missing.
+        """
+        ids: dict[tuple[str, Kind], set[str]] = {}
+        for record in records:
+            for home in self._homes(caller, record):
+                ids.setdefault((home, record.kind), set()).add(record.id)
+        counts: Counter[tuple[Kind, str]] = Counter()
+        for (home, kind), some in ids.items():
+            found = self._store.recalls.times(self._query(caller, home), kind, some)
+            counts.update({(kind, id): count for id, count in found.items()})
+        return counts
 
     def may_read_all(self, caller: Caller) -> bool:
         """Tell whether a caller reads what others asked, or only their own questions."""

@@ -1,7 +1,7 @@
 """The recall log in two tables: a row a question, and a row each record that it got."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
@@ -109,6 +109,25 @@ class SqlRecallRows(ABC):
                 values,
             )
         return [self._counted(row) for row in rows]
+
+    def times(self, query: RecallQuery, kind: Kind, ids: Collection[str]) -> dict[str, int]:
+        """Count the entries that are meant by which of these records they got; of none, no count."""
+        found: dict[str, int] = {}
+        wanted = sorted(ids)
+        with self._reading(query.organization) as (connection, number):
+            where, values = _condition(query, number)
+            for at in range(0, len(wanted), _BATCH):
+                some = wanted[at : at + _BATCH]
+                rows = self._rows(
+                    connection,
+                    "SELECT d.id, count(*) FROM recalled AS d JOIN recalls AS r"  # noqa: S608
+                    " ON r.organization = d.organization AND r.id = d.recall"
+                    f" WHERE d.organization = ? AND d.kind = ? AND d.id IN ({_marks(len(some))})"
+                    f" AND {where} GROUP BY d.id",
+                    (number, str(kind), *some, *values),
+                )
+                found |= {self._text(id): count for id, count in rows}
+        return found
 
     def first(self, query: RecallQuery) -> datetime | None:
         """Return the instant of the oldest entry that is meant, None if there is none."""

@@ -1,0 +1,145 @@
+"""Which records are told through which door: to who asks, unasked, or as a rule.
+
+One table for hooks, resources and prompts. What a record says of its author is a claim; whose words it
+holds is what the audit trail of this store proves.
+"""
+
+from collections.abc import Iterable
+from enum import IntEnum, StrEnum
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.fingerprints import Fingerprinted, changed_fields
+from minutebook.domain.policy import PROTECTED_TYPES
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Authorship,
+    Decision,
+    Entry,
+    Kind,
+    Memory,
+    MemoryType,
+    Role,
+    Status,
+)
+from minutebook.domain.trail import DONE, text_digest
+from minutebook.domain.trail_texts import TAKE_IN
+from minutebook.domain.turns import Session
+
+LASTING_TYPES = frozenset(
+    {MemoryType.PROCEDURAL, MemoryType.CONVENTION, MemoryType.PREFERENCE},
+)
+"""What an agent notes to last, of those of its types that are no rules."""
+
+_PERSONS = frozenset({Role.HUMAN, Role.MANAGER, Role.ARCHITECT, Role.ADMIN})
+_WRITES = frozenset({"created", "update", "restore"})
+_CONFIRMS = frozenset({"verify", "lock"})
+_CONFIRMED = frozenset({Status.VERIFIED, Status.LOCKED})
+_MASK = "mask"
+_PLACES = frozenset({"type", "scope", "repository", "user"})
+
+
+class Voice(StrEnum):
+    """Whose words a record holds, as far as this store knows.
+
+    PERSON: a person wrote or confirmed them. AGENT: an agent wrote them. CLAIMED: they came from
+    elsewhere (an archive, another program or machine), and nobody here confirmed them.
+    """
+
+    PERSON = "person"
+    AGENT = "agent"
+    CLAIMED = "claimed"
+
+
+class Door(IntEnum):
+    """The widest door that a record passes; it passes the narrower ones, too.
+
+    ASKED: whoever asks and may see it. UNASKED: also those who did not ask, as a fact with its date
+    and author. AS_RULE: also as a rule, in full.
+    """
+
+    ASKED = 0
+    UNASKED = 1
+    AS_RULE = 2
+
+
+def door_of(
+    record: Memory | Decision | Session,
+    voice: Voice,
+    caller: Caller,
+    *,
+    reads_as_instructions: bool,
+) -> Door:
+    """Return the widest door through which a record reaches a caller who may see it.
+
+    A person's words pass every door. Those of an agent, or from elsewhere, are told unasked only in the
+    project that they belong to, and neither if they are of a type of rules nor if they read as
+    instructions.
+    """
+    if voice is Voice.PERSON:
+        return Door.AS_RULE
+    is_rule = isinstance(record, Memory) and record.type in PROTECTED_TYPES
+    if reads_as_instructions or is_rule or not is_of_project(caller, record):
+        return Door.ASKED
+    return Door.UNASKED
+
+
+def waits(memory: Memory, voice: Voice) -> bool:
+    """Tell whether a memory waits for a person before it is told: an agent's rule, or what came from elsewhere."""
+    return voice is Voice.CLAIMED or (voice is Voice.AGENT and memory.type in PROTECTED_TYPES)
+
+
+def is_of_project(caller: Caller, record: Memory | Decision | Session) -> bool:
+    """Tell whether a record belongs to the project that a caller works in.
+
+    Where folders have no say and the caller is bound to no repository, a store is one project. What
+    concerns every organization belongs to none.
+    """
+    if record.organization == SYSTEM_ORGANIZATION:
+        return False
+    if caller.repositories is not None:
+        return record.repository in caller.repositories
+    return caller.folder_scope is None or record.repository == caller.folder_scope.repository
+
+
+def voice_of_decision(decision: Decision) -> Voice:
+    """Return whose words a decision holds: a person's if a person recorded or accepted it."""
+    return Voice.PERSON if decision.authorship is Authorship.HUMAN else Voice.AGENT
+
+
+def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) -> Voice:
+    """Return whose words a memory holds, by its entries on the trail, newest first.
+
+    They are a person's if a person wrote the text as it is, or verified or locked it since, and no
+    agent moved it since to another type or place. Entries up to the number `foreign` came with an
+    archive, and prove nothing.
+    """
+    digest = text_digest(memory.text)
+    for entry in entries:
+        if entry.outcome != DONE or entry.subject_kind is not Kind.MEMORY:
+            continue
+        is_foreign = entry.number <= foreign
+        made_text = entry.after == digest and entry.before != digest
+        if entry.act == _MASK and made_text:
+            digest = entry.before
+        elif made_text and (is_foreign or entry.act == TAKE_IN):
+            return Voice.CLAIMED
+        elif entry.role not in _PERSONS or is_foreign:
+            if made_text or (not is_foreign and _moves(entry, memory)):
+                return Voice.AGENT
+        elif (made_text and entry.act in _WRITES) or (
+            entry.act in _CONFIRMS and memory.status in _CONFIRMED
+        ):
+            return Voice.PERSON
+    return Voice.CLAIMED
+
+
+def _moves(entry: Entry, memory: Memory) -> bool:
+    """Tell whether an act gave a memory another type or place, or may have, where the trail does not say."""
+    if not entry.after or entry.act == TAKE_IN:
+        return False
+    made = [Fingerprinted.of(text) for text in entry.fingerprints]
+    own = [each for each in made if (each.kind, each.id) == (Kind.MEMORY, memory.id)]
+    if not own:
+        return True
+    fields = changed_fields(Kind.MEMORY, own[-1].before, own[-1].after)
+    return fields is None or bool(_PLACES & fields)

@@ -1,0 +1,111 @@
+"""Through which door a record is told, by what the audit trail proves; and which records wait for a person."""
+
+from dataclasses import replace
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.doors import (
+    Door,
+    Voice,
+    door_of,
+    voice_of_decision,
+    voice_of_memory,
+    waits,
+)
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Decision, Entry, Head, Kind, Memory, MemoryType, Status
+from minutebook.domain.trail import HEAD
+from minutebook.domain.turns import Session
+from minutebook.screening.instructions import marks_of
+from minutebook.services.access.visibility import Clock, filters, narrowed
+from minutebook.store.protocol import Store
+
+LOOKED_AT = 1000
+"""Memories of a type or status that are looked at: the newest."""
+
+TOLD_TYPES = (
+    *(MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT),
+    *(MemoryType.PREFERENCE, MemoryType.CONVENTION, MemoryType.PROCEDURAL),
+    *(MemoryType.USER_CONTEXT, MemoryType.RISK),
+)
+"""What is told when a session starts of what a person wrote or confirmed, the most binding first."""
+
+_NEWEST_FIRST = ["-ingestion_time"]
+_BRINGS_TRAIL = frozenset({"import", "replace"})
+
+
+class Doors:
+    """Asks the rule of doors about the records of a store."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._foreign: dict[str, int] = {}
+
+    def of(
+        self,
+        caller: Caller,
+        record: Memory | Decision | Session,
+        text: str | None = None,
+        voice: Voice | None = None,
+    ) -> Door:
+        """Return the widest door through which a record reaches a caller who may see it.
+
+        `text` is what is shown of it, its own text if None; `voice` whose words it holds, if that is known.
+        """
+        if isinstance(record, Session):
+            shown, voice = text or "", Voice.AGENT
+        else:
+            shown = record.text if text is None else text
+            voice = self.voice(record) if voice is None else voice
+        marked = voice is not Voice.PERSON and bool(marks_of(shown))
+        return door_of(record, voice, caller, reads_as_instructions=marked)
+
+    def voice(self, record: Memory | Decision) -> Voice:
+        """Return whose words a record holds."""
+        if isinstance(record, Decision):
+            return voice_of_decision(record)
+        where = Filter(organization=record.organization, equal={"subject": record.id})
+        entries = self._store.find(Entry, where, order=("-number",))
+        return voice_of_memory(record, entries, self._foreign_entries(record.organization))
+
+    def told(self, caller: Caller) -> list[tuple[Memory, Voice]]:
+        """Return the memories of TOLD_TYPES that hold now and the caller may see, with whose words they hold.
+
+        The locked first, then the verified, then the others type by type, the newest first.
+        """
+        found: dict[tuple[str, str], Memory] = {}
+        conditions: list[dict[str, object]] = [
+            {"status": Status.LOCKED},
+            {"status": Status.VERIFIED},
+        ]
+        conditions += [{"type": each} for each in TOLD_TYPES]
+        for equal in conditions:
+            for memory in self._newest(caller, equal):
+                if memory.type in TOLD_TYPES:
+                    found.setdefault((memory.organization, memory.id), memory)
+        return [(memory, self.voice(memory)) for memory in found.values()]
+
+    def waiting(self, caller: Caller) -> list[Memory]:
+        """Return what `told` finds that waits for a person, the newest first."""
+        waiting = [memory for memory, voice in self.told(caller) if waits(memory, voice)]
+        return sorted(waiting, key=lambda each: (each.ingestion_time, each.id), reverse=True)
+
+    def _newest(self, caller: Caller, equal: dict[str, object]) -> list[Memory]:
+        now = self._clock()
+        wheres = [
+            replace(narrowed(where, **equal), valid_at=now)
+            for where in filters(self._store, caller)
+        ]
+        return self._store.page(Memory, wheres, order=_NEWEST_FIRST, limit=LOOKED_AT)
+
+    def _foreign_entries(self, organization: str) -> int:
+        """Return the number of the last entry that came with an archive, 0 if none did."""
+        if organization not in self._foreign:
+            if self._store.get(Head, organization, HEAD) is None:
+                return 0
+            # A trail comes with an archive only where there is none, so that this never changes.
+            where = Filter(organization=organization, equal={"subject_kind": Kind.HEAD})
+            entries = self._store.each(Entry, where, ["-number"])
+            brought = (each.number for each in entries if each.act in _BRINGS_TRAIL)
+            self._foreign[organization] = next(brought, 0)
+        return self._foreign[organization]
