@@ -26,7 +26,6 @@ from minutebook.domain.records import MemoryType, Role
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client, hook_log
 from minutebook.server.daemon.rendezvous import daemon_address
-from minutebook.services.hooks import HookContexts
 
 LEAST = Settings().hook_relevance
 WRITER = Caller(name="benchmark", role=Role.HUMAN)
@@ -79,8 +78,7 @@ def _said(
     try:
         app.embedding.start()
         app.embedding.wait(timeout=None)
-        services = (app.memories, app.decisions, app.proposals, app.sessions)
-        contexts = HookContexts(*services, app.summaries, app.recall, app.embedding, app.clock)
+        contexts = app.hook_contexts
         found = []
         for row in rows:
             context = contexts.before_prompt(WRITER, str(row["text"]), LEAST, ())

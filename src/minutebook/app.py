@@ -32,6 +32,7 @@ from minutebook.stores import locks_of, open_store
 
 if TYPE_CHECKING:
     from minutebook.services.background import BackgroundWork
+    from minutebook.services.hooks import HookContexts
 
 
 def now() -> datetime:
@@ -68,6 +69,24 @@ class App(ErasureServices, SearchServices, SyncServices, TidyingServices, Journa
             self.signing,
             self._settings.caller(),
             self._stop,
+        )
+
+    @service
+    def hook_contexts(self) -> "HookContexts":
+        """Choose what sessions of clients are told without their asking."""
+        from minutebook.services.hooks import HookContexts
+
+        return HookContexts(
+            self.memories,
+            self.decisions,
+            self.proposals,
+            self.sessions,
+            self.summaries,
+            self.recall,
+            self.recalls,
+            self.doors,
+            self.embedding,
+            self.clock,
         )
 
     def start(self) -> None:

@@ -33,13 +33,15 @@ from minutebook.whereabouts import follows_folders, known_place, repository_know
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.services.hooks import HookContexts
 
 CONTRACT = "hooks"
 """The contract that the origin of a hook's calls names."""
 
 ACT = "before a prompt"
 """What the recall log calls it when a memory is put before a prompt."""
+
+FORGETS = frozenset({"compact", "clear"})
+"""Sources of a session's start after which it has forgotten what it was told."""
 
 LATELY = 200
 """Calls of hooks that are summed up."""
@@ -117,7 +119,7 @@ def _context(
     from minutebook.services.hooks import joined
 
     known = Known(hook_log.entries(str(settings.home)), event.session)
-    contexts, start, hits = _contexts(app), None, None
+    contexts, start, hits = app.hook_contexts, None, None
     # One that came too late when the session started is given with its first prompt.
     is_briefing = event.moment is Moment.START or not known.is_briefed
     if is_briefing:
@@ -136,28 +138,21 @@ def _context(
     return _Answer("answered", output, context.tokens, context.ids, is_briefing)
 
 
-def _contexts(app: "App") -> "HookContexts":
-    from minutebook.services.hooks import HookContexts
-
-    return HookContexts(
-        app.memories,
-        app.decisions,
-        app.proposals,
-        app.sessions,
-        app.summaries,
-        app.recall,
-        app.embedding,
-        app.clock,
-    )
-
-
 class Known:
-    """What a session was told already, in time to be read, as the log of hooks has it."""
+    """What a session was told already, in time to be read, as the log of hooks has it.
+
+    What it was told before it was compacted or cleared, it has forgotten.
+    """
 
     def __init__(self, entries: Sequence[Mapping[str, Any]], session: str) -> None:
         self._entries = entries
         self._session = session
-        own = [entry for entry in entries if entry.get("session") == session]
+        own: list[Mapping[str, Any]] = []
+        for entry in entries:
+            if entry.get("session") == session:
+                if entry.get("source") in FORGETS:
+                    own.clear()
+                own.append(entry)
         lists = [ids for entry in own if isinstance(ids := entry.get("ids"), list)]
         self.ids = {str(id) for ids in lists for id in ids}
         self.is_briefed = any(entry.get("is_briefing") is True for entry in own)

@@ -1,19 +1,27 @@
 """What is said to an agent without its asking: when a session starts, and before a prompt."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
 from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
+from minutebook.domain.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
 from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.instants import age_of
 from minutebook.domain.private import without_private
-from minutebook.domain.records import Decision, Memory, MemoryType, Proposal
+from minutebook.domain.records import Decision, Memory, MemoryType, Status
 from minutebook.domain.turns import Session
 from minutebook.embedding.service import Embedding
 from minutebook.search.calibration import BESIDE, standing_out
-from minutebook.services.access.provenance import words_of
+from minutebook.services.access.doors import Doors
+from minutebook.services.access.provenance import words_by_age
+from minutebook.services.access.recall_log import RecallLog
 from minutebook.services.access.visibility import Clock
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summaries import Summaries
@@ -21,7 +29,8 @@ from minutebook.services.knowledge.memories import Memories
 from minutebook.services.ledger.decisions import Decisions
 from minutebook.services.ledger.proposals import Proposals
 from minutebook.services.search.recall import Recall
-from minutebook.summarizing.extractive import open_errors
+from minutebook.summarizing.extractive import open_errors, without_errors
+from minutebook.summarizing.session_facts import says_gone
 
 CHARACTERS = 4
 """Characters of a token, about; English has a few more, code fewer."""
@@ -34,8 +43,21 @@ LONGEST_HIT = 600
 
 _LONGEST_QUESTION = 2_000
 _FEWEST_WORDS = 3
-_RULES = (MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT)
-_MOST_RULES, _MOST_RISKS, _MOST_DECISIONS, _MOST_PROPOSALS = 12, 4, 8, 3
+_LASTING = (MemoryType.PREFERENCE, MemoryType.CONVENTION, MemoryType.PROCEDURAL)
+_GROUPS = (
+    ("Rules:", (MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT), 12),
+    ("Preferences, conventions, procedures:", _LASTING, 12),
+    ("Context:", (MemoryType.USER_CONTEXT,), 6),
+    ("Open risks:", (MemoryType.RISK,), 4),
+)
+"""What is told of a person's at the start: the heading, the types, and how many at most."""
+
+_UNCONFIRMED = {
+    Voice.AGENT: "Noted by agents, unconfirmed:",
+    Voice.CLAIMED: "From elsewhere, unconfirmed:",
+}
+_HEADINGS = ("", *_UNCONFIRMED.values())
+_MOST_DECISIONS, _MOST_NOTED, _MOST_LATER, _MOST_LATER_SESSIONS = 8, 8, 100, 5
 _COMMAND = re.compile(r"[/!#]")
 _TAG = re.compile(r"<(?=[a-zA-Z/!?|])")
 
@@ -56,15 +78,19 @@ class Context:
 
 
 class _Line(NamedTuple):
-    """A line with the heading that it stands below, and the id of what it shows; each may be empty."""
+    """A line with the heading that it stands below, and the id of what it shows; each may be empty.
+
+    `short` stands in where the text does not fit; empty if nothing does.
+    """
 
     heading: str
     id: str
     text: str
+    short: str = ""
 
 
 class HookContexts:
-    """Chooses what sessions of clients are told without their asking."""
+    """Chooses what sessions of clients are told without their asking, by the rule of `domain/doors.py`."""
 
     def __init__(
         self,
@@ -74,6 +100,8 @@ class HookContexts:
         sessions: Sessions,
         summaries: Summaries,
         recall: Recall,
+        recalls: RecallLog,
+        doors: Doors,
         embedding: Embedding,
         clock: Clock,
     ) -> None:
@@ -83,23 +111,22 @@ class HookContexts:
         self._sessions = sessions
         self._summaries = summaries
         self._recall = recall
+        self._recalls = recalls
+        self._doors = doors
         self._embedding = embedding
         self._clock = clock
 
     def at_start(self, caller: Caller, last_session: str | None, tokens: int) -> Context | None:
-        """Return what matters: rules, open risks, decisions, how the session named as the last one ended.
+        """Return what matters, as much as fits into so many tokens; None if there is nothing.
 
-        What was open then and proposals that wait are open, too. As much as fits into so many tokens, the
-        rules first; None if there is nothing.
+        First what a person wrote or confirmed, then what agents noted in this project, then how the session
+        named as the last one ended, and what waits for a person.
         """
-        lines = [
-            *self._of_types(caller, "Rules:", _RULES, _MOST_RULES),
-            *self._of_types(caller, "Open risks:", [MemoryType.RISK], _MOST_RISKS),
-            *self._truths(caller),
-        ]
+        lasting, decisions = self._doors.told(caller), self._decisions.latest(caller)
+        lines = [*self._confirmed(lasting, decisions), *self._noted(caller, lasting, decisions)]
         if last_session is not None:
             lines += self._last(caller, last_session)
-        return _fitting([*lines, *self._waiting(caller)], tokens * CHARACTERS)
+        return _fitting(lines, tokens * CHARACTERS, self._waiting(caller, lasting))
 
     def before_prompt(
         self, caller: Caller, prompt: str, least: float, known: Collection[str]
@@ -117,47 +144,144 @@ class HookContexts:
         found = self._recall.by_meaning(caller, question, BESIDE)
         clear = found[: min(MOST_HITS, standing_out([each.score for each in found]))]
         new = [each for each in clear if each.score >= least and each.memory.id not in known]
-        lines = [_line("", each.memory, each.memory.content) for each in new]
+        lines = [line for each in new for line in self._about(caller, each.memory)]
+        # What a person said comes first, and what agents noted below its heading.
+        lines.sort(key=lambda line: _HEADINGS.index(line.heading))
         context = _fitting(lines, MOST_HITS * (LONGEST_HIT + 200))
-        got = tuple((each.memory, each.score) for each in new)
-        return None if context is None else replace(context, got=got)
+        if context is None:
+            return None
+        got = ((each.memory, each.score) for each in new if each.memory.id in context.ids)
+        return replace(context, got=tuple(got))
 
-    def _of_types(
-        self, caller: Caller, heading: str, types: Iterable[MemoryType], most: int
+    def _about(self, caller: Caller, memory: Memory) -> Iterable[_Line]:
+        """Yield the line of a memory that a prompt found, if it may be told unasked."""
+        voice = self._doors.voice(memory)
+        if self._doors.of(caller, memory, voice=voice) >= Door.UNASKED:
+            yield self._line(_UNCONFIRMED.get(voice, ""), memory, memory.content, voice)
+
+    def _confirmed(
+        self, lasting: Sequence[tuple[Memory, Voice]], decisions: Sequence[Decision]
     ) -> Iterable[_Line]:
-        found: list[Memory] = []
-        for type in types:
-            query = MemoryQuery(type=type)
-            found += self._memories.page(caller, most, 0, query, self._clock()).memories
-        return [_line(heading, memory, memory.content) for memory in found[:most]]
+        """Yield what a person wrote or confirmed, the most binding first."""
+        persons = [memory for memory, voice in lasting if voice is Voice.PERSON]
+        own = [each for each in decisions if self._doors.voice(each) is Voice.PERSON]
+        for heading, types, most in _GROUPS:
+            for memory in [each for each in persons if each.type in types][:most]:
+                yield self._line(heading, memory, memory.content, Voice.PERSON)
+            if types is _LASTING:
+                for decision in own[:_MOST_DECISIONS]:
+                    said = _said(decision)
+                    yield self._line("Decisions that hold:", decision, said, Voice.PERSON)
 
-    def _truths(self, caller: Caller) -> Iterable[_Line]:
-        for decision in self._decisions.latest(caller)[:_MOST_DECISIONS]:
-            said = f"{decision.target}: {decision.title}"
-            yield _line("Decisions that hold:", decision, said)
+    def _noted(
+        self,
+        caller: Caller,
+        lasting: Sequence[tuple[Memory, Voice]],
+        decisions: Sequence[Decision],
+    ) -> Iterable[_Line]:
+        """Yield what agents noted to last in the caller's project, the most recalled first, then what came from elsewhere."""
+        found: list[tuple[Memory | Decision, Voice]] = [
+            (each, voice) for each, voice in lasting if each.type in LASTING_TYPES
+        ]
+        found += [(each, self._doors.voice(each)) for each in decisions]
+        own = [
+            (each, voice)
+            for each, voice in found
+            if voice is not Voice.PERSON and is_of_project(caller, each)
+        ]
+        times = self._recalls.times(caller, [record for record, _ in own])
+        own.sort(key=lambda each: (times.get((each[0].kind, each[0].id), 0), _at(each[0])))
+        for voice, heading in _UNCONFIRMED.items():
+            may_be_told = (
+                record
+                for record, whose in reversed(own)
+                if whose is voice and self._doors.of(caller, record, voice=voice) >= Door.UNASKED
+            )
+            for record in islice(may_be_told, _MOST_NOTED):
+                yield self._line(heading, record, _said(record), voice)
 
-    def _waiting(self, caller: Caller) -> Iterable[_Line]:
-        for proposal in self._proposals.pending(caller)[:_MOST_PROPOSALS]:
-            said = f"{proposal.target}: {proposal.title}"
-            yield _line("Proposals that no person has accepted yet:", proposal, said)
+    def _waiting(self, caller: Caller, lasting: Sequence[tuple[Memory, Voice]]) -> str:
+        """Say in a line what waits for a person; empty if nothing does."""
+        voices = Counter(voice for memory, voice in lasting if waits(memory, voice))
+        counts = (
+            (voices[Voice.AGENT], "rule by agents", "rules by agents"),
+            (voices[Voice.CLAIMED], "memory from elsewhere", "memories from elsewhere"),
+            (len(self._proposals.pending(caller)), "proposed decision", "proposed decisions"),
+        )
+        parts = [count_of(*each) for each in counts if each[0]]
+        if not parts:
+            return ""
+        verb = "waits" if sum(number for number, _, _ in counts) == 1 else "wait"
+        return f"{' and '.join(parts)} {verb} for you: `minutebook ui`, Review"
 
     def _last(self, caller: Caller, name: str) -> Iterable[_Line]:
-        for session in self._sessions.all(caller, name)[:1]:
+        """Yield how the last session ended and what it left open, unless something later says that it is done."""
+        found = [each for each in self._sessions.all(caller, name) if is_of_project(caller, each)]
+        for session in found[:1]:
             said = self._end_of(caller, session)
-            if said:
-                heading = f"How the last session here ended, on {session.last:%Y-%m-%d}:"
+            if said and self._may_be_told(caller, session, said):
+                heading = f"How the last session here ended, {age_of(session.last, self._clock())}:"
                 yield _Line(heading, "", inert(said))
             summary = self._summaries.of(session)
-            for error in open_errors(summary.summary) if summary else ():
-                yield _Line("It left open:", "", f"- {_cut(inert(error), LONGEST_HIT)}")
+            errors = open_errors(summary.summary) if summary else []
+            later = self._said_since(caller, session) if errors else []
+            for error in errors:
+                is_done = any(says_gone(error, text) for text in later)
+                if not is_done and self._may_be_told(caller, session, error):
+                    yield _Line("It left open:", "", f"- {_cut(inert(error), LONGEST_HIT)}")
+
+    def _may_be_told(self, caller: Caller, session: Session, said: str) -> bool:
+        return self._doors.of(caller, session, said) >= Door.UNASKED
 
     def _end_of(self, caller: Caller, session: Session) -> str:
         summary = self._summaries.of(session)
         if summary is not None:
-            return _cut(f"{summary.title}. {summary.summary}", LONGEST_HIT)
+            # What it left open is told apart.
+            said = f"{summary.title}. {without_errors(summary.summary)}"
+            return _cut(said.strip(), LONGEST_HIT)
         last = max(0, session.turn_count - 1)
         turns = self._sessions.page(caller, session.name, 1, last).turns
         return _cut(turns[0].response, LONGEST_HIT) if turns else ""
+
+    def _said_since(self, caller: Caller, session: Session) -> list[str]:
+        """Return what was said in the caller's project since a session ended: memories, ends of later sessions."""
+        since = MemoryQuery(since=session.last)
+        memories = self._memories.page(caller, _MOST_LATER, 0, since, self._clock()).memories
+        texts = [each.text for each in memories if self._doors.of(caller, each) >= Door.UNASKED]
+        sessions = [
+            each
+            for each in self._sessions.all(caller)
+            if each.last > session.last and is_of_project(caller, each)
+        ]
+        ends = (self._end_of(caller, each) for each in sessions[:_MOST_LATER_SESSIONS])
+        return [*texts, *ends]
+
+    def _line(self, heading: str, record: Memory | Decision, text: str, voice: Voice) -> _Line:
+        """Return a record as a line: its text, whose words these are, and how old they are.
+
+        A person's text is whole, if it fits.
+        """
+        trust = _trust_of(record) if voice is Voice.PERSON else ""
+        words = inert(words_by_age(record, self._clock(), trust))
+        whole = inert(text)
+        short = f"- {_cut(whole, LONGEST_HIT)} ({words})"
+        if voice is not Voice.PERSON:
+            return _Line(heading, record.id, short)
+        return _Line(heading, record.id, f"- {whole} ({words})", short)
+
+
+def _said(record: Memory | Decision) -> str:
+    return record.content if isinstance(record, Memory) else f"{record.target}: {record.title}"
+
+
+def _at(record: Memory | Decision) -> tuple[datetime, str]:
+    at = record.ingestion_time if isinstance(record, Memory) else record.created_at
+    return at, record.id
+
+
+def _trust_of(record: Memory | Decision) -> str:
+    is_confirmed = record.status in (Status.VERIFIED, Status.LOCKED)
+    return f"{record.status} by a person" if is_confirmed else "a person's"
 
 
 def joined(first: Context | None, then: Context | None) -> Context | None:
@@ -181,27 +305,26 @@ def inert(text: str) -> str:
     return _TAG.sub("‹", " ".join(plain.split()))
 
 
-def _line(heading: str, record: Memory | Decision | Proposal, text: str) -> _Line:
-    """Return a record as a line: its text, and whose words these are."""
-    said = f"- {_cut(inert(text), LONGEST_HIT)} ({inert(words_of(record))})"
-    return _Line(heading, record.id, said)
-
-
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest].rstrip()} …"
 
 
-def _fitting(lines: Iterable[_Line], characters: int) -> Context | None:
-    """Return the lines that fit, whole, each below its heading; None if none does."""
-    kept, ids, heading, left = [HEAD], [], "", characters - len(HEAD)
+def _fitting(lines: Iterable[_Line], characters: int, last: str = "") -> Context | None:
+    """Return the lines that fit, whole, each below its heading, then the last; None if none does."""
+    kept, ids, heading = [HEAD], [], ""
+    left = characters - len(HEAD) - (len(last) + 1 if last else 0)
     for line in lines:
-        parts = [line.text] if line.heading in ("", heading) else [line.heading, line.text]
-        needed = sum(len(part) + 1 for part in parts)
-        if needed > left:
-            continue
-        left -= needed
-        kept += parts
-        heading = line.heading
-        ids += [line.id] if line.id else []
+        above = [] if line.heading in ("", heading) else [line.heading]
+        for text in filter(None, (line.text, line.short)):
+            parts = [*above, text]
+            needed = sum(len(part) + 1 for part in parts)
+            if needed <= left:
+                left -= needed
+                kept += parts
+                heading = line.heading
+                ids += [line.id] if line.id else []
+                break
+    if last and left >= 0:
+        kept.append(last)
     text = "\n".join(kept)
     return None if len(kept) == 1 else Context(text, len(text) // CHARACTERS, tuple(ids))

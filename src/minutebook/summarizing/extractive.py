@@ -272,6 +272,12 @@ def open_errors(summary: str) -> list[str]:
     return [text for text, state in _ERROR.findall(last.removeprefix(_ERRORS)) if state == "open"]
 
 
+def without_errors(summary: str) -> str:
+    """Return a summary without the line on errors, if one made here has it."""
+    rest, _, last = summary.rpartition("\n")
+    return rest if last.startswith(_ERRORS) else summary
+
+
 def title(listed: Sequence[Sentence], facts: SessionFacts) -> str:
     """Name a session by a whole phrase of at most ten words.
 

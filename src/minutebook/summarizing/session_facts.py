@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import Self
 
 from minutebook.domain.records import MOST_SCORE, Category, Turn
+from minutebook.search.text import word_terms
 from minutebook.summarizing import session_words as words
 from minutebook.summarizing import technologies
 from minutebook.summarizing.summary_draft import MAX_TECHNOLOGIES
@@ -188,6 +189,22 @@ def without_politeness(sentence: str) -> str:
 def is_about_a_fault(sentence: str) -> bool:
     """Tell whether a sentence tells of something that does not work."""
     return _ABOUT[Category.BUGFIX].search(sentence) is not None
+
+
+def says_gone(error: str, text: str) -> bool:
+    """Tell whether a later text says that an error of an earlier session is gone.
+
+    It must name the error: its name weighs twice, and half of the weight of its words must be there.
+    """
+    name = _NAMED_ERROR.search(error)
+    weights = dict.fromkeys(word_terms(error), 1)
+    if name is not None:
+        weights |= dict.fromkeys(word_terms(name[1]), 2)
+    terms = set(word_terms(text))
+    shared = sum(weight for term, weight in weights.items() if term in terms)
+    return 2 * shared >= sum(weights.values()) > 0 and any(
+        map(_ends_errors, _SENTENCES_OF_ERRORS.split(text))
+    )
 
 
 def session_facts(turns: Iterable[Turn]) -> SessionFacts:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.policy import Redact
-from minutebook.services.hooks import HEAD, HookContexts
+from minutebook.services.hooks import HEAD
 from minutebook.sources import front_matter
 from tests.faults.campaign import rounds
 from tests.faults.hostile.doors import PERSON, Door, context
@@ -290,9 +290,7 @@ class Exits:
 
     def _injected(self) -> None:
         app = self._house.app
-        contexts = HookContexts(
-            app.memories, app.decisions, app.proposals, app.sessions, app.summaries, app.recall, app.embedding, app.clock
-        )  # fmt: skip
+        contexts = app.hook_contexts
         names = [each.name for each in app.sessions.all(PERSON, None)[:3]]
         for name in (None, *names):
             context = contexts.at_start(PERSON, name, 100_000)

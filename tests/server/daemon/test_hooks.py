@@ -148,6 +148,42 @@ def test_a_session_is_told_what_holds_when_it_starts_and_once(
     ]
 
 
+@pytest.mark.parametrize("source", ["compact", "clear"])
+def test_what_a_session_was_told_before_it_was_compacted_or_cleared_is_told_again(
+    machine: Machine, daemon: DaemonAddress, source: str
+) -> None:
+    machine.typed("remember", "Refunds need two signatures.", "--type", "business_rule")
+    asks = machine.event("UserPromptSubmit", prompt="who signs the refunds")
+    assert "Refunds need" in machine.context(machine.event("SessionStart", source="startup"))
+    assert machine.hook(asks) == ""
+    # What came too late then is told with the next prompt, though it was told before.
+    status = client.ask(daemon, "status")
+    assert status is not None
+    pid = int(str(status["pid"]))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert machine.hook(machine.event("SessionStart", source=source), wait="0.5") == ""
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert "Refunds need" in machine.context(asks)
+    assert machine.hook(asks) == ""
+    assert "Refunds need" in machine.context(machine.event("SessionStart", source=source))
+    assert machine.hook(asks) == ""
+
+
+def test_an_agent_s_rule_is_told_once_a_person_confirmed_it(
+    machine: Machine, daemon: DaemonAddress
+) -> None:
+    words = ("Refunds need two signatures.", "--type", "business_rule", "--role", "agent")
+    id = machine.typed("remember", *words)
+    told = machine.context(machine.event("SessionStart"))
+    assert told.splitlines()[1:] == ["1 rule by agents waits for you: `minutebook ui`, Review"]
+    machine.typed("tidy", "apply", id)
+    told = machine.context(machine.event("SessionStart"))
+    assert told.splitlines()[1] == "Rules:"
+    assert f"verified by a person, {id})" in told
+
+
 def test_a_session_that_ends_is_kept_without_what_is_private(
     machine: Machine, daemon: DaemonAddress
 ) -> None:

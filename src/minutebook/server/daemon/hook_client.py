@@ -97,6 +97,8 @@ class _Call:
         name = str(event.get("hook_event_name") or event["hookEventName"])
         session = next((event[key] for key in _SESSIONS if event.get(key)), "")
         self._entry |= {"event": name, "session": str(session)}
+        if source := event.get("source"):
+            self._entry["source"] = str(source)
         if len(data) > LARGEST_EVENT:
             self.end("too large")
         if not self._invocation.wants_daemon:
