@@ -128,16 +128,16 @@ def test_metadata_that_names_no_memories_words_none(world: World, names: object)
 def test_pairs_wait_to_be_worded_until_a_wording_waits(world: World) -> None:
     one, other = pair(world)
     found(world)
-    (offered,) = wordable(world.app.inbox, AGENT, 5)
+    (offered,) = wordable(world.app.inbox, world.app.doors, AGENT, 5)
     assert {each.id for each in offered} == {one.id, other.id}
     worded(world, one, other)
     found(world)
-    assert wordable(world.app.inbox, AGENT, 5) == []
+    assert wordable(world.app.inbox, world.app.doors, AGENT, 5) == []
 
 
 def test_a_pair_of_somebodys_own_is_not_offered_to_be_worded_for_everyone(world: World) -> None:
     for text in PAIR:
         kept(world, text, user="zoe")
     found(world)
-    (offered,) = wordable(world.app.inbox, PERSON, 5)
+    (offered,) = wordable(world.app.inbox, world.app.doors, PERSON, 5)
     assert [each.user for each in offered] == ["zoe", "zoe"]

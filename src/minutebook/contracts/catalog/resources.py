@@ -10,17 +10,20 @@ from minutebook.contracts.catalog.shapes import (
     METADATA_KEYS,
     METADATA_LENGTH,
     TITLE_WORDS,
+    UNCONFIRMED,
     Shape,
     id_named,
     light,
     title,
     whole,
+    withheld,
 )
 from minutebook.contracts.resources import ResourceHandlers, text_of
 from minutebook.domain.caller import Caller
+from minutebook.domain.doors import Door
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Entry, MemoryType, ScopeLevel, Status, Version
+from minutebook.domain.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
 from minutebook.services.knowledge.browsing import Linked
 
 INDEXED = 50
@@ -31,8 +34,12 @@ COMPLETED = 101
 
 
 def index(app: App, caller: Caller) -> Iterator[Shape]:
-    """Show the memories that changed last, newest first, without their content."""
-    return (light(memory) for memory in app.browsing.latest(caller, INDEXED))
+    """Show the memories that changed last, newest first, without their content.
+
+    Clients load it unasked: of what may only be told to who asks, it shows no words.
+    """
+    for each in app.browsing.latest(caller, INDEXED):
+        yield light(each) if _may_be_told(app, caller, each) else withheld(each)
 
 
 def memory(app: App, caller: Caller, id: str) -> Shape:
@@ -96,9 +103,10 @@ def schema(app: App, caller: Caller) -> str:
 def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
     """Describe the memories of the index as resources."""
     for each in app.browsing.latest(caller, INDEXED):
+        is_told = _may_be_told(app, caller, each)
         yield {
             "uri": f"memory://{each.uuid}",
-            "name": title(each),
+            "name": title(each) if is_told else UNCONFIRMED,
             "description": f"{each.type}, {each.scope}, {each.status}",
             "mimeType": "application/json",
         }
@@ -114,6 +122,11 @@ HANDLERS = ResourceHandlers(
     listing=listing,
     completions={"memory/id": complete_id, "memory-history/id": complete_id},
 )
+
+
+def _may_be_told(app: App, caller: Caller, memory: Memory) -> bool:
+    shown = "\n".join((memory.text, *(str(each) for each in memory.metadata.values())))
+    return app.doors.of(caller, memory, shown) >= Door.UNASKED
 
 
 def _link(linked: Linked) -> Shape:

@@ -11,6 +11,9 @@ from minutebook.domain.records import Kind, Memory
 
 Shape = dict[str, Any]
 
+UNCONFIRMED = "Confirmed by no person; its text is told to who asks"
+"""Stands for the title of a memory that is told to nobody unasked."""
+
 TITLE_WORDS = 12
 """How many words the index policy allows in a title."""
 
@@ -76,6 +79,11 @@ def light(memory: Memory) -> Shape:
         "updated_at": rfc3339(memory.updated_at),
         "metadata": {key: _cut(value) for key, value in scalars[:METADATA_KEYS]},
     }
+
+
+def withheld(memory: Memory) -> Shape:
+    """Show a memory in the index with nothing that its author worded."""
+    return light(memory) | {"title": UNCONFIRMED, "metadata": {}}
 
 
 def title(memory: Memory) -> str:

@@ -6,12 +6,16 @@ from typing import Any
 from minutebook.app import App
 from minutebook.contracts.resources import ResourceHandlers
 from minutebook.domain.caller import Caller
+from minutebook.domain.doors import Door
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Decision, Proposal
 
 INDEXED = 200
 """How many decisions the index holds."""
+
+UNCONFIRMED = "confirmed by no person"
+"""Stands for the words of a decision that is told to nobody unasked."""
 
 COMPLETED = 101
 """How many completions are given: one more than the protocol shows, to tell that there are more."""
@@ -20,9 +24,13 @@ Shape = dict[str, Any]
 
 
 def index(app: App, caller: Caller) -> Shape:
-    """Show the decisions that hold, newest first, without their reasons."""
+    """Show the decisions that hold, newest first, without their reasons.
+
+    Clients load it unasked: of what may only be told to who asks, it shows no words.
+    """
     found = app.decisions.latest(caller)
-    return {"total": len(found), "decisions": [_light(each) for each in found[:INDEXED]]}
+    shown = [_light(each) | _named(app, caller, each) for each in found[:INDEXED]]
+    return {"total": len(found), "decisions": shown}
 
 
 def decision(app: App, caller: Caller, id: str) -> Shape:
@@ -45,9 +53,10 @@ def history(app: App, caller: Caller, id: str) -> Shape:
 def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
     """Describe the decisions of the index as resources."""
     for each in app.decisions.latest(caller)[:INDEXED]:
+        named = _named(app, caller, each)
         yield {
             "uri": _uri(each),
-            "name": f"{each.target}: {each.title}",
+            "name": f"{named['target']}: {named['title']}",
             "description": f"{each.status}, decided by {each.author} ({each.authorship})",
             "mimeType": "application/json",
         }
@@ -72,6 +81,14 @@ def _id(text: str) -> str:
 
 def _uri(record: Decision | Proposal) -> str:
     return f"decision://{record.id}"
+
+
+def _named(app: App, caller: Caller, decision: Decision) -> Shape:
+    """Return target and title as a client that did not ask may have them."""
+    shown = f"{decision.target}\n{decision.title}"
+    if app.doors.of(caller, decision, shown) >= Door.UNASKED:
+        return {"target": decision.target, "title": decision.title}
+    return {"target": UNCONFIRMED, "title": UNCONFIRMED}
 
 
 def _light(decision: Decision) -> Shape:

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from minutebook.domain.caller import Caller
+from minutebook.domain.doors import Door
 from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory
 from minutebook.domain.tidying import Finding
+from minutebook.services.access.doors import Doors
 from minutebook.services.tidying.inbox import Inbox
 from minutebook.tidying.pairs import LONGEST
 from minutebook.tidying.wordings import merged_ids
@@ -15,10 +17,11 @@ LOOKED_THROUGH = 200
 """Suggestions among which pairs are looked for."""
 
 
-def wordable(inbox: Inbox, caller: Caller, limit: int) -> list[tuple[Memory, Memory]]:
+def wordable(inbox: Inbox, doors: Doors, caller: Caller, limit: int) -> list[tuple[Memory, Memory]]:
     """Return pairs that wait as duplicates, of the place where a new memory of the caller's would be.
 
-    Left out are texts of more than LONGEST characters together, and pairs of which a wording waits already.
+    Left out are texts of more than LONGEST characters together, pairs of which a wording waits already, and
+    pairs with a text that is told only to who asks.
     """
     merges = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({Finding.MERGE})).waiting
     worded = [_wording_of(each.records) for each in merges]
@@ -29,7 +32,9 @@ def wordable(inbox: Inbox, caller: Caller, limit: int) -> list[tuple[Memory, Mem
             break
         is_short = len(one.text) + len(other.text) <= LONGEST
         is_new = not any({one.id, other.id} <= ids for ids in worded)
-        if is_short and is_new and _is_in_reach(caller, one):
+        if not (is_short and is_new and _is_in_reach(caller, one)):
+            continue
+        if all(doors.of(caller, each) >= Door.UNASKED for each in (one, other)):
             found.append((one, other))
     return found
 
