@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Act = Callable[[Review], Settle]
 
 TITLES: Mapping[Topic, str] = {
+    Topic.RULE: "are rules by agents, or from elsewhere: once verified, agents are told them",
     Topic.DUPLICATE: "say the same as another: the older ends",
     Topic.CONTRADICTION: "say otherwise than a newer one: the older ends",
     Topic.MERGE: "word others together: they take their place",

@@ -68,6 +68,7 @@ class TidyingServices(KnowledgeServices, LedgerServices, JournalServices):
             self.status,
             self.proposals,
             self.decisions,
+            self.doors,
             self.clock,
         )
 

@@ -27,6 +27,7 @@ class Finding(StrEnum):
 class Topic(StrEnum):
     """What something waits for; of findings each has the finding's own name."""
 
+    RULE = "rule"
     DUPLICATE = "duplicate"
     CONTRADICTION = "contradiction"
     MERGE = "merge"

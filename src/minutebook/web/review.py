@@ -137,7 +137,7 @@ def _shown(visit: Visit, item: Item) -> dict[str, Any]:
     """Return an item as the page shows it."""
     first, pair = item.records[0], item.topic in (Topic.DUPLICATE, Topic.CONTRADICTION)
     memories = [each for each in item.records if isinstance(each, Memory)]
-    own = memories[0] if item.topic in MEMORIES else None
+    own = memories[0] if item.topic in (Topic.RULE, *MEMORIES) else None
     wording = memories[0] if item.topic is Topic.MERGE else None
     written = own or wording
     return {

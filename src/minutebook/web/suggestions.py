@@ -14,6 +14,7 @@ LOOKED_AT = 400
 """Changes that are looked at while a person waits for the page."""
 
 TITLES: Mapping[Topic, Later] = {
+    Topic.RULE: later("A rule by an agent, or from elsewhere: once verified, agents are told it"),
     Topic.DUPLICATE: later("Says the same: the older one ends"),
     Topic.CONTRADICTION: later("Says otherwise than a newer one: the older one ends"),
     Topic.MERGE: later("Words others together: it takes their place"),
@@ -31,6 +32,7 @@ TITLES: Mapping[Topic, Later] = {
 """What waits, and what applying it does."""
 
 SHORT: Mapping[Topic, Later] = {
+    Topic.RULE: later("rules"),
     Topic.DUPLICATE: later("said twice"),
     Topic.CONTRADICTION: later("contradict"),
     Topic.MERGE: later("worded as one"),

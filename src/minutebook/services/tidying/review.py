@@ -11,6 +11,7 @@ from minutebook.domain.errors import Conflict, InvalidInput, NotFound
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record, Status
 from minutebook.domain.tidying import WAITING, Finding, Topic
+from minutebook.services.access.doors import Doors
 from minutebook.services.access.visibility import Clock
 from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.memories import Memories
@@ -66,6 +67,7 @@ class Review:
         status: StatusChanges,
         proposals: Proposals,
         decisions: Decisions,
+        doors: Doors,
         clock: Clock,
     ) -> None:
         self._inbox = inbox
@@ -74,6 +76,7 @@ class Review:
         self._status = status
         self._proposals = proposals
         self._decisions = decisions
+        self._doors = doors
         self._clock = clock
 
     def page(
@@ -87,10 +90,13 @@ class Review:
         counts = Counter({Topic(each): found[each] for each in _FINDINGS})
         pending, clashes = self._proposals.pending(caller), self.clashes(caller)
         counts[Topic.PROPOSAL], counts[Topic.CLASH] = len(pending), len(clashes)
+        rules = self._doors.waiting(caller)
+        counts[Topic.RULE] = len(rules)
         for topic, status in MEMORIES.items():
             if topic in WAITING or topic in topics:
                 where = MemoryQuery(status=status)
-                counts[topic] = self._memories.count(caller, where, self._clock())
+                others = sum(each.status is status for each in rules)
+                counts[topic] = self._memories.count(caller, where, self._clock()) - others
         items: list[Item] = []
         for topic in topics:
             room, total = limit - len(items), counts[topic]
@@ -98,8 +104,10 @@ class Review:
                 break
             if offset < total:
                 end = offset + room
-                if topic in MEMORIES:
-                    items += self._unverified(caller, topic, room, offset)
+                if topic is Topic.RULE:
+                    items += [Item(topic, each.id, (each,)) for each in rules[offset:end]]
+                elif topic in MEMORIES:
+                    items += self._unverified(caller, topic, room, offset, rules)
                 elif topic is Topic.PROPOSAL:
                     items += [self._proposed(each) for each in pending[offset:end]]
                 elif topic is Topic.CLASH:
@@ -200,10 +208,16 @@ class Review:
             by_target.setdefault(key, []).append(each)
         return [each for each in by_target.values() if len(each) > 1]
 
-    def _unverified(self, caller: Caller, topic: Topic, limit: int, offset: int) -> list[Item]:
-        where = MemoryQuery(status=MEMORIES[topic])
-        page = self._memories.page(caller, limit, offset, where, self._clock())
-        return [Item(topic, each.id, (each,)) for each in page.memories]
+    def _unverified(
+        self, caller: Caller, topic: Topic, limit: int, offset: int, rules: Sequence[Memory]
+    ) -> list[Item]:
+        """Return a page of the memories of a status, but for those that wait as rules."""
+        status = MEMORIES[topic]
+        listed = {(each.organization, each.id) for each in rules if each.status is status}
+        most = limit + offset + len(listed)
+        page = self._memories.page(caller, most, 0, MemoryQuery(status=status), self._clock())
+        others = [each for each in page.memories if (each.organization, each.id) not in listed]
+        return [Item(topic, each.id, (each,)) for each in others[offset : offset + limit]]
 
     def _proposed(self, proposal: Proposal) -> Item:
         opens = self._proposals.opens(proposal)
