@@ -45,7 +45,7 @@ IDENTITY = (
 )
 """The settings that every command takes as options; the others come from file or environment."""
 
-SERVING = (*IDENTITY, "tool_names", "read_only", "tools")
+SERVING = (*IDENTITY, "tool_names", "read_only", "tools", "answers")
 """Those that the commands take which serve, or have a client serve."""
 
 OWN = frozenset(
@@ -59,6 +59,7 @@ OWN = frozenset(
         "tool_names",
         "read_only",
         "tools",
+        "answers",
     }
 )
 """The settings that are a connection's own; the others are the same for all of one daemon."""
@@ -178,6 +179,11 @@ class Invocation:
     def tool_names(self) -> object:
         """The spelling of tools' names that argv, environment and file ask for."""
         return self._value("tool_names", "contract")
+
+    @property
+    def answers(self) -> object:
+        """The form of answers that argv, environment and file ask for."""
+        return self._value("answers", "json")
 
     @property
     def read_only(self) -> bool:

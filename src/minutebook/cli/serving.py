@@ -82,7 +82,10 @@ def serve(
     from minutebook.server.stdio import in_process
 
     names = contracts or (settings.contract or DEFAULT_CONTRACT,)
-    in_process.serve(settings, opened(names, read_only=settings.read_only, tools=settings.tools))
+    served = opened(
+        names, read_only=settings.read_only, tools=settings.tools, answers=settings.answers
+    )
+    in_process.serve(settings, served)
 
 
 def _serve_http(
@@ -96,7 +99,12 @@ def _serve_http(
 
     # Each has its path, so that none stands in another's way.
     each_alone = [opened([name])[0] for name in contracts or CONTRACTS]
-    left = narrowed(each_alone, read_only=settings.read_only, tools=settings.tools)
+    left = narrowed(
+        each_alone,
+        read_only=settings.read_only,
+        tools=settings.tools,
+        answers=settings.answers,
+    )
     by_name = {contract.name: contract for contract in left if contract.listed}
     sign_ins = None
     if with_pages:

@@ -1,10 +1,12 @@
 """What a question is answered from, and how much of it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from minutebook.config.kinds import Kind, at_least, separated, setting
+from minutebook.config.kinds import Kind, at_least, one_of, separated, setting
 from minutebook.domain.sources import TEXTS, Source
+
+AnswerForm = Literal["json", "lines"]
 
 _NAMES = separated(",", "")
 
@@ -21,6 +23,12 @@ def _sources(value: Any, folder: str) -> tuple[Source, ...]:
 class AnswerSettings:
     """What a question is answered from, and how much of it."""
 
+    answers: AnswerForm = setting(
+        "json",
+        one_of(AnswerForm),
+        "`json`: tools answer with the objects that their contract publishes; `lines`: with lines of text for a model, "
+        "one for each hit, dated, without output schemas.",
+    )
     recall_sources: tuple[Source, ...] = setting(
         TEXTS,
         Kind(_sources, f"a list of {', '.join(TEXTS)}"),

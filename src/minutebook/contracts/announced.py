@@ -30,6 +30,18 @@ def safe(name: str) -> str:
     return name.replace("-", "_").replace(".", "_")
 
 
+def for_lines(promise: "Promise") -> "Promise":
+    """Return a promise whose tools answer in lines of text alone: none has a schema of its output."""
+    tools, hidden = (
+        [
+            {name: part for name, part in each.items() if name != "outputSchema"}
+            for each in promise[of]
+        ]
+        for of in ("tools", "hidden")
+    )
+    return {**promise, "tools": tools, "hidden": hidden}
+
+
 def narrowed(promise: "Promise", *, read_only: bool, tools: "Collection[str]") -> "Promise":
     """Return a promise with those of its tools that only read, or that are named, in either spelling.
 
@@ -153,12 +165,13 @@ def announced(
     *,
     read_only: bool = False,
     tools: "Collection[str]" = (),
+    answers: object = "json",
 ) -> Announced | None:
     """Return what a server of these contracts announces, or None if they cannot be served.
 
-    `spelling` is the setting `tool_names`; `read_only` and `tools` are those of the same name.
+    `spelling` is the setting `tool_names`; `read_only`, `tools` and `answers` are those of the same name.
     """
-    if spelling not in ("contract", "safe"):
+    if spelling not in ("contract", "safe") or answers not in ("json", "lines"):
         return None
     promises: list[Promise] = []
     tool_names: set[str] = set()
@@ -167,6 +180,7 @@ def announced(
         if promise is None or tool_names & (own := _tool_names(promise)):
             return None
         tool_names |= own
+        promise = for_lines(promise) if answers == "lines" else promise
         promises.append(narrowed(promise, read_only=read_only, tools=tools))
     listed = {safe(each["name"]) for one in promises for each in one["tools"]}
     if not listed or ({safe(each) for each in tools} - listed):

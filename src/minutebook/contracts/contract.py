@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.announced import narrowed, safe
+from minutebook.contracts.announced import for_lines, narrowed, safe
 from minutebook.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.contracts.arguments import Arguments
+from minutebook.contracts.lines import as_lines
 from minutebook.contracts.resources import PromptData, Resource, ResourceHandlers, text_of
 from minutebook.contracts.stacks import Stack
 from minutebook.domain.caller import Caller, in_call
@@ -130,6 +131,7 @@ class Contract:
         self._gate = gate
         self._handlers = handlers or ResourceHandlers()
         self._unopened = unopened or {}
+        self._answers_in_lines = False
         lax = self.promise.get("unknownArguments") == "ignored"
         listed = [Tool(each, is_listed=True, ignores_unknown=lax) for each in self.promise["tools"]]
         unlisted = [
@@ -159,6 +161,17 @@ class Contract:
         left = {each["name"] for each in (*one.promise["tools"], *one.promise["hidden"])}
         one.tools = {name: tool for name, tool in self.tools.items() if name in left}
         one._name_all()
+        return one
+
+    def in_lines(self) -> "Contract":
+        """Return the same contract, answering in lines of text for models instead of objects."""
+        one = copy.copy(self)
+        one.promise = for_lines(self.promise)
+        promised = {each["name"]: each for of in ("tools", "hidden") for each in one.promise[of]}
+        one.tools = {
+            name: replace(tool, promise=promised[name]) for name, tool in self.tools.items()
+        }
+        one._answers_in_lines = True
         return one
 
     @property
@@ -203,6 +216,8 @@ class Contract:
             with self._gate(app, caller, tool, arguments) as (admitted, remaining):
                 checked = tool.arguments.check(remaining)
                 answer = answered(self._operations[name](app, admitted, **checked))
+                if self._answers_in_lines and answer.content is not None:
+                    answer = Answer(as_lines(answer.content))
                 return replace(answer, notes=notes)
         except MinutebookError as error:
             return failed(self.worded(error, caller, called_with))

@@ -22,9 +22,13 @@ CONTRACTS: Mapping[str, Callable[[], Contract]] = {
 
 
 def opened(
-    names: Iterable[str], *, read_only: bool = False, tools: Collection[str] = ()
+    names: Iterable[str],
+    *,
+    read_only: bool = False,
+    tools: Collection[str] = (),
+    answers: str = "json",
 ) -> list[Contract]:
-    """Open contracts to be served on one connection, with the tools that `narrowed` leaves.
+    """Open contracts to be served on one connection, as `narrowed` leaves them.
 
     Raises InvalidInput if a name is unknown, two contracts share a tool's name, or no tool is left.
     """
@@ -42,17 +46,23 @@ def opened(
                     "Serve each on a connection of its own, or over HTTP, each at its own path",
                 )
         contracts.append(contract)
-    return narrowed(contracts, read_only=read_only, tools=tools)
+    return narrowed(contracts, read_only=read_only, tools=tools, answers=answers)
 
 
 def narrowed(
-    contracts: Sequence[Contract], *, read_only: bool, tools: Collection[str]
+    contracts: Sequence[Contract],
+    *,
+    read_only: bool,
+    tools: Collection[str],
+    answers: str = "json",
 ) -> list[Contract]:
-    """Return contracts with those of their tools that only read, or that are named.
+    """Return contracts with those of their tools that only read, or that are named, answering as `answers` says.
 
     Raises InvalidInput if a name is none of their tools', or one of a tool that writes where nothing
     may.
     """
+    if answers == "lines":
+        contracts = [contract.in_lines() for contract in contracts]
     if not read_only and not tools:
         return list(contracts)
     known = {safe(name): name for contract in contracts for name in contract.listed}

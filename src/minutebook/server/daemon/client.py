@@ -79,6 +79,7 @@ def serve(invocation: Invocation) -> None:
             invocation.tool_names,
             read_only=invocation.read_only,
             tools=invocation.tools,
+            answers=invocation.answers,
         )
         if known is None:
             return

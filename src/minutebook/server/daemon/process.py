@@ -209,6 +209,7 @@ class Daemon:
                 self._opened(hello["contracts"]),
                 read_only=settings.read_only,
                 tools=settings.tools,
+                answers=settings.answers,
             )
         except MinutebookError as error:
             _say(connection, {"refused": str(error), "invalid": True})
@@ -327,6 +328,7 @@ def shared(settings: Settings) -> Settings:
         tool_names="contract",
         read_only=False,
         tools=(),
+        answers="json",
     )
 
 

@@ -78,7 +78,12 @@ def in_process(invocation: Invocation) -> InProcess:
     """
     settings = load(invocation.given, invocation.variables)
     log_to_stderr(settings)
-    contracts = opened(invocation.contracts, read_only=settings.read_only, tools=settings.tools)
+    contracts = opened(
+        invocation.contracts,
+        read_only=settings.read_only,
+        tools=settings.tools,
+        answers=settings.answers,
+    )
     return InProcess(settings, contracts)
 
 

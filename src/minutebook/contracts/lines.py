@@ -1,0 +1,41 @@
+"""An answer as lines for a model: a hit a line, with what it needs to weigh it, in the fewest tokens."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from minutebook.contracts.answers import as_json
+
+Shape = Mapping[str, Any]
+
+_TEXTS = ("content", "preview", "summary", "response")
+"""The fields of a hit that hold its text, the first that it has."""
+
+
+def as_lines(content: Shape) -> str:
+    """Write the hits of an answer as lines; an answer without hits as JSON."""
+    results = content.get("results")
+    if not isinstance(results, list) or not all(_text(each) for each in results):
+        return as_json(content)
+    return "\n".join(_line(each) for each in results)
+
+
+def _line(hit: Shape) -> str:
+    if "file_path" in hit:
+        # Code keeps its lines.
+        place = f"{hit['file_path']}:{hit['start_line']}-{hit['end_line']}"
+        return f"{place}\n{_text(hit)}"
+    return f"- {' '.join(_text(hit).split())} ({'; '.join(_weighed(hit))})"
+
+
+def _text(hit: Shape) -> str:
+    return next((hit[name] for name in _TEXTS if hit.get(name)), "")
+
+
+def _weighed(hit: Shape) -> Iterator[str]:
+    """Yield when and by whom a hit was written, its id, and what revises it."""
+    at = str(hit.get("at") or hit.get("timestamp") or "")[:10]
+    if written := ", ".join(filter(None, (at, hit.get("by"), hit.get("status")))):
+        yield written
+    yield hit["id"]
+    if (revised := hit.get("revised_by")) is not None:
+        yield f"perhaps revised by {revised['id']} on {revised['at'][:10]}"
