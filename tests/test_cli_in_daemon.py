@@ -50,6 +50,8 @@ def _typed_for_each(id: str, other: str) -> dict[str, list[str]]:
         "decisions": [],
         "proposals": [],
         "audit": ["--json"],
+        "audit verify": ["--json"],
+        "audit head": [],
         "tidy": [],
         "tidy show": ["1"],
         "tidy apply": ["1"],

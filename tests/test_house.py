@@ -162,7 +162,7 @@ def test_one_module_of_the_command_line_prints(name: str) -> None:
     text = f"click.{name}('x')\n"
     assert told("src/minutebook/cli/journal.py", text) == [(1, f"click.{name}")]
     assert told("src/minutebook/cli/printing.py", text) == []
-    assert told("src/minutebook/cli/journal.py", "click.prompt('x')\n") == []
+    assert told("src/minutebook/cli/journal.py", "click.option('x')\n") == []
 
 
 @pytest.mark.parametrize("text", ["told = 1", "def f(told): ...", "for told in (): ..."])
@@ -329,3 +329,16 @@ def test_no_error_is_listed_after_a_semicolon(head: str, name: str) -> None:
     assert silent(f"Read it; {name}.", "pass", head) == [what]
     assert silent(f"Read it;\n    {name} for none.", "pass", head) == [what]
     assert silent("Read it; nothing is found in it.", "pass", head) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("sys.stdin.read()", "os.getcwd()", "Path.cwd()", "input('?')"),
+        *("click.edit(text)", "click.confirm('?')", "click.Path()", "click.File()"),
+    ],
+)
+def test_a_command_reaches_keyboard_folder_and_files_through_one_module(text: str) -> None:
+    assert len(told("src/minutebook/cli/memories.py", text)) == 1
+    assert text.startswith("input") or told("src/minutebook/cli/keyboard.py", text) == []
+    assert told("src/minutebook/server/daemon/command_client.py", text) == []

@@ -34,6 +34,17 @@ SQL_FOLDER = "store"
 COMMANDS = PurePosixPath("cli")
 CLICK_PRINTS = {"cli/printing.py"}
 _CLICK = {"echo", "secho", "style", "echo_via_pager"}
+# A command may run in a daemon, or on a server for somebody elsewhere: there it has none of these.
+TERMINALS = {"cli/keyboard.py"}
+_TERMINAL = {
+    "sys": {"stdin"},
+    "os": {"getcwd"},
+    "Path": {"cwd"},
+    "click": {
+        *("prompt", "confirm", "edit", "getchar", "pause", "launch", "open_file", "File", "Path"),
+        *("get_text_stream", "get_binary_stream"),
+    },
+}
 EMPTY_NAMES = {
     "utils",
     "util",
@@ -134,6 +145,16 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
             if inside.is_relative_to(COMMANDS) and name not in CLICK_PRINTS:
                 remedy = "print with cli/printing.py, which escapes what was stored"
                 yield node.lineno, f"click.{attribute}", remedy
+        case ast.Attribute(value=ast.Name(owner), attr=attribute) if attribute in _TERMINAL.get(
+            owner, ()
+        ):
+            if inside.is_relative_to(COMMANDS) and name not in TERMINALS:
+                remedy = (
+                    "ask cli/keyboard.py for it, which refuses it to a command that a host runs"
+                )
+                yield node.lineno, f"{owner}.{attribute}", remedy
+        case ast.Call(func=ast.Name("input")) if inside.is_relative_to(COMMANDS):
+            yield node.lineno, "input", "ask with cli/keyboard.py"
         case ast.Name(id=variable, ctx=ast.Store()) | ast.arg(arg=variable):
             if variable in EMPTY_VARIABLES:
                 remedy = "name it for the value that it holds"

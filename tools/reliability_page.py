@@ -231,6 +231,21 @@ TABLES: Mapping[str, Table] = {
             "probe": "probe, ms",
         },
     ),
+    "hosted commands": Table(
+        "Commands that run elsewhere",
+        "Words of every command, with `-`, paths, options and values drawn at random among them, are posted to a server's "
+        "`/command` and to a daemon's socket. On the server's stdin a line waits, in each folder named a file with a secret text. "
+        "Every post is answered within 20 s; nothing of the line or the file is in an answer, the line stays unread, and no file "
+        "is made or changed beside the store's own.",
+        "door",
+        {
+            "posted": "posted",
+            "done": "exit status 0",
+            "refused": "left to the client",
+            "read": "read of stdin or files",
+            "written": "files written",
+        },
+    ),
     "hostile content": Table(
         "Hostile content",
         "Each labelled text in `tests/faults/hostile/` goes in by each door, and a tenth of them again with "

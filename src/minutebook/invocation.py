@@ -88,6 +88,8 @@ DAEMON_COMMANDS = {
     "decisions": True,
     "proposals": True,
     "audit": True,
+    "audit verify": True,
+    "audit head": True,
     "token list": True,
     "remember": False,
     "link": False,
@@ -119,6 +121,9 @@ PAGES_COMMANDS = frozenset({"ui"})
 
 HOOK_COMMANDS = frozenset({"hook"})
 """The command that clients run at moments of a session; the daemon answers it, or nobody."""
+
+HOSTED_COMMANDS = frozenset(DAEMON_COMMANDS) | PAGES_COMMANDS | HOOK_COMMANDS
+"""All commands that a daemon runs, whatever is posted to it."""
 
 _GROUPS = frozenset(name.split()[0] for name in DAEMON_COMMANDS if " " in name)
 
@@ -309,8 +314,10 @@ def read_command(
             if stated is None:
                 return None
             given[name] = stated
-        elif command is None or command in _GROUPS:
-            command = word if command is None else f"{command} {word}"
+        elif command is None:
+            command = word
+        elif command in _GROUPS and (command not in commands or f"{command} {word}" in commands):
+            command = f"{command} {word}"
     if command is None or command not in commands:
         return None
     return command, Invocation(given, (), environment)

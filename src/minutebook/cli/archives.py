@@ -9,6 +9,7 @@ from click.shell_completion import CompletionItem
 
 from minutebook.cli.governance import restore_memory
 from minutebook.cli.ids import completing
+from minutebook.cli.keyboard import TypedPath
 from minutebook.cli.printing import echo
 from minutebook.cli.terminal import (
     at_keyboard,
@@ -37,7 +38,7 @@ _OF_CONTRACT = ("contract", "journal")
 
 
 @click.command(short_help="Write every record to a file, one a line, as JSON.")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=TypedPath())
 @click.option("--sessions", is_flag=True, help="Only turns and summaries.")
 @click.option(
     "--include-derived", is_flag=True, help="The index of code too, which can be made again."
@@ -137,7 +138,7 @@ def _export_graph(app: "App", caller: Caller, path: Path) -> list[str]:
 
 
 @click.command(short_help="Write the whole data directory to one file.")
-@click.argument("path", type=click.Path(path_type=Path), required=False)
+@click.argument("path", type=TypedPath(), required=False)
 @click.option(
     "--rotate",
     is_flag=True,

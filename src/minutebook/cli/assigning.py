@@ -11,16 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minutebook.cli.ids import memory_id
+from minutebook.cli.keyboard import TypedPath, confirm, need_keyboard, working_directory
 from minutebook.cli.printing import echo, say, style
-from minutebook.cli.terminal import (
-    as_json,
-    bar,
-    identity,
-    need_keyboard,
-    opened,
-    settings_of,
-    working_directory,
-)
+from minutebook.cli.terminal import as_json, bar, identity, opened, settings_of
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
@@ -55,20 +48,20 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 @click.option(
     "--plan",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=TypedPath(),
     help="Write what would move there; move nothing.",
 )
 @click.option(
     "--apply",
     "chosen",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=TypedPath(),
     help="Move what a plan says.",
 )
 @click.option(
     "--undo",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=TypedPath(),
     help="Move back what FILE, written by an earlier run, notes.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -114,7 +107,7 @@ def assign(
             return
         if moves and not yes:
             need_keyboard()
-            click.confirm(f"Move {count_of(len(moves), 'record')}?", abort=True)
+            confirm(f"Move {count_of(len(moves), 'record')}?", abort=True)
         with bar("Moving", hidden=as_json) as progress:
             done = app.assigning.apply(in_call(caller, progress=progress), moves)
     note = _note(settings, done.done)

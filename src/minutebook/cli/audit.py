@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.cli.ids import any_id, completing
+from minutebook.cli.keyboard import TypedPath, need_own_files, remote_caller
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import (
+    Commands,
     as_json,
     check_begun,
     entry_line,
     fields_of,
     identity,
-    need_own_files,
     opened,
-    remote_caller,
     settings_of,
 )
 from minutebook.cli.times import time_given
@@ -37,7 +37,9 @@ MOST_NAMED = 20
 
 
 @click.group(
-    invoke_without_command=True, short_help="List who did what to which record; prove the trail."
+    cls=Commands,
+    invoke_without_command=True,
+    short_help="List who did what to which record; prove the trail.",
 )
 @click.option("--actor", help="Only what this agent or person did.")
 @click.option("--client", help="Only what came through this program: claude-code, cursor…")
@@ -101,7 +103,7 @@ def _uuid_of(entry: Entry, uuids: Mapping[tuple[str, str], str]) -> dict[str, st
 @click.option("--noted", metavar="NUMBER:DIGEST", help="An end that was noted earlier.")
 @click.option(
     "--heads",
-    type=click.Path(path_type=Path),
+    type=TypedPath(),
     help="The file or folder in which `audit head --to` noted ends.",
 )
 @click.option(
@@ -207,7 +209,7 @@ def _more(count: int, what: str) -> Iterator[str]:
 @audit.command(short_help="Print where each trail ends, or note it elsewhere.")
 @click.option(
     "--to",
-    type=click.Path(path_type=Path),
+    type=TypedPath(),
     help="A file that lines are added to, or a folder that each run adds a file to.",
 )
 @identity
@@ -218,8 +220,6 @@ def head(options: dict[str, str], to: Path | None, as_json: bool) -> None:  # no
     With --to they are noted there, those alone that are new: on another disk or machine, by a
     scheduler. `minutebook audit verify --heads` later proves that the trail still holds each.
     """
-    if to is not None:
-        need_own_files()
     with opened(options) as (app, caller):
         heads = app.trail.heads(caller)
     shapes = [
@@ -237,9 +237,7 @@ def head(options: dict[str, str], to: Path | None, as_json: bool) -> None:  # no
 
 
 @audit.command(short_help="Make the key that signs the trail.")
-@click.option(
-    "--to", type=click.Path(path_type=Path), help="The file of the key, outside the data directory."
-)
+@click.option("--to", type=TypedPath(), help="The file of the key, outside the data directory.")
 @click.option(
     "--replace", is_flag=True, help="Make another key in the place of the one that is there."
 )
@@ -308,7 +306,6 @@ def _sign(app: "App", caller: Caller, *, accept: bool) -> None:
 
 
 def _read_heads(path: Path) -> list[Head]:
-    need_own_files()
     from minutebook.services.access.noted_heads import read_heads
 
     found, torn = read_heads(path)

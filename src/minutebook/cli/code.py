@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.cli.ids import completing_projects, name_meant
+from minutebook.cli.keyboard import TypedPath, working_directory
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
@@ -18,7 +19,6 @@ from minutebook.cli.terminal import (
     opened,
     opened_or_made,
     short,
-    working_directory,
 )
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
@@ -33,7 +33,7 @@ _LINES = 8
 
 
 @click.command(short_help="Index the code in a folder; --watch keeps it in step.")
-@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.argument("path", default=".", type=TypedPath())
 @click.option("--watch", is_flag=True, help="Stay, and read again what changes.")
 @identity
 @as_json

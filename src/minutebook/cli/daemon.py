@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minutebook.cli.printing import echo, say, warn
-from minutebook.cli.terminal import as_json, check_begun, home_option
+from minutebook.cli.terminal import Commands, as_json, check_begun, home_option
 from minutebook.config import environment, load
 
 if TYPE_CHECKING:
     from minutebook.server.daemon.rendezvous import DaemonAddress
 
 
-@click.group(short_help="See to the process that stdio clients share.")
+@click.group(cls=Commands, short_help="See to the process that stdio clients share.")
 def daemon() -> None:
     """See to the process in the background that stdio clients share.
 

@@ -6,16 +6,16 @@ import click
 
 from minutebook.cli import decision_graphs
 from minutebook.cli.ids import completing, decision_id
+from minutebook.cli.keyboard import ask_secret, edited, need_keyboard, remote_caller
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import (
+    Commands,
     as_json,
     fields_of,
     identity,
     in_folder,
-    need_keyboard,
     opened,
     opened_or_made,
-    remote_caller,
     through,
 )
 from minutebook.domain.counts import count_of
@@ -116,7 +116,7 @@ def _edited(title: str, target: str, rationale: str, consequences: tuple[str, ..
         rationale=rationale,
         consequences="\n".join(f"- {each}" for each in consequences) or "-",
     )
-    text = click.edit(template + HINT, extension=".md")
+    text = edited(template + HINT)
     if text is None:
         raise InvalidInput("--title", "is needed, and nothing was saved in the editor")
     return text
@@ -225,13 +225,12 @@ def accept(options: dict[str, str], id: str) -> None:
         id = decision_id(app, caller, id)
         secret = app.secret.given
         if secret is None:
-            need_keyboard()
-            secret = click.prompt("Secret", hide_input=True, err=True)
+            secret = ask_secret("Secret")
         decision = app.proposals.accept(caller, id, secret)
     echo(f"Accepted as {decision.id}.")
 
 
-@click.group()
+@click.group(cls=Commands)
 def secret() -> None:
     """Keep the secret with which proposals are accepted."""
 
@@ -243,13 +242,13 @@ def secret_set(options: dict[str, str]) -> None:
     with opened_or_made(options) as (app, caller):
         current = None
         if app.secret.is_set:
-            current = click.prompt("Present secret", hide_input=True, err=True)
-        text = click.prompt("New secret", hide_input=True, confirmation_prompt=True, err=True)
+            current = ask_secret("Present secret")
+        text = ask_secret("New secret", twice=True)
         app.secret.set(caller, text, current)
     echo("The secret is set.")
 
 
-@click.group()
+@click.group(cls=Commands)
 def ledger() -> None:
     """Look after the decisions in Git."""
 

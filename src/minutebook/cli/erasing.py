@@ -6,8 +6,9 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from minutebook.cli.ids import any_id, completing
+from minutebook.cli.keyboard import TypedFile, confirm, need_keyboard
 from minutebook.cli.printing import echo, say, style
-from minutebook.cli.terminal import as_json, counted, identity, need_keyboard, opened, short
+from minutebook.cli.terminal import as_json, counted, identity, opened, short
 from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
@@ -39,7 +40,7 @@ _RECORDS = completing(Memory, Decision, Proposal)
     "--check",
     "texts",
     metavar="FILE",
-    type=click.File(encoding="utf-8"),
+    type=TypedFile(),
     help="Only search for the lines of FILE; - is stdin.",
 )
 @click.option("--dry-run", is_flag=True, help="Only count what would be erased.")
@@ -123,7 +124,7 @@ def _check_chosen(chosen: Sequence[bool], dry_run: bool) -> None:  # noqa: FBT00
 def _ask(records: Sequence[Record]) -> None:
     need_keyboard()
     echo(*_counts(records))
-    click.confirm("Erase this for good? Nothing brings it back.", abort=True)
+    confirm("Erase this for good? Nothing brings it back.", abort=True)
 
 
 def _counts(records: Sequence[Record]) -> Iterator[str]:

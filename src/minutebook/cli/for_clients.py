@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from minutebook.cli import in_daemon
-from minutebook.cli.on_server import SERVED
+from minutebook.cli.on_server import SERVED, names
 from minutebook.domain.caller import Caller
 from minutebook.domain.control_characters import escaped
 from minutebook.invocation import DAEMON_COMMANDS
@@ -35,9 +35,10 @@ def runner(contracts: Collection[str], *, read_only: bool) -> Run:
             raise LeftToClient("it serves on the machine on which it is typed")
 
         terminals: frozenset[Stream] = frozenset({"stdout"} if is_terminal else ())
+        host = Host(lambda: app, check_same, stay, caller=caller, commands=SERVED)
         typed = Command(tuple(words), {}, "", caller.name, terminals)
         try:
-            status = in_daemon.run(typed, Host(lambda: app, check_same, stay, caller=caller), write)
+            status = in_daemon.run(typed, host, write)
         except LeftToClient as reason:
             write("stderr", f"minutebook: `{command}` cannot do this on a server: {reason}\n")
             status = 2
@@ -49,8 +50,7 @@ def runner(contracts: Collection[str], *, read_only: bool) -> Run:
 def _refusal(command: str, contracts: Collection[str], *, read_only: bool) -> str | None:
     """Say why a server does not run a command; None if it does."""
     if command not in SERVED:
-        known = ", ".join(SERVED)
-        return f"`{escaped(command[:50])}` does not run on a server; there are {known}"
+        return f"`{escaped(command[:50])}` does not run on a server; there are {names()}"
     if SERVED[command] not in contracts:
         return f"`{command}` needs the contract {SERVED[command]}, which this server does not serve"
     if read_only and not DAEMON_COMMANDS[command]:

@@ -8,6 +8,7 @@ import click
 from minutebook.cli.ids import completing, memory_id
 from minutebook.cli.printing import echo, say
 from minutebook.cli.terminal import (
+    Commands,
     as_json,
     both_ids,
     identity,
@@ -96,7 +97,7 @@ def link(options: dict[str, str], source: str, target: str, link_type: str) -> N
     echo(f"Linked {edge.source} to {edge.target} as {edge.type}.")
 
 
-@click.group()
+@click.group(cls=Commands)
 def system() -> None:
     """Keep what everyone in every organization is to know."""
 

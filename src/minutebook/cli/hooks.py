@@ -12,17 +12,10 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.hook_events import MOST_TOKENS, HookEvent, Moment, output_of, read_event
+from minutebook.cli.keyboard import HOSTED, TypedPath
 from minutebook.cli.printing import echo, say
 from minutebook.cli.settings import write_setting
-from minutebook.cli.terminal import (
-    HOSTED,
-    as_json,
-    check_begun,
-    identity,
-    opened,
-    settings_of,
-    when_read,
-)
+from minutebook.cli.terminal import as_json, check_begun, identity, opened, settings_of, when_read
 from minutebook.config import Settings
 from minutebook.domain.caller import ANYBODY, Call, Caller
 from minutebook.domain.origin import Origin, tidied
@@ -65,7 +58,7 @@ class _Answer:
 @click.command(short_help="Answer an event of a client; clients run it.")
 @click.argument("client", type=click.Choice(tuple(HOOKS)))
 @click.option("--event", hidden=True)
-@click.option("--client-folder", hidden=True, type=click.Path(path_type=Path))
+@click.option("--client-folder", hidden=True, type=TypedPath(is_sent=True))
 @identity
 def hook(
     options: dict[str, str], client: str, event: str | None, client_folder: Path | None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.keyboard import TypedPath
 from minutebook.cli.printing import say
 from minutebook.cli.terminal import (
     as_json,
@@ -31,7 +32,7 @@ _LISTED = 20
 
 
 @click.command("import", short_help="Bring in what `export` wrote, or another program kept.")
-@click.argument("what", metavar="[SOURCE] [PATH]", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("what", metavar="[SOURCE] [PATH]", nargs=-1, type=TypedPath())
 @click.option(
     "--replace", is_flag=True, help="Put the file's turns and summaries in the place of all."
 )

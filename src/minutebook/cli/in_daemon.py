@@ -5,7 +5,7 @@ import sys
 from contextvars import ContextVar
 
 from minutebook.cli import main
-from minutebook.cli.terminal import HOSTED, Hosted
+from minutebook.cli.keyboard import HOSTED, Hosted, guard_stdin
 from minutebook.server.daemon.commands import Command, Host, Stream, Write
 
 _OUTPUT: ContextVar[Write | None] = ContextVar("output", default=None)
@@ -14,9 +14,11 @@ _OUTPUT: ContextVar[Write | None] = ContextVar("output", default=None)
 def run(command: Command, host: Host, write: Write) -> int:
     """Run a command in this thread and give its exit status; `write` takes what it prints.
 
-    Raises LeftToClient, with nothing written, if the client's settings are not the daemon's.
+    Raises LeftToClient if the host does not run it, if it needs what only its client has, or if the
+    client's settings are not the daemon's.
     """
     _Output.install()
+    guard_stdin()
     output = _OUTPUT.set(write)
     hosted = HOSTED.set(Hosted(command, host, lambda link: write("link", link)))
     try:

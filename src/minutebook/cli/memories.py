@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.cli.ids import any_id, completing, completing_values, memory_id
+from minutebook.cli.keyboard import confirm, edited, need_keyboard
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
@@ -17,7 +18,6 @@ from minutebook.cli.terminal import (
     headline,
     identity,
     in_folder,
-    need_keyboard,
     one_of,
     opened,
     opened_or_made,
@@ -160,7 +160,7 @@ def edit(options: dict[str, str], id: str) -> None:
     with opened(options) as (app, caller):
         memory = app.memories.read(caller, memory_id(app, caller, id))
     # The store is closed meanwhile, as an editor may stay open for long.
-    written = click.edit(memory.content, extension=".md")
+    written = edited(memory.content)
     # Editors end a file with a line end.
     text = None if written is None else written.rstrip("\n")
     if text is None or text == memory.content.rstrip("\n"):
@@ -426,7 +426,7 @@ def forget(options: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
         memory = app.memories.read(caller, memory_id(app, caller, id))
         if not yes:
             echo(f"  {body(memory.content, '  ')}")
-            click.confirm("Remove this for good?", abort=True)
+            confirm("Remove this for good?", abort=True)
         app.memories.delete(caller, memory.id)
         echo(f"Removed {both_ids(memory)}.")
 

@@ -1,6 +1,5 @@
 """Keep a folder of Markdown notes in step with the store."""
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.keyboard import TypedPath, confirm, is_answered
 from minutebook.cli.printing import echo, say, style
 from minutebook.cli.terminal import as_json, fields_of, identity, opened
 from minutebook.domain.errors import InvalidInput
@@ -19,7 +19,7 @@ _LISTED = 20
 
 
 @click.command(short_help="Keep a folder of Markdown notes in step, both ways.")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=TypedPath())
 @click.option(
     "--watch", is_flag=True, help="Go on, whenever a note or a memory changes, until Ctrl-C."
 )
@@ -78,10 +78,10 @@ def _asking(deletions: str, *, can_ask: bool) -> "Callable[[str, str], Deletion]
     from minutebook.services.sync.notes import Deletion
 
     def asked(name: str, label: str) -> Deletion:
-        if deletions != "ask" or not (can_ask and sys.stdin.isatty()):
+        if deletions != "ask" or not (can_ask and is_answered()):
             return Deletion(deletions)
         echo(f"{name} was deleted. Its memory is: {label}")
-        return Deletion.FORGET if click.confirm("Forget it, too?") else Deletion.KEEP
+        return Deletion.FORGET if confirm("Forget it, too?") else Deletion.KEEP
 
     return asked
 

@@ -1,10 +1,13 @@
 """Commands that a server runs for who typed them here, with `--url` before the command."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import click
+
 from minutebook import __version__
+from minutebook.cli.keyboard import stdin_text
 from minutebook.cli.printing import relay, warn
 from minutebook.cli.sentences import sentence
 from minutebook.domain.errors import InvalidInput, MinutebookError
@@ -14,7 +17,8 @@ from minutebook.invocation import TOKEN_VARIABLE
 SERVED: Mapping[str, str] = {
     **dict.fromkeys(("remember", "search", "show", "list"), "knowledge"),
     **dict.fromkeys(("invalidate", "forget", "duplicates", "recalls"), "knowledge"),
-    **dict.fromkeys(("lock", "unlock", "verify", "deprecate", "link", "audit"), "governance"),
+    **dict.fromkeys(("lock", "unlock", "verify", "deprecate", "link"), "governance"),
+    **dict.fromkeys(("audit", "audit verify", "audit head"), "governance"),
     **dict.fromkeys(("decide", "decisions", "proposals"), "ledger"),
     **dict.fromkeys(("sessions", "session", "summarize"), "journal"),
 }
@@ -22,6 +26,11 @@ SERVED: Mapping[str, str] = {
 
 They are about records alone. None of them reads a file, or tells of the machine that it runs on.
 """
+
+Find = Callable[[str], click.Command | None]
+
+_STDIN = "\0"
+"""Stands for what stdin holds while the words are read: no word that is typed can hold it."""
 
 TIMEOUT = 300.0
 """Seconds that a command may take; to summarize long sessions takes some time."""
@@ -34,6 +43,11 @@ class ServerCommand:
     words: tuple[str, ...]
     url: str
     token_variable: str
+
+
+def names() -> str:
+    """Name the commands that run on a server, each group once."""
+    return ", ".join(name for name in SERVED if " " not in name)
 
 
 def read(arguments: Sequence[str]) -> ServerCommand | None:
@@ -61,18 +75,19 @@ def read(arguments: Sequence[str]) -> ServerCommand | None:
         remedy = "must come after the command; with --url the token says who you are"
         raise InvalidInput(others[0], remedy)
     if not words:
-        raise InvalidInput("--url", f"must be followed by a command, one of {', '.join(SERVED)}")
+        raise InvalidInput("--url", f"must be followed by a command, one of {names()}")
     if words[0] not in SERVED:
-        known = ", ".join(SERVED)
-        raise InvalidInput("--url", f"is for {known}; `{words[0][:50]}` runs where it is typed")
+        raise InvalidInput("--url", f"is for {names()}; `{words[0][:50]}` runs where it is typed")
     variable = given.get("--token-env", TOKEN_VARIABLE)
     if not variable.isidentifier():
         raise InvalidInput("--token-env", "must name a variable: the token itself is never typed")
     return ServerCommand(tuple(words), given["--url"], variable)
 
 
-def run_there(command: ServerCommand, environment: Mapping[str, str]) -> int:
+def run_there(command: ServerCommand, environment: Mapping[str, str], find: Find) -> int:
     """Have a server run a command, print what it prints, and return its exit status.
+
+    `find` finds what is known here of a command by its name.
 
     Raises InvalidInput if the variable with the token is empty although it was named, ServerError and
     Unidentified as `OverHttp` does.
@@ -85,7 +100,9 @@ def run_there(command: ServerCommand, environment: Mapping[str, str]) -> int:
     origin = Origin(client="minutebook", version=__version__)
     server = OverHttp(command.url, token, TIMEOUT, origin)
     try:
-        printed, status = server.run(_with_stdin(command.words), is_terminal=sys.stdout.isatty())
+        printed, status = server.run(
+            _with_stdin(command.words, find), is_terminal=sys.stdout.isatty()
+        )
     finally:
         server.close()
     for stream, text in printed:
@@ -93,19 +110,44 @@ def run_there(command: ServerCommand, environment: Mapping[str, str]) -> int:
     return status
 
 
-def _with_stdin(words: Sequence[str]) -> list[str]:
-    """Return the words with what stdin holds in the place of the text `-`, which only `remember` takes."""
+def _with_stdin(words: Sequence[str], find: Find) -> list[str]:
+    """Return the words with what stdin holds in the place of the text `-`, which only `remember` takes.
+
+    A `-` that is an option's value stays.
+    """
     if words[0] != "remember" or "-" not in words:
         return list(words)
-    rest = [word for word in words if word != "-"]
-    return [*rest, "--", sys.stdin.read().rstrip("\n")]
+    for at in (index for index, word in enumerate(words) if word == "-"):
+        before, after = words[:at], words[at + 1 :]
+        if not _is_text([*before[1:], _STDIN, *after], find(words[0])):
+            continue
+        if "--" in before:
+            return [*before, stdin_text(), *after]
+        return [*before, *after, "--", stdin_text()]
+    return list(words)
 
 
-def ask(arguments: Sequence[str], environment: Mapping[str, str]) -> int | None:
-    """Run on a server what was typed for one, and return the exit status; None if it was not."""
+def _is_text(words: Sequence[str], command: click.Command | None) -> bool:
+    """Tell whether `_STDIN` stands among the words of a command as its text."""
+    if command is None:
+        return False
+    context = click.Context(command, resilient_parsing=True)
+    try:
+        options, _, _ = command.make_parser(context).parse_args(list(words))
+    except click.UsageError:
+        # The server says what is wrong with it.
+        return False
+    return options.get("text") == _STDIN
+
+
+def ask(arguments: Sequence[str], environment: Mapping[str, str], find: Find) -> int | None:
+    """Run on a server what was typed for one, and return the exit status; None if it was not.
+
+    `find` as `run_there` takes it.
+    """
     try:
         command = read(arguments)
-        return None if command is None else run_there(command, environment)
+        return None if command is None else run_there(command, environment, find)
     except InvalidInput as error:
         warn(f"minutebook: {error}", fg="red")
         return 2

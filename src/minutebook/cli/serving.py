@@ -19,15 +19,9 @@ from urllib.parse import urlsplit
 
 import click
 
+from minutebook.cli.keyboard import HOSTED, working_directory
 from minutebook.cli.printing import body, echo, say_exactly, style, warn
-from minutebook.cli.terminal import (
-    HOSTED,
-    identity,
-    person_of,
-    serving,
-    settings_of,
-    working_directory,
-)
+from minutebook.cli.terminal import identity, person_of, serving, settings_of
 from minutebook.config import Settings, environment, load, option_of, stated
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput

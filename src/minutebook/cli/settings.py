@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
+from minutebook.cli.keyboard import working_directory
 from minutebook.cli.printing import echo, say, style, warn
-from minutebook.cli.terminal import as_json, home_option, identity
+from minutebook.cli.terminal import Commands, as_json, home_option, identity
 from minutebook.config import Settings, check_setting, environment, load, stated, variable_of
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.invocation import FILE, HIDDEN, PREFIX
@@ -33,7 +34,7 @@ def _completing(
     ]
 
 
-@click.group(invoke_without_command=True, short_help="Show and change settings.")
+@click.group(cls=Commands, invoke_without_command=True, short_help="Show and change settings.")
 @identity
 @as_json
 @click.pass_context
@@ -73,7 +74,7 @@ def set_(options: dict[str, str], name: str, value: str) -> None:
     semicolon), names with a comma.
     """
     path = write_setting(options, name, value)
-    checked = check_setting(name, value, str(Path.cwd()))
+    checked = check_setting(name, value, str(working_directory()))
     shown = "(hidden)" if name in HIDDEN else _shown(checked)
     echo(f"Set {name} = {shown} in {path}.")
 
@@ -86,7 +87,7 @@ def write_setting(options: dict[str, str], name: str, value: str) -> Path:
     import tomlkit
 
     path = _file(options)
-    checked = check_setting(name, value, str(Path.cwd()))
+    checked = check_setting(name, value, str(working_directory()))
     document = _document(path)
     document[name] = _toml(checked)
     _write(path, tomlkit.dumps(document))

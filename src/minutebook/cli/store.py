@@ -3,14 +3,14 @@
 import click
 
 from minutebook.cli.printing import echo
-from minutebook.cli.terminal import check_begun, home_option, settings_of
+from minutebook.cli.terminal import Commands, check_begun, home_option, settings_of
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 
 _SHARDS = 32
 
 
-@click.group(short_help="Spread the store over machines.")
+@click.group(cls=Commands, short_help="Spread the store over machines.")
 def store() -> None:
     """Spread the store over the machines of a cluster."""
 

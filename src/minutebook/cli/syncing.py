@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.keyboard import working_directory
 from minutebook.cli.printing import say, style
 from minutebook.cli.terminal import (
     as_json,
@@ -14,7 +15,6 @@ from minutebook.cli.terminal import (
     interruptible,
     opened_or_made,
     settings_of,
-    working_directory,
 )
 from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of

@@ -5,15 +5,20 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 import click
 
 from minutebook import __version__
+from minutebook.cli.keyboard import (
+    HOSTED,
+    check_hosted,
+    remote_caller,
+    stdin_text,
+    working_directory,
+)
 from minutebook.cli.printing import style, warn
 from minutebook.cli.sentences import sentence
 from minutebook.config import Settings, Stated, environment, load, option_of, stated
@@ -40,7 +45,7 @@ from minutebook.invocation import (
     STOPPED,
     absolute,
 )
-from minutebook.server.daemon.commands import Command, Host, LeftToClient
+from minutebook.server.daemon.commands import LeftToClient
 from minutebook.server.logs import log_to_stderr
 from minutebook.whereabouts import folder_scope
 
@@ -119,7 +124,20 @@ class CommonOption(click.Option):
         return super().get_help_record(ctx) if ctx.parent is None else None
 
 
-class Group(click.Group):
+class Commands(click.Group):
+    """Commands of which a daemon or a server runs those alone that it lists."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that was typed. Raises LeftToClient in a host that does not run it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        above = ctx.command_path.split()[1:]
+        check_hosted(" ".join([*above, name or ""]), is_group=isinstance(command, click.Group))
+        return name, command, rest
+
+
+class Group(Commands):
     """Commands by subject, which show what was refused or failed in a sentence, not a traceback.
 
     `subjects` gives for each subject its modules of `cli/`, each with the names of its commands. A
@@ -184,7 +202,10 @@ class Group(click.Group):
             if HOSTED.get() is None and typed[:1] and typed[0].startswith("--"):
                 from minutebook.cli import on_server
 
-                if (there := on_server.ask(typed, environment())) is not None:
+                def find(name: str) -> click.Command | None:
+                    return self.get_command(click.Context(self), name)
+
+                if (there := on_server.ask(typed, environment(), find)) is not None:
                     sys.exit(there)
             # Else click itself would end with 1 and "Aborted!" before or after the command's own part.
             status: Any = super().main(*arguments, **{**more, "standalone_mode": False})
@@ -266,26 +287,10 @@ def as_shown(error: MinutebookError) -> MinutebookError:
     return replace(shown, needs=None) if isinstance(shown, Refused) else shown
 
 
-@dataclass(frozen=True, slots=True)
-class Hosted:
-    """A command that the daemon runs for its client, and what the daemon lends to it.
-
-    `open_link` has the client open an address in the browser.
-    """
-
-    command: Command
-    host: Host
-    open_link: Callable[[str], None]
-
-
-HOSTED: ContextVar[Hosted | None] = ContextVar("hosted", default=None)
-"""Set where this thread runs a command in the daemon."""
-
-
-def remote_caller() -> Caller | None:
-    """Return who typed the command elsewhere, on another machine; None for a person at this one."""
-    hosted = HOSTED.get()
-    return None if hosted is None else hosted.host.caller
+def check_at_this_machine() -> None:
+    """Raise LeftToClient for a command that was typed at another machine."""
+    if remote_caller() is not None:
+        raise LeftToClient("it is about the machine on which it is typed")
 
 
 def settings_of(options: dict[str, str]) -> Settings:
@@ -294,14 +299,17 @@ def settings_of(options: dict[str, str]) -> Settings:
     Raises InvalidInput if a setting has a value that does not fit, LeftToClient if that person is at
     another machine, which has settings of its own.
     """
+    check_at_this_machine()
     hosted = HOSTED.get()
-    if remote_caller() is not None:
-        raise LeftToClient("it is about the machine on which it is typed")
     return load(options, None if hosted is None else hosted.command.variables)
 
 
 def stated_of(options: dict[str, str]) -> dict[str, Stated]:
-    """Return the settings that somebody stated, for the person who typed the command."""
+    """Return the settings that somebody stated, for the person who typed the command.
+
+    Raises LeftToClient if that person is at another machine.
+    """
+    check_at_this_machine()
     hosted = HOSTED.get()
     return stated(options, None if hosted is None else hosted.command.variables)
 
@@ -313,24 +321,6 @@ def when_read(act: Callable[[], None]) -> None:
     """
     if (hosted := HOSTED.get()) is not None:
         hosted.host.when_read.append(act)
-
-
-def working_directory() -> Path:
-    """Return the folder in which the command was typed."""
-    hosted = HOSTED.get()
-    return Path.cwd() if hosted is None else Path(hosted.command.folder)
-
-
-def need_keyboard() -> None:
-    """Raise LeftToClient in the daemon, where nobody can be asked; call it before anything is printed."""
-    if HOSTED.get() is not None:
-        raise LeftToClient("it has to ask the person who typed it")
-
-
-def need_own_files() -> None:
-    """Raise LeftToClient in the daemon, which is not to read or write the files that a person names."""
-    if HOSTED.get() is not None:
-        raise LeftToClient("it reads or writes files where it was typed")
 
 
 @contextmanager
@@ -509,7 +499,7 @@ def stopped(command: str | None) -> str:
 
 def text_given(text: str) -> str:
     """Return a text from the command line, `-` being stdin. Raises InvalidInput if it is blank."""
-    content = sys.stdin.read().rstrip("\n") if text == "-" else text
+    content = stdin_text() if text == "-" else text
     if not content.strip():
         raise InvalidInput("TEXT", "must not be empty")
     return content

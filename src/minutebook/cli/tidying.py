@@ -9,6 +9,7 @@ import click
 from minutebook.cli.printing import body, say, style, warn
 from minutebook.cli.sentences import sentence
 from minutebook.cli.terminal import (
+    Commands,
     as_json,
     as_shown,
     bar,
@@ -52,7 +53,11 @@ TITLES: Mapping[Topic, str] = {
 """What is said of so many of a kind, and what applying them does."""
 
 
-@click.group(invoke_without_command=True, short_help="Find what is not in order; suggest changes.")
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    short_help="Find what is not in order; suggest changes.",
+)
 @click.option(
     "--kind",
     type=click.Choice([str(each) for each in Topic]),

@@ -8,6 +8,7 @@ import click
 from minutebook.cli.ids import completing, completing_values, token_id
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import (
+    Commands,
     as_json,
     fields_of,
     home_option,
@@ -33,7 +34,7 @@ _expires = click.option(
 )
 
 
-@click.group(short_help="Let others in over HTTP, by tokens.")
+@click.group(cls=Commands, short_help="Let others in over HTTP, by tokens.")
 def token() -> None:
     """Let others in over HTTP, each with a role and within scopes, by tokens."""
 

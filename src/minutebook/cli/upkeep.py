@@ -11,6 +11,7 @@ from minutebook.cli.printing import echo, say, warn
 from minutebook.cli.serving import places_here
 from minutebook.cli.terminal import (
     PREPARED_LATER,
+    Commands,
     as_json,
     identity,
     interruptible,
@@ -268,7 +269,7 @@ def _start_anew(options: dict[str, str], *, is_damaged: bool) -> None:
     warn(f"An empty store was begun. What was left of the old database is in {aside}.")
 
 
-@click.group()
+@click.group(cls=Commands)
 def model() -> None:
     """Prepare, verify or fetch the built-in embedding model."""
 

@@ -6,15 +6,9 @@ from pathlib import Path
 
 import click
 
+from minutebook.cli.keyboard import TypedPath, working_directory
 from minutebook.cli.printing import say, style, warn
-from minutebook.cli.terminal import (
-    as_json,
-    identity,
-    opened,
-    settings_of,
-    stated_of,
-    working_directory,
-)
+from minutebook.cli.terminal import as_json, identity, opened, settings_of, stated_of
 from minutebook.config import Settings, option_of
 from minutebook.domain.caller import FolderScope
 from minutebook.domain.errors import InvalidInput
@@ -28,7 +22,7 @@ _KINDS = (Kind.MEMORY, Kind.DECISION, Kind.TURN)
 
 
 @click.command(short_help="Say to which project a folder belongs.")
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=TypedPath(is_sent=True))
 @click.option("--trust", is_flag=True, help="Believe what the folder says of itself.")
 @click.option("--distrust", is_flag=True, help="Believe it no longer.")
 @identity

@@ -153,3 +153,57 @@ def test_what_is_noted_once_a_client_printed_all_is_noted_then_alone(
         theirs.close()
         server.join()
     assert done == noted
+
+
+NOT_HOSTED = [
+    ["export", "PATH"],
+    ["install", "claude-code"],
+    ["serve", "--http", "127.0.0.1:0"],
+    ["settings", "set", "hooks", "off"],
+    ["token", "create", "ana"],
+    ["token", "--", "create", "ana"],
+    ["audit", "key", "--to", "PATH"],
+    ["--home", "HOME", "export", "PATH"],
+    ["--", "export", "PATH"],
+    ["--url", "remember", "export", "PATH"],
+]
+
+
+def test_a_daemon_itself_refuses_a_command_that_it_does_not_run(
+    asked: Invocation, daemon: DaemonAddress, tmp_path: Path
+) -> None:
+    assert typed(asked, "remember", "Tea at five.").returncode == 0
+    named = {"PATH": str(tmp_path / "made"), "HOME": asked.home}
+    before = set(tmp_path.rglob("*"))
+    for words in NOT_HOSTED:
+        request = {
+            "version": __version__,
+            "command": [named.get(word, word) for word in words],
+            "variables": asked.variables,
+            "folder": str(tmp_path),
+            "user": "ada",
+            "terminals": [False, False],
+        }
+        with daemon.socket.connect(20) as connection, connection.makefile("rb") as answers:
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            assert json.loads(answers.readline()) == {"ready": True}
+            connection.sendall(b"go\n")
+            *printed, end = [json.loads(line) for line in answers]
+        # One that click itself cannot read is told so.
+        assert ("refused" in end and not printed) or end == {"status": 2}, words
+    assert {path for path in tmp_path.rglob("*") if path.suffix != ".log"} <= before
+
+
+def test_text_on_the_stdin_of_a_command_is_read_where_it_was_typed(
+    asked: Invocation, daemon: DaemonAddress
+) -> None:
+    kept = subprocess.run(
+        [sys.executable, "-P", "-m", "minutebook", "remember", "--", "-"],
+        env=dict(asked.environment),
+        input="Typed here.",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert kept.returncode == 0, kept.stderr
+    assert "Typed here." in typed(asked, "list").stdout

@@ -10,10 +10,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx2
@@ -100,10 +101,23 @@ def served(
     home: Path, *options: str, address: str = "127.0.0.1:0", **environment: str
 ) -> Iterator[Server]:
     """Serve until the block ends."""
+    with serving(home, *options, address=address, environment=environment) as server:
+        yield server
+
+
+@contextmanager
+def serving(
+    home: Path,
+    *options: str,
+    address: str = "127.0.0.1:0",
+    stdin: int = subprocess.DEVNULL,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Server]:
+    """Serve until the block ends, with this stdin."""
     command = [sys.executable, "-m", "minutebook", "serve", "--http", address]
     process = subprocess.Popen(
         [*command, "--home", str(home), *options],
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

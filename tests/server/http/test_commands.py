@@ -1,16 +1,21 @@
 """Commands that are typed elsewhere: a server runs them in the name of a token's bearer."""
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import click
+import httpx2
 import pytest
 
 from minutebook.app import open_app
+from minutebook.cli import main
+from minutebook.cli.on_server import SERVED
 from minutebook.config import Settings
 from minutebook.domain.records import Role
-from tests.server.http.speaking import Server, served, token
+from tests.server.http.speaking import PLAIN, Server, served, serving, token
 from tests.terminal import Run
 
 Typed = Callable[..., tuple[int, str, str]]
@@ -177,3 +182,67 @@ def test_an_error_says_nothing_of_the_servers_machine(
     status, _, said = typed("show", "0" * 20)
     assert status == 1
     assert str(server.home) not in said
+
+
+TYPED = "What the operator types."
+
+
+def _with_a_dash(name: str) -> Iterator[list[str]]:
+    """Yield a command with `-` as each of its arguments, as all that follows, and as each option's value."""
+    command: click.Command = main
+    for word in name.split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None
+        command = found
+    words, count = name.split(), sum(isinstance(one, click.Argument) for one in command.params)
+    yield from ([*words, *["-"] * many] for many in range(1, max(1, count) + 1))
+    yield [*words, "--", "-"]
+    for option in command.params:
+        if isinstance(option, click.Option) and not option.is_flag:
+            yield [*words, option.opts[0], "-", *["-"] * count]
+
+
+def test_no_command_reads_the_keyboard_the_folder_or_the_files_of_the_server(
+    tmp_path: Path,
+) -> None:
+    posted = [words for name in SERVED for words in _with_a_dash(name)]
+    assert ["remember", "-"] in posted
+    assert ["audit", "head", "--to", "-"] in posted
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    reading, writing = os.pipe()
+    os.write(writing, f"{TYPED}\n".encode())
+    with (
+        serving(tmp_path / "home", stdin=reading) as one,
+        httpx2.Client(**PLAIN) as http,
+    ):
+        for words in posted:
+            answer = http.post(f"{one.url}/command", json={"words": words}, timeout=20).json()
+            assert isinstance(answer["status"], int), words
+            assert TYPED not in json.dumps(answer), words
+        refused = [["remember", "-"], ["remember", "--title", "-", "-"], ["decide"], ["edit", "x"]]
+        noted = folder / "heads"
+        refused += [
+            ["audit", "head", "--to", str(noted)],
+            ["audit", "verify", "--heads", str(noted)],
+        ]
+        refused += [["audit", "key", "--to", str(noted)], ["audit", "sign"]]
+        for words in refused:
+            assert one.post("/command", {"words": words}).json()["status"] == 2, words
+        listed = one.post("/command", {"words": ["list", "--json"]}).json()
+        assert TYPED not in json.dumps(listed)
+    # Nothing of what was typed there was read, and nothing was written.
+    assert os.read(reading, 100).decode() == f"{TYPED}\n"
+    assert list(folder.iterdir()) == []
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_dash_that_is_an_options_value_is_no_stdin(typed: Typed) -> None:
+    options = ("--title", "-", "The text")
+    shown = typed("show", typed("remember", *options, input="typed")[1].strip(), "--json")[1]
+    assert (json.loads(shown)["title"], json.loads(shown)["content"]) == ("-", "The text")
+    for words in (("--title", "-", "-"), ("--title=-", "--", "-"), ("-", "--title", "-")):
+        shown = typed("show", typed("remember", *words, input="typed")[1].strip(), "--json")[1]
+        assert (json.loads(shown)["title"], json.loads(shown)["content"]) == ("-", "typed")

@@ -3,7 +3,7 @@
 import json
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from minutebook import __version__
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
+from minutebook.invocation import HOSTED_COMMANDS
 from minutebook.server.daemon.command_client import PRINTED
 from minutebook.server.daemon.rendezvous import read_line
 
@@ -71,7 +72,7 @@ class Host:
     `app` gives the app, opened by now. `check_same` raises LeftToClient for settings that are not
     the daemon's. The daemon does not end by itself within `stay`. `when_read` is what is done once the
     client says that it printed all. `caller` is who typed the command elsewhere, over HTTP; None for a
-    person at this machine.
+    person at this machine. `commands` names those that run here; any other is left to its client.
     """
 
     app: "Callable[[], App]"
@@ -79,6 +80,7 @@ class Host:
     stay: "Callable[[], AbstractContextManager[Stay]]"
     when_read: list[Callable[[], None]] = field(default_factory=list)
     caller: Caller | None = None
+    commands: Collection[str] = HOSTED_COMMANDS
 
 
 Write = Callable[[Stream, str], None]
