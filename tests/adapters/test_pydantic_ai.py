@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from minutebook.api import Minutebook
+import pytest
+
+from minutebook.api import Minutebook, MinutebookError
 from tests.adapters.conftest import library
 
 library("pydantic_ai")
@@ -56,3 +58,29 @@ def test_the_toolset_says_when_to_use_it_and_may_only_read(memory: Minutebook) -
     assert INSTRUCTIONS in info.instructions
     _, info = run(memory)
     assert {tool.name for tool in info.function_tools} == {"recall", "remember", "supersede"}
+
+
+def test_a_wrong_id_is_told_the_model_which_tries_again(memory: Minutebook) -> None:
+    (id,), _ = run(memory, ("remember", {"text": "The database is PostgreSQL 16"}))
+    new = {"text": "The database is PostgreSQL 18", "reason": "It was upgraded"}
+    asked: list[Any] = []
+
+    def answer(messages: list[Any], info: AgentInfo) -> ModelResponse:
+        asked.append(messages[-1].parts[0])
+        if len(asked) == 1:
+            return ModelResponse(parts=[ToolCallPart("supersede", {"id": "0" * 20, **new})])
+        if len(asked) == 2:
+            return ModelResponse(parts=[ToolCallPart("supersede", {"id": id, **new})])
+        return ModelResponse(parts=[TextPart("Done.")])
+
+    result = Agent(FunctionModel(answer), toolsets=[memory_toolset(memory)]).run_sync("Go on")
+    assert result.output == "Done."
+    assert asked[1].outcome == "retried"
+    assert "0" * 20 in str(asked[1].content)
+    assert memory.get(id).superseded_by == asked[2].content
+
+
+def test_a_store_that_fails_ends_the_run(memory: Minutebook) -> None:
+    memory.close()
+    with pytest.raises(MinutebookError):
+        run(memory, ("remember", {"text": "The database is PostgreSQL 16"}))

@@ -262,10 +262,11 @@ def test_an_earlier_backup_is_never_overwritten(here: Places) -> None:
     path = here.home / ".claude.json"
     path.write_text("{}")
     install("claude-code", here)
-    with pytest.raises(Conflict) as refused:
-        install("claude-code", here, command=["/bin/new"])
-    assert refused.value.id.endswith(".bak")
-    assert json.loads(path.read_text())["mcpServers"]["minutebook"]["command"] == COMMAND[0]
+    entered = path.read_text()
+    install("claude-code", here, command=["/bin/new"])
+    kept = [each.read_text() for each in path.parent.glob("*.bak")]
+    assert sorted(kept) == sorted(["{}", entered])
+    assert json.loads(path.read_text())["mcpServers"]["minutebook"]["command"] == "/bin/new"
 
 
 def test_a_new_file_is_its_owners_alone(here: Places) -> None:

@@ -1,12 +1,14 @@
 """A memory as a toolset of Pydantic AI: an agent recalls and remembers by itself."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from minutebook.adapters.extras import needing
-from minutebook.api import Hit, Minutebook
+from minutebook.api import Conflict, Hit, InvalidInput, Minutebook, NotFound, Refused
 
 with needing("pydantic-ai", "pydantic_ai pydantic-ai-slim"):
-    from pydantic_ai import FunctionToolset
+    from pydantic_ai import FunctionToolset, ModelRetry
 
 INSTRUCTIONS = (
     "Recall before you answer about this project, its people, names or conventions, and whenever somebody "
@@ -29,7 +31,8 @@ def memory_toolset(
         Args:
             question: A question or some words, in any language.
         """
-        return [_told(hit) for hit in memory.recall(question, limit=limit, **filters)]
+        with _mendable():
+            return [_told(hit) for hit in memory.recall(question, limit=limit, **filters)]
 
     def remember(text: str) -> str:
         """Keep a text for later sessions, and return its id.
@@ -37,7 +40,8 @@ def memory_toolset(
         Args:
             text: One whole sentence that can be understood by itself.
         """
-        return memory.remember(text).id
+        with _mendable():
+            return memory.remember(text).id
 
     def supersede(id: str, text: str, reason: str) -> str:
         """Put a text in the place of one that is no longer true, and return its id.
@@ -47,10 +51,20 @@ def memory_toolset(
             text: What is true now.
             reason: Why the other is no longer true.
         """
-        return memory.supersede(id, text, reason=reason).id
+        with _mendable():
+            return memory.supersede(id, text, reason=reason).id
 
     tools = [recall] if read_only else [recall, remember, supersede]
     return FunctionToolset(tools, instructions=INSTRUCTIONS, id="minutebook")
+
+
+@contextmanager
+def _mendable() -> Iterator[None]:
+    """Have the model call again, with the reason, where another argument may succeed; other errors end the run."""
+    try:
+        yield
+    except (NotFound, InvalidInput, Conflict, Refused) as error:
+        raise ModelRetry(str(error)) from error
 
 
 def _told(hit: Hit) -> dict[str, Any]:

@@ -267,7 +267,8 @@ def install(
     # A file that is another client's, too, goes only where hooks are named.
     has_own = client in HOOKS and HOOKS[client].command_name == client
     if hooks or (remove and has_own):
-        plans.append(entry.hooks(remove=remove))
+        hooked = entry.hooks(remove=remove, earlier=plans[0] if plans else None)
+        plans = [*(each for each in plans if each.path != hooked.path), hooked]
     for plan in plans:
         _apply(plan, dry_run=dry_run)
     if token_env is not None and not remove:
@@ -326,15 +327,17 @@ class _Entry:
             self._client, command=command, environment=import_path(environment()), **self._named
         )
 
-    def hooks(self, *, remove: bool) -> "Installation":
-        """Plan hooks that ask the daemon of these settings, or their removal."""
+    def hooks(self, *, remove: bool, earlier: "Installation | None") -> "Installation":
+        """Plan hooks that ask the daemon of these settings, or their removal; `earlier` as `plan_hooks` has it."""
         from minutebook.install.hooks import hook_client, plan_hooks
         from minutebook.install.launch import installed_command
 
         name = hook_client(self._client).command_name
         stated = _stated_in(load(self._options), self._options, IDENTITY)
         command = [*installed_command(), "hook", name, *stated]
-        return plan_hooks(self._client, command=command, remove=remove, **self._given)
+        return plan_hooks(
+            self._client, command=command, remove=remove, earlier=earlier, **self._given
+        )
 
 
 def _apply(plan: "Installation", *, dry_run: bool) -> None:

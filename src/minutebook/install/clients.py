@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import product
+from itertools import chain, count, product
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -416,7 +416,11 @@ def installation_of(
     """Return the change of a client's file from one text to another, with where the first is kept."""
     backup = None
     if before is not None and after != before:
-        backup = path.with_name(f"{path.name}.{now.astimezone(UTC):%Y%m%dT%H%M%SZ}.bak")
+        stamp = f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+        # Two changes in one second each keep what they found.
+        names = chain([stamp], (f"{stamp}-{number}" for number in count(2)))
+        paths = (path.with_name(f"{path.name}.{name}.bak") for name in names)
+        backup = next(each for each in paths if not each.exists())
     note = (client.project_reload if scope == "project" else "") or client.reload
     return Installation(
         client=client.name, path=path, before=before, after=after, backup=backup, note=note

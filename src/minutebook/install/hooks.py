@@ -50,24 +50,29 @@ def plan_hooks(
     places: Places,
     now: datetime,
     remove: bool = False,
+    earlier: Installation | None = None,
 ) -> Installation:
     """Work out the settings with our hooks, each once, or without them; what others entered stays.
 
-    `command` is the program with its options, to which `hook CLIENT` belongs. Writes nothing. Raises
+    `command` is the program with its options, to which `hook CLIENT` belongs. If `earlier` is a plan of
+    the same file, the plan that is returned has its change, too, and takes its place. Writes nothing. Raises
     InvalidInput for a client without hooks, or settings that are not what they should be.
     """
     found = hook_client(client)
     path = location(found, scope, places)
-    before = read_configuration(path)
+    is_shared = earlier is not None and earlier.path == path
+    before = earlier.before if is_shared and earlier else read_configuration(path)
+    text = earlier.after if is_shared and earlier else before
     if found.form is Form.PLUGIN:
         after = "" if remove else _plugin(command)
     else:
-        after = _listed(found, path, before, _typed(command, places.platform), remove=remove)
+        after = _listed(found, path, text, _typed(command, places.platform), remove=remove)
     plan = installation_of(CLIENTS[client], scope, path, before, after, now)
+    note = f"{earlier.note} {found.reload}" if is_shared and earlier else found.reload
     is_gone = found.is_own and remove and not after
     # What is ours alone leaves nothing behind, and a copy beside it might be read as another.
     backup = None if is_gone or found.form is Form.PLUGIN else plan.backup
-    return replace(plan, note=found.reload, is_removed=is_gone, backup=backup)
+    return replace(plan, note=note, is_removed=is_gone, backup=backup)
 
 
 def _typed(command: Sequence[str], platform: str) -> str:

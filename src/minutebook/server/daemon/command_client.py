@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-READY_WAIT = 2.0
+READY_WAIT = 0.5
 """Seconds in which a daemon has to say that it is ready; a command is not held up by a sick one."""
 
 PRINTED = b"printed\n"
