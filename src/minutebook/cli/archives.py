@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 _OF_CONTRACT = ("contract", "journal")
 
+_Told = tuple[dict[str, object], list[str]]
+"""What was written, for programs and for people."""
+
 
 @click.command(short_help="Write every record to a file, one a line, as JSON.")
 @click.argument("path", type=TypedPath())
@@ -61,7 +64,7 @@ def export(
     sessions: bool,  # noqa: FBT001
     include_derived: bool,  # noqa: FBT001
     form: str,
-) -> None:
+) -> dict[str, object]:
     """Write every record, with versions and audit trail, to the new file PATH: one a line, as JSON.
 
     The index of code is left out, as `minutebook index` makes it again.
@@ -75,14 +78,15 @@ def export(
     ):
         reporting = in_call(caller, progress=progress)
         if form == "server-memory":
-            lines = _export_graph(app, reporting, path.absolute())
+            shape, lines = _export_graph(app, reporting, path.absolute())
         elif form in ("markdown", "csv"):
-            lines = _export_folder(app, reporting, path.absolute(), form)
+            shape, lines = _export_folder(app, reporting, path.absolute(), form)
         else:
-            lines = _export_records(
+            shape, lines = _export_records(
                 app, reporting, path.absolute(), form, sessions, include_derived
             )
     echo(*lines)
+    return shape
 
 
 def _export_records(
@@ -92,7 +96,7 @@ def _export_records(
     form: str,
     sessions: bool,  # noqa: FBT001
     include_derived: bool,  # noqa: FBT001
-) -> list[str]:
+) -> _Told:
     from minutebook.domain.archive import JOURNAL, KINDS, OWN
 
     is_journal = form in _OF_CONTRACT
@@ -108,10 +112,10 @@ def _export_records(
             f"Left out: {count_of(chunks, 'chunk')} of code; `minutebook index` makes them again, "
             "--include-derived takes them along."
         )
-    return lines
+    return {"path": done.path, "counts": dict(done.counts)}, lines
 
 
-def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> list[str]:
+def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _Told:
     exports = app.folder_exports
     done = (exports.notes if form == "markdown" else exports.tables)(caller, path)
     lines = [
@@ -123,10 +127,11 @@ def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> list[st
         lines.append(
             f"Left as they are: {count_of(len(done.kept), 'file')} that somebody else wrote or edited ({named})."
         )
-    return lines
+    shape = {"changed": done.changed, "removed": done.removed, "kept": list(done.kept)}
+    return {"path": done.path, "counts": dict(done.counts), **shape}, lines
 
 
-def _export_graph(app: "App", caller: Caller, path: Path) -> list[str]:
+def _export_graph(app: "App", caller: Caller, path: Path) -> _Told:
     done = app.graph_exports.run(caller, path)
     lines = [f"Exported {counted(done.counts)} to {done.path}."]
     if done.left_out:
@@ -134,7 +139,7 @@ def _export_graph(app: "App", caller: Caller, path: Path) -> list[str]:
             f"Left out: {done.left_out:,} memories that name no entity, decisions and sessions, "
             "for which that server has no place."
         )
-    return lines
+    return {"path": done.path, "counts": dict(done.counts), "left_out": done.left_out}, lines
 
 
 @click.command(short_help="Write the whole data directory to one file.")
@@ -146,7 +151,7 @@ def _export_graph(app: "App", caller: Caller, path: Path) -> list[str]:
     "`backup_keep` stay.",
 )
 @identity
-def backup(options: dict[str, str], path: Path | None, rotate: bool) -> None:  # noqa: FBT001
+def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str, object]:  # noqa: FBT001
     """Write all of the data directory that is not derived to the new file PATH, while others write.
 
     The file holds settings and secrets too; only you may read it. The setting `backup_every` has
@@ -166,13 +171,14 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> None:  #
             made = app.backups.make(caller, path)
     if made is None:
         echo("Another process is making a backup there.")
-        return
+        return {"path": None}
     verified = ", and restored it for a test" if rotate else ""
     echo(
         f"Backed up {count_of(made.files, 'file')} ({count_of(made.size, 'byte')}) to {made.path}{verified}."
     )
     if settings.ledger is not None:
         echo(f"The ledger in {settings.ledger} is a repository of its own; it is not in it.")
+    return {"path": made.path, "files": made.files, "size": made.size, "digest": made.digest}
 
 
 def _completing_what(
@@ -202,7 +208,12 @@ def _completing_what(
 @click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
 @click.option("--replace", is_flag=True, help="Put aside what the data directory holds.")
 @identity
-def restore(options: dict[str, str], what: str, number: int | None, replace: bool) -> None:  # noqa: FBT001
+def restore(
+    options: dict[str, str],
+    what: str,
+    number: int | None,
+    replace: bool,  # noqa: FBT001
+) -> object:
     """Bring back WHAT: the data directory from a backup (NAME.tar), or a memory by its id.
 
     Of a memory that is not deleted, --version brings back an earlier text.
@@ -215,10 +226,9 @@ def restore(options: dict[str, str], what: str, number: int | None, replace: boo
     if path.suffix == SUFFIX or path.is_file():
         if not replace:
             Restores(data_directory(load(options))).check_empty()
-        _restore_backup(options, path.absolute())
-        return
+        return _restore_backup(options, path.absolute())
     try:
-        restore_memory(options, what, number)
+        return restore_memory(options, what, number)
     except NotFound as error:
         if error.id == what:
             remedy = (
@@ -228,7 +238,7 @@ def restore(options: dict[str, str], what: str, number: int | None, replace: boo
         raise
 
 
-def _restore_backup(options: dict[str, str], path: Path) -> None:
+def _restore_backup(options: dict[str, str], path: Path) -> dict[str, object]:
     from minutebook.app import now
     from minutebook.places import data_directory
     from minutebook.services.maintenance.restores import Restores
@@ -250,6 +260,14 @@ def _restore_backup(options: dict[str, str], path: Path) -> None:
             f"These tokens let in again as when the backup was made: {_named(done.unsure)}.",
             "Revoke those that were revoked or replaced since; the store before could not be asked.",
         )
+    return {
+        "path": path,
+        "home": settings.home,
+        "digest": done.digest,
+        "aside": done.aside,
+        "kept": done.kept,
+        "unsure": done.unsure,
+    }
 
 
 def _named(tokens: "Sequence[Token]") -> str:

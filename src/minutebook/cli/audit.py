@@ -242,7 +242,7 @@ def head(options: dict[str, str], to: Path | None, as_json: bool) -> None:  # no
     "--replace", is_flag=True, help="Make another key in the place of the one that is there."
 )
 @identity
-def key(options: dict[str, str], to: Path | None, replace: bool) -> None:  # noqa: FBT001
+def key(options: dict[str, str], to: Path | None, replace: bool) -> dict[str, object]:  # noqa: FBT001
     """Make the private key that signs where trails end, set it as `audit_key`, and sign.
 
     Its public half is printed, and written beside it: keep it elsewhere, for `audit verify --key`.
@@ -263,6 +263,7 @@ def key(options: dict[str, str], to: Path | None, replace: bool) -> None:  # noq
     echo(f"The private key is {path}. Its public half, to be kept elsewhere:", public)
     with opened(options) as (app, caller):
         _sign(app, caller, accept=False)
+    return {"path": path, "public": public}
 
 
 @audit.command(short_help="Sign where each trail ends.")
@@ -272,7 +273,7 @@ def key(options: dict[str, str], to: Path | None, replace: bool) -> None:  # noq
     help="Also a trail that does not continue the end that was signed last, as after a restore.",
 )
 @identity
-def sign(options: dict[str, str], accept: bool) -> None:  # noqa: FBT001
+def sign(options: dict[str, str], accept: bool) -> dict[str, object]:  # noqa: FBT001
     """Sign where each trail ends with the key of `audit_key`; a daemon or server does it each minute.
 
     A trail that does not continue the end that was signed last is not signed, and named; exit with 1.
@@ -280,6 +281,7 @@ def sign(options: dict[str, str], accept: bool) -> None:  # noqa: FBT001
     need_own_files()
     with opened(options) as (app, caller):
         _sign(app, caller, accept=accept)
+    return {"signed": True}
 
 
 def default_key(home: Path) -> Path:

@@ -55,13 +55,15 @@ def _described(answer: dict[str, Any], *, names_home: bool) -> str:
 @daemon.command(short_help="Let the store's daemons end.")
 @_every
 @home_option
-def stop(options: dict[str, str], is_for_all: bool) -> None:  # noqa: FBT001
+def stop(options: dict[str, str], is_for_all: bool) -> dict[str, object]:  # noqa: FBT001
     """Let the store's daemons answer what they were asked, and end.
 
     Clients that are still there start another with their next request.
     """
     stopped = _stop(options, is_for_all=is_for_all)
-    echo(f"Stopped {stopped}." if stopped else _none(is_for_all=is_for_all))
+    named = ", ".join(f"process {pid}" for pid in stopped)
+    echo(f"Stopped {named}." if stopped else _none(is_for_all=is_for_all))
+    return {"stopped": stopped}
 
 
 def _none(*, is_for_all: bool) -> str:
@@ -70,24 +72,25 @@ def _none(*, is_for_all: bool) -> str:
 
 @daemon.command(short_help="Stop the store's daemons, and start one.")
 @home_option
-def restart(options: dict[str, str]) -> None:
+def restart(options: dict[str, str]) -> dict[str, object]:
     """Stop the store's daemons, and start one with the settings as they are now."""
     from minutebook.invocation import Invocation
     from minutebook.server.daemon import client
     from minutebook.server.daemon.rendezvous import daemon_address
 
     check_begun(load(options))
-    _stop(options, is_for_all=False)
+    stopped = _stop(options, is_for_all=False)
     invocation = Invocation(options, (), environment())
     try:
         client.start(invocation, daemon_address(invocation.address))
     except (client.Unattached, OSError) as error:
         raise click.ClickException(f"no daemon could be started: {error}") from error
     echo("A daemon is ready.")
+    return {"stopped": stopped, "ready": True}
 
 
-def _stop(options: dict[str, str], *, is_for_all: bool) -> str:
-    """Stop the daemons; name their processes. All are tried before one that does not end is named."""
+def _stop(options: dict[str, str], *, is_for_all: bool) -> list[int]:
+    """Stop the daemons; return the ids of their processes. All are tried before one that does not end is named."""
     from minutebook.server.daemon import client
 
     daemons = _daemons(options, is_for_all=is_for_all)
@@ -95,7 +98,7 @@ def _stop(options: dict[str, str], *, is_for_all: bool) -> str:
     if left:
         pids = ", ".join(str(answer["pid"]) for answer in left)
         raise click.ClickException(f"process {pids} does not end; end it with: kill {pids}")
-    return ", ".join(f"process {answer['pid']}" for _, answer in daemons)
+    return [answer["pid"] for _, answer in daemons]
 
 
 def _daemons(

@@ -216,7 +216,7 @@ def proposals(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 @click.command(short_help="Make a proposal the truth.")
 @click.argument("id", shell_complete=completing(Proposal))
 @identity
-def accept(options: dict[str, str], id: str) -> None:
+def accept(options: dict[str, str], id: str) -> Decision:
     """Make the proposal ID the truth (needs --role admin, and the secret).
 
     The secret is asked for, unless AGENT_MEMORY_SECRET holds it.
@@ -228,6 +228,7 @@ def accept(options: dict[str, str], id: str) -> None:
             secret = ask_secret("Secret")
         decision = app.proposals.accept(caller, id, secret)
     echo(f"Accepted as {decision.id}.")
+    return decision
 
 
 @click.group(cls=Commands)
@@ -237,7 +238,7 @@ def secret() -> None:
 
 @secret.command("set", short_help="Pin the secret for this store.")
 @identity
-def secret_set(options: dict[str, str]) -> None:
+def secret_set(options: dict[str, str]) -> dict[str, object]:
     """Pin the secret for this store (needs --role admin); only its hash is kept."""
     with opened_or_made(options) as (app, caller):
         current = None
@@ -246,6 +247,7 @@ def secret_set(options: dict[str, str]) -> None:
         text = ask_secret("New secret", twice=True)
         app.secret.set(caller, text, current)
     echo("The secret is set.")
+    return {"set": True}
 
 
 @click.group(cls=Commands)

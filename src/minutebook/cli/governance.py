@@ -1,6 +1,7 @@
 """Lock, verify, deprecate, restore and link memories; write for everyone."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -19,7 +20,7 @@ from minutebook.cli.terminal import (
 )
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Memory
+from minutebook.domain.records import Edge, Memory
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -27,45 +28,57 @@ if TYPE_CHECKING:
 
 def _stand(
     options: dict[str, str], id: str, done: str, act: Callable[["App", Caller, str], Memory]
-) -> None:
+) -> Memory:
     with opened(options) as (app, caller):
-        memory = act(app, caller, memory_id(app, caller, id))
+        memory = as_seen(app, caller, act(app, caller, memory_id(app, caller, id)))
     echo(f"{done} {both_ids(memory)}; its status is {memory.status}.")
+    return memory
+
+
+def as_seen(app: "App", caller: Caller, memory: Memory) -> Memory:
+    """Return a memory with what took its place, if the caller may see that."""
+    return replace(memory, superseded_by=app.browsing.successor(caller, memory))
 
 
 @click.command(short_help="Let nobody change or remove a memory.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-def lock(options: dict[str, str], id: str) -> None:
+def lock(options: dict[str, str], id: str) -> Memory:
     """Lock the memory ID: nobody changes or removes it until it is unlocked (needs --role manager)."""
-    _stand(options, id, "Locked", lambda app, caller, memory: app.status.lock(caller, memory))
+    return _stand(
+        options, id, "Locked", lambda app, caller, memory: app.status.lock(caller, memory)
+    )
 
 
 @click.command(short_help="Let a locked memory be changed again.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-def unlock(options: dict[str, str], id: str) -> None:
+def unlock(options: dict[str, str], id: str) -> Memory:
     """Unlock the memory ID; it has the status again that it had before (needs --role manager)."""
-    _stand(options, id, "Unlocked", lambda app, caller, memory: app.status.unlock(caller, memory))
+    return _stand(
+        options, id, "Unlocked", lambda app, caller, memory: app.status.unlock(caller, memory)
+    )
 
 
 @click.command(short_help="Mark a memory as checked by a person.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-def verify(options: dict[str, str], id: str) -> None:
+def verify(options: dict[str, str], id: str) -> Memory:
     """Mark the memory ID as checked by a person; a deprecated one holds again."""
-    _stand(options, id, "Verified", lambda app, caller, memory: app.status.verify(caller, memory))
+    return _stand(
+        options, id, "Verified", lambda app, caller, memory: app.status.verify(caller, memory)
+    )
 
 
 @click.command(short_help="Mark a memory as out of date.")
 @click.argument("id", shell_complete=completing(Memory))
 @click.option("--reason", required=True, help="Why it is out of date.")
 @identity
-def deprecate(options: dict[str, str], id: str, reason: str) -> None:
+def deprecate(options: dict[str, str], id: str, reason: str) -> Memory:
     """Mark the memory ID as out of date: agents no longer find it, its history stays."""
     if not reason.strip():
         raise InvalidInput("--reason", "must not be empty")
-    _stand(
+    return _stand(
         options,
         id,
         "Deprecated",
@@ -73,11 +86,13 @@ def deprecate(options: dict[str, str], id: str, reason: str) -> None:
     )
 
 
-def restore_memory(options: dict[str, str], id: str, number: int | None) -> None:
+def restore_memory(options: dict[str, str], id: str, number: int | None) -> Memory:
     """Bring back a soft-deleted memory or, as a new version, the text of an earlier one."""
     with opened(options) as (app, caller):
         memory = app.memories.restore(caller, memory_id(app, caller, id), number)
+        memory = as_seen(app, caller, memory)
     echo(f"Restored {both_ids(memory)}; it is at version {memory.version}.")
+    return memory
 
 
 @click.command(short_help="Link one memory to another.")
@@ -87,7 +102,7 @@ def restore_memory(options: dict[str, str], id: str, number: int | None) -> None
     "--type", "link_type", default="related", show_default=True, help="`related` leads both ways."
 )
 @identity
-def link(options: dict[str, str], source: str, target: str, link_type: str) -> None:
+def link(options: dict[str, str], source: str, target: str, link_type: str) -> Edge:
     """Lead from the memory SOURCE to the memory TARGET."""
     if not link_type.strip():
         raise InvalidInput("--type", "must not be empty")
@@ -95,6 +110,7 @@ def link(options: dict[str, str], source: str, target: str, link_type: str) -> N
         source, target = memory_id(app, caller, source), memory_id(app, caller, target)
         edge = app.links.link(caller, source, target, link_type)
     echo(f"Linked {edge.source} to {edge.target} as {edge.type}.")
+    return edge
 
 
 @click.group(cls=Commands)

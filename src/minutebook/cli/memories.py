@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.governance import as_seen
 from minutebook.cli.ids import any_id, completing, completing_values, memory_id
 from minutebook.cli.keyboard import confirm, edited, need_keyboard
 from minutebook.cli.printing import body, echo, say, style, warn
@@ -155,17 +156,17 @@ def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, 
 @click.command(short_help="Change a memory's text in your editor.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-def edit(options: dict[str, str], id: str) -> None:
+def edit(options: dict[str, str], id: str) -> Memory:
     """Change the text of the memory ID in your editor ($VISUAL or $EDITOR); the old one is kept."""
     with opened(options) as (app, caller):
-        memory = app.memories.read(caller, memory_id(app, caller, id))
+        memory = as_seen(app, caller, app.memories.read(caller, memory_id(app, caller, id)))
     # The store is closed meanwhile, as an editor may stay open for long.
     written = edited(memory.content)
     # Editors end a file with a line end.
     text = None if written is None else written.rstrip("\n")
     if text is None or text == memory.content.rstrip("\n"):
         echo("Unchanged.")
-        return
+        return memory
     try:
         if not text.strip():
             raise InvalidInput(
@@ -175,10 +176,12 @@ def edit(options: dict[str, str], id: str) -> None:
             if app.memories.read(caller, memory.id).version != memory.version:
                 raise Conflict(memory.id, "it was changed meanwhile; edit it again")
             changed = app.memories.update(caller, memory.id, {"content": text})
+            changed = as_seen(app, caller, changed)
     except MinutebookError:
         warn(body(text))
         raise
     echo(f"Changed {both_ids(changed)}; it is at version {changed.version}.")
+    return changed
 
 
 @click.command(short_help="End a memory that is no longer true.")
@@ -191,7 +194,7 @@ def edit(options: dict[str, str], id: str) -> None:
     shell_complete=completing(Memory),
 )
 @identity
-def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str | None) -> None:
+def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str | None) -> Memory:
     """End the memory ID now: it is no longer true, and still found in the past."""
     if not reason.strip():
         raise InvalidInput("--reason", "must not be empty")
@@ -202,6 +205,7 @@ def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str
     until = f"{ended.valid_until:%Y-%m-%d %H:%M:%S}"
     successor = "" if following is None else f"; {following} holds in its place"
     echo(f"Ended {both_ids(ended)}: it held until {until} UTC{successor}.")
+    return replace(ended, superseded_by=following)
 
 
 @click.command(short_help="Find memories, and decisions that hold.")
@@ -418,7 +422,7 @@ def list_(
 @click.argument("id", shell_complete=completing(Memory))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @identity
-def forget(options: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
+def forget(options: dict[str, str], id: str, yes: bool) -> dict[str, object]:  # noqa: FBT001
     """Remove the memory ID and its versions for good."""
     if not yes:
         need_keyboard()
@@ -429,6 +433,7 @@ def forget(options: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
             confirm("Remove this for good?", abort=True)
         app.memories.delete(caller, memory.id)
         echo(f"Removed {both_ids(memory)}.")
+    return {"id": memory.id, "deleted": True}
 
 
 @click.command(short_help="List memories that may repeat or contradict one another.")

@@ -31,7 +31,7 @@ _LOCK = "moving records"
 @click.option("--to", "target", metavar="URL", help="From the data directory to this database.")
 @click.option("--from", "source", metavar="URL", help="From this database to the data directory.")
 @home_option
-def migrate(options: dict[str, str], target: str | None, source: str | None) -> None:
+def migrate(options: dict[str, str], target: str | None, source: str | None) -> dict[str, object]:
     """Move every record with its vectors, the audit trail, tokens and the rest, and compare all of it.
 
     URL is postgresql://USER@HOST/DATABASE, the password by PGPASSFILE or PGPASSWORD. What is moved from
@@ -61,6 +61,14 @@ def migrate(options: dict[str, str], target: str | None, source: str | None) -> 
         _advise_about_server(settings, places[0], decides=decides)
     else:
         _advise_about_file(settings, decides=decides)
+    return {
+        "from": places[0],
+        "to": places[1],
+        "changes": done.changes,
+        "records": dict(done.records),
+        "vectors": done.vectors,
+        "breaks": list(done.breaks),
+    }
 
 
 def _one_of(target: str | None, source: str | None) -> str:

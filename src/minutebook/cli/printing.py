@@ -17,6 +17,9 @@ import click
 from minutebook.domain.control_characters import escaped, escaped_in_json
 from minutebook.domain.origin import Origin
 
+JSON = "minutebook.json"
+"""The key in click's `meta` under which the frame notes that a command's answer is to be JSON."""
+
 _NUMBER = secrets.token_hex(16)
 _STYLED = re.compile(r"(\x1b\[[0-9;]*m|\n|\t)")
 _MARK = re.compile(rf"\x1b<{_NUMBER}:([^>]*)>")
@@ -47,9 +50,18 @@ def shown(line: str) -> str:
     return "".join(part if at % 2 else escaped(part) for at, part in enumerate(parts))
 
 
+def wants_json() -> bool:
+    """Tell whether the frame prints what the command returns, as JSON."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(JSON))
+
+
 def echo(*lines: str) -> None:
-    """Print lines on stdout; a line end within one is escaped, unless `body` let it be."""
-    _print(lines, err=False)
+    """Print lines on stdout; a line end within one is escaped, unless `body` let it be.
+
+    Where the frame prints JSON there, they go to stderr.
+    """
+    _print(lines, err=wants_json())
 
 
 def warn(*lines: str, fg: str | None = None) -> None:

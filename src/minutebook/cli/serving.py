@@ -239,7 +239,7 @@ def install(
     hooks: bool,  # noqa: FBT001
     remove: bool,  # noqa: FBT001
     dry_run: bool,  # noqa: FBT001
-) -> None:
+) -> list[dict[str, object]]:
     """Enter Minutebook into the configuration of CLIENT.
 
     CLIENT is claude-code, claude-desktop, cursor, vscode, gemini, codex, copilot, windsurf, zed, cline,
@@ -273,6 +273,16 @@ def install(
         _apply(plan, dry_run=dry_run)
     if token_env is not None and not remove:
         echo(body(f"The token goes into the variable {token_env} of whatever starts the client."))
+    return [
+        {
+            "client": each.client,
+            "path": each.path,
+            "changed": each.changed and not dry_run,
+            "removed": each.is_removed,
+            "backup": each.backup,
+        }
+        for each in plans
+    ]
 
 
 class _Entry:

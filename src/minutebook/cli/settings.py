@@ -67,7 +67,7 @@ def settings(context: click.Context, options: dict[str, str], as_json: bool) -> 
 @click.argument("name", shell_complete=_completing)
 @click.argument("value")
 @home_option
-def set_(options: dict[str, str], name: str, value: str) -> None:
+def set_(options: dict[str, str], name: str, value: str) -> dict[str, object]:
     """Write the setting NAME into config.toml, whose other lines and comments stay.
 
     VALUE is written as in the environment: folders with a colon between them (on Windows a
@@ -77,6 +77,7 @@ def set_(options: dict[str, str], name: str, value: str) -> None:
     checked = check_setting(name, value, str(working_directory()))
     shown = "(hidden)" if name in HIDDEN else _shown(checked)
     echo(f"Set {name} = {shown} in {path}.")
+    return {"name": name, "value": shown, "path": path}
 
 
 def write_setting(options: dict[str, str], name: str, value: str) -> Path:
@@ -98,7 +99,7 @@ def write_setting(options: dict[str, str], name: str, value: str) -> Path:
 @settings.command(short_help="Take a setting out of config.toml.")
 @click.argument("name", shell_complete=_completing)
 @home_option
-def unset(options: dict[str, str], name: str) -> None:
+def unset(options: dict[str, str], name: str) -> dict[str, object]:
     """Take the setting NAME out of config.toml: its default holds again."""
     import tomlkit
 
@@ -110,6 +111,7 @@ def unset(options: dict[str, str], name: str) -> None:
     _write(path, tomlkit.dumps(document))
     echo(f"Took {name} out of {path}.")
     _warn_of_environment(name)
+    return {"name": name, "value": None, "path": path}
 
 
 def _shown(value: object) -> str:

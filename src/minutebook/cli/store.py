@@ -25,7 +25,7 @@ def store() -> None:
 )
 @click.option("--dry-run", is_flag=True, help="Print the statements, and change nothing.")
 @home_option
-def distribute(options: dict[str, str], shards: int, dry_run: bool) -> None:  # noqa: FBT001
+def distribute(options: dict[str, str], shards: int, dry_run: bool) -> dict[str, object]:  # noqa: FBT001
     """Spread the records over the nodes of a Citus cluster, each organization whole on one of them.
 
     The setting `store` must name the database on the coordinator. Writers wait meanwhile. What was cut
@@ -44,15 +44,21 @@ def distribute(options: dict[str, str], shards: int, dry_run: bool) -> None:  # 
     opened = server_store(settings, settings.store)
     try:
         if dry_run:
-            for statement in opened.distribution_plan(shards):
-                echo(f"{statement};")
-            return
+            plan = list(opened.distribution_plan(shards))
+            echo(*(f"{statement};" for statement in plan))
+            return {"statements": plan}
         done = opened.distribute(shards)
         placement = opened.placement()
     finally:
         opened.close()
     what = f"Placed {count_of(len(done), 'table')}" if done else "Every table was placed already"
     echo(f"{what}: {placement.shards} shards on {placement.nodes} nodes. {opened.place}")
+    return {
+        "place": opened.place,
+        "placed": len(done),
+        "shards": placement.shards,
+        "nodes": placement.nodes,
+    }
 
 
 COMMANDS = (store,)

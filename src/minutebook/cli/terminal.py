@@ -19,7 +19,7 @@ from minutebook.cli.keyboard import (
     stdin_text,
     working_directory,
 )
-from minutebook.cli.printing import style, warn
+from minutebook.cli.printing import JSON, say, style, wants_json, warn
 from minutebook.cli.sentences import sentence
 from minutebook.config import Settings, Stated, environment, load, option_of, stated
 from minutebook.domain.caller import ANYBODY, Call, Caller, Progress, in_call
@@ -68,23 +68,23 @@ _LOOK = 0.2
 """Seconds between two looks at how far a model is."""
 
 
-def identity(run: Callable[..., None]) -> Callable[..., None]:
+def identity(run: Callable[..., object]) -> Callable[..., object]:
     """Add the options that say where the store is and who asks; `run` gets those typed, by name, first."""
     return _with_options(run, IDENTITY)
 
 
-def home_option(run: Callable[..., None]) -> Callable[..., None]:
+def home_option(run: Callable[..., object]) -> Callable[..., object]:
     """Add the option that says where the store is, for commands that ask for no identity; likewise."""
     return _with_options(run, ("home",))
 
 
-def serving(run: Callable[..., None]) -> Callable[..., None]:
+def serving(run: Callable[..., object]) -> Callable[..., object]:
     """Add the options that say what is served, and in whose name; likewise."""
     return _with_options(run, SERVING)
 
 
-def _with_options(run: Callable[..., None], names: tuple[str, ...]) -> Callable[..., None]:
-    command: Callable[..., None] = click.pass_obj(run)
+def _with_options(run: Callable[..., object], names: tuple[str, ...]) -> Callable[..., object]:
+    command: Callable[..., object] = click.pass_obj(run)
     described = {each.name: str(each.metadata["help"]) for each in fields(Settings)}
     for name in reversed(names):
         kind: dict[str, Any] = (
@@ -114,6 +114,35 @@ def _remember(context: click.Context, option: click.Parameter, value: str | None
 def as_json(command: F) -> F:
     """Add the option `--json` to a command."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+OWN_OUTPUT = frozenset({"serve", "ui", "demo", "export-schema", "completion", "hook"})
+"""Commands that are servers, or whose output has a form of its own."""
+
+
+def _let_answer_in_json(command: click.Command) -> None:
+    """Add `--json` to a command, and to its own commands, where they have none themselves.
+
+    What the command returns is then printed in the place of its lines.
+    """
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            _let_answer_in_json(each)
+    elif not any("--json" in each.opts for each in command.params):
+        command.params.append(
+            click.Option(
+                ["--json"],
+                is_flag=True,
+                expose_value=False,
+                callback=_note_json,
+                help="Print what was done as JSON.",
+            )
+        )
+
+
+def _note_json(context: click.Context, option: click.Parameter, value: bool) -> None:  # noqa: FBT001
+    if value:
+        context.meta[JSON] = True
 
 
 class CommonOption(click.Option):
@@ -170,6 +199,8 @@ class Group(Commands):
             for command in importlib.import_module(f"minutebook.cli.{module}").COMMANDS:
                 self.add_command(command)
                 _name_common_options(command)
+                if command.name not in OWN_OUTPUT:
+                    _let_answer_in_json(command)
         return super().get_command(ctx, cmd_name)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -230,11 +261,18 @@ class Group(Commands):
         with _escaped_usage_errors():
             return super().make_context(info_name, args, parent, **extra)
 
-    def invoke(self, context: click.Context) -> object:
-        """Run the command; exit with 1 and the sentence on stderr if it cannot be done."""
+    def invoke(self, context: click.Context) -> None:
+        """Run the command and print its answer as JSON where `--json` wants it.
+
+        Exits with 1 and the sentence on stderr if it cannot be done.
+        """
         try:
             with _escaped_usage_errors():
-                return super().invoke(context)
+                answer = super().invoke(context)
+            if wants_json():
+                from minutebook.cli.records import shape_of
+
+                say(shape_of(answer), "", as_json=True)
         except MinutebookError as error:
             warn(f"minutebook: {sentence(as_shown(error))}", fg="red")
             context.exit(1)

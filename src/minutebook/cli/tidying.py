@@ -130,10 +130,10 @@ def show(options: dict[str, str], numbers: tuple[str, ...], as_json: bool) -> No
     say([_item_shape(each) for each in found], lines, as_json)
 
 
-def _settling(done: str) -> "Callable[[Act], Callable[..., None]]":
+def _settling(done: str) -> "Callable[[Act], Callable[..., object]]":
     """Return what makes a command of an act: its numbers, reason and options; it settles one after the other."""
 
-    def decorate(which: "Act") -> Callable[..., None]:
+    def decorate(which: "Act") -> Callable[..., object]:
         @click.argument("numbers", metavar="N…", nargs=-1, required=True)
         @click.option("--reason", metavar="TEXT", help="Why; for the audit trail.")
         @identity

@@ -109,7 +109,9 @@ def list_tokens(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 )
 @click.option("--jti", help="Instead of ID: the one signed token with this id.")
 @home_option
-def revoke(options: dict[str, str], id: str | None, subject: str | None, jti: str | None) -> None:
+def revoke(
+    options: dict[str, str], id: str | None, subject: str | None, jti: str | None
+) -> dict[str, object]:
     """Take the token ID back for good; it lets nobody in from now on, through no process.
 
     Sign-ins to the pages by a signed token that is revoked end, too.
@@ -124,6 +126,7 @@ def revoke(options: dict[str, str], id: str | None, subject: str | None, jti: st
             revoked = app.tokens.revoke_signed(caller, name, is_id=subject is None)
     what = _of_signed(revoked) if is_of_signed(revoked) else f"{revoked.id} of {revoked.name}"
     echo(f"Revoked {what}.")
+    return _shape(revoked, datetime.now(UTC))
 
 
 @token.command(short_help="Replace the secret of a token.")

