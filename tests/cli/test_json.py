@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.cli.terminal import OWN_OUTPUT
+from minutebook.cli.answering import OWN_OUTPUT
 from tests.terminal import Run, leaf_commands, remembered
 from tests.test_cli_decisions import propose
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from minutebook.cli.printing import wants_json
 from minutebook.domain.caller import Caller
 from minutebook.server.daemon.commands import Command, Host, LeftToClient
 
@@ -80,7 +81,7 @@ def is_answered() -> bool:
 def confirm(question: str, *, abort: bool = False) -> bool:
     """Ask a question; with `abort` a no raises click.Abort."""
     need_keyboard()
-    return click.confirm(question, abort=abort)
+    return click.confirm(question, abort=abort, err=wants_json())
 
 
 def ask_secret(label: str, *, twice: bool = False) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 import click
 
 from minutebook import __version__
+from minutebook.cli.answering import OWN_OUTPUT, let_answer_in_json, show
 from minutebook.cli.keyboard import (
     HOSTED,
     check_hosted,
@@ -19,7 +20,7 @@ from minutebook.cli.keyboard import (
     stdin_text,
     working_directory,
 )
-from minutebook.cli.printing import JSON, say, style, wants_json, warn
+from minutebook.cli.printing import style, warn
 from minutebook.cli.sentences import sentence
 from minutebook.config import Settings, Stated, environment, load, option_of, stated
 from minutebook.domain.caller import ANYBODY, Call, Caller, Progress, in_call
@@ -116,35 +117,6 @@ def as_json(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
-OWN_OUTPUT = frozenset({"serve", "ui", "demo", "export-schema", "completion", "hook"})
-"""Commands that are servers, or whose output has a form of its own."""
-
-
-def _let_answer_in_json(command: click.Command) -> None:
-    """Add `--json` to a command, and to its own commands, where they have none themselves.
-
-    What the command returns is then printed in the place of its lines.
-    """
-    if isinstance(command, click.Group):
-        for each in command.commands.values():
-            _let_answer_in_json(each)
-    elif not any("--json" in each.opts for each in command.params):
-        command.params.append(
-            click.Option(
-                ["--json"],
-                is_flag=True,
-                expose_value=False,
-                callback=_note_json,
-                help="Print what was done as JSON.",
-            )
-        )
-
-
-def _note_json(context: click.Context, option: click.Parameter, value: bool) -> None:  # noqa: FBT001
-    if value:
-        context.meta[JSON] = True
-
-
 class CommonOption(click.Option):
     """An option that every command takes: the help of `minutebook` itself explains it, once."""
 
@@ -200,7 +172,7 @@ class Group(Commands):
                 self.add_command(command)
                 _name_common_options(command)
                 if command.name not in OWN_OUTPUT:
-                    _let_answer_in_json(command)
+                    let_answer_in_json(command)
         return super().get_command(ctx, cmd_name)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -269,10 +241,7 @@ class Group(Commands):
         try:
             with _escaped_usage_errors():
                 answer = super().invoke(context)
-            if wants_json():
-                from minutebook.cli.records import shape_of
-
-                say(shape_of(answer), "", as_json=True)
+            show(answer)
         except MinutebookError as error:
             warn(f"minutebook: {sentence(as_shown(error))}", fg="red")
             context.exit(1)

@@ -1,0 +1,41 @@
+"""`--json` of commands that act: what a command returns, printed in the place of its lines."""
+
+import click
+
+from minutebook.cli.printing import JSON, say, wants_json
+
+OWN_OUTPUT = frozenset({"serve", "ui", "demo", "export-schema", "completion", "hook"})
+"""Commands that are servers, or whose output has a form of its own."""
+
+
+def let_answer_in_json(command: click.Command) -> None:
+    """Add `--json` to a command, and to its own commands, where they have none themselves.
+
+    What the command returns is then printed in the place of its lines.
+    """
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            let_answer_in_json(each)
+    elif not any("--json" in each.opts for each in command.params):
+        command.params.append(
+            click.Option(
+                ["--json"],
+                is_flag=True,
+                expose_value=False,
+                callback=_note_json,
+                help="Print what was done as JSON.",
+            )
+        )
+
+
+def _note_json(context: click.Context, option: click.Parameter, value: bool) -> None:  # noqa: FBT001
+    if value:
+        context.meta[JSON] = True
+
+
+def show(answer: object) -> None:
+    """Print what a command returned, if JSON is wanted."""
+    if wants_json():
+        from minutebook.cli.records import shape_of
+
+        say(shape_of(answer), "", as_json=True)
