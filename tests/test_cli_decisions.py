@@ -297,8 +297,9 @@ def test_a_history_that_was_tampered_with_is_read_and_not_written(run: Run, tmp_
 
 @requirement("ledger/supersede_decision/complete")
 def test_what_colleagues_decided_apart_is_shown_together_and_settled_by_naming_both(
-    run: Run, tmp_path: Path
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("MINUTEBOOK_LEDGER_TRUST", "everyone")
     project = tmp_path / "project"
     git = repository(project)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "start"], check=True)

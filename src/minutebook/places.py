@@ -100,6 +100,15 @@ def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
     return SharedSecret(store.shared_values, store.place)
 
 
+def ledger_key_place_of(settings: Settings, store: Tended) -> "SecretPlace":
+    """Return where the key of this store's commits is kept: in what servers share, or else in the data directory."""
+    from minutebook.services.ledger.secret_place import SecretFile, SharedSecret
+
+    if store.shared_values is None:
+        return SecretFile(settings.ledger_key, "the key of this store's commits")
+    return SharedSecret(store.shared_values, store.place, "ledger_key")
+
+
 def schedule_of(settings: Settings) -> "Schedule | None":
     """Return the schedule of backups that these settings state; a store on a server has its own."""
     from minutebook.services.maintenance.scheduled_backups import Schedule

@@ -158,6 +158,14 @@ _RULES = [
         "ledger/git",
         {"author": "The Git author of an act is who acted."},
     ),
+    *promised(
+        "RESOLUTIONS §8",
+        "ledger/git",
+        {
+            "committer": "What Git brings is its committer's, and a proposal until accepted here, unless signed, "
+            "known to the trail or `ledger_trust = everyone`."
+        },
+    ),
     *_resolved(
         "git",
         {

@@ -46,9 +46,10 @@ def ledger_of(app: App, organization: str = "default") -> Repository:
     return app.ledgers.repository(organization)
 
 
-def committed(app: App, *decisions: Decision) -> str:
-    """Commit decisions as another store would; the tables know nothing of it."""
+def committed(app: App, *decisions: Decision, key: bytes | None = None) -> str:
+    """Commit decisions as another store would, or the one with a key; the tables know nothing of it."""
     act = Act(
+        key=key,
         id="elsewhere",
         what="Decide elsewhere",
         author="cleo",

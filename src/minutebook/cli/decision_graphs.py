@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from minutebook.domain.control_characters import escaped
+from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision
 
 MARKS: Mapping[str, str] = {"active": "●", "superseded": "○", "withdrawn": "×"}
@@ -109,7 +110,8 @@ def _edges(decisions: Sequence[Decision]) -> Iterator[tuple[str, str]]:
 
 
 def _label(decision: Decision) -> tuple[str, str, str]:
-    who = f"{decision.created_at:%Y-%m-%d} {decision.author} ({decision.authorship})"
+    by = by_whom(decision.author, decision.origin)
+    who = f"{decision.created_at:%Y-%m-%d} {by} ({decision.authorship})"
     return decision.target, decision.title, who
 
 

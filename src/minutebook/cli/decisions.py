@@ -20,8 +20,10 @@ from minutebook.cli.terminal import (
 )
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Proposal
 from minutebook.domain.redaction import REASON
+from minutebook.domain.waiting import is_in_git
 
 TEMPLATE = """\
 # {title}
@@ -165,6 +167,7 @@ def decisions(
         else:
             found = app.decisions.truths(caller)
         states = [each for each in app.ledgers.states(caller) if each.reason is not None]
+        waiting = sum(map(is_in_git, app.proposals.pending(caller)))
     for state in states:
         if remote_caller() is not None:
             warn(f"The ledger is read-only: {REASON}", fg="yellow")
@@ -172,6 +175,8 @@ def decisions(
         reason = f"{state.reason}; {state.remedy}"
         where = f"in {state.path} is read-only: {reason}"
         warn(f"The ledger {where}", fg="yellow")
+    if waiting:
+        warn(_wait(waiting), fg="yellow")
     if as_json:
         say([fields_of(each) for each in found], "", as_json)
     elif graph is not None:
@@ -186,8 +191,15 @@ def decisions(
             echo(f"{style(f'{each.target:<{width}}', bold=True)}  {_line(each)}")
 
 
+def _wait(count: int) -> str:
+    verb = "waits" if count == 1 else "wait"
+    what = count_of(count, "decision")
+    return f"{what} from Git {verb} until somebody here accepts: `minutebook proposals`"
+
+
 def _line(decision: Decision) -> str:
-    who = f"{decision.author} ({decision.authorship}){through(decision.origin)}"
+    by = by_whom(decision.author, decision.origin)
+    who = f"{by} ({decision.authorship}){through(decision.origin)}"
     line = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
     return f"{line}  {style(decision.id, dim=True)}"
 
@@ -270,7 +282,8 @@ def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         style(f"  {each.rule}: {', '.join(each.ids)}: {each.reason}", fg="yellow")
         for each in (*done.conflicts, *done.notes)
     )
-    say(fields_of(done), [summary, *notes], as_json)
+    waits = [_wait(len(done.waiting))] if done.waiting else []
+    say(fields_of(done), [summary, *waits, *notes], as_json)
 
 
 COMMANDS = (decide, decisions, proposals, accept, secret, ledger)

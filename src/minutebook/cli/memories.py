@@ -29,7 +29,7 @@ from minutebook.cli.times import time_given
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.ids import ledger_id_of
-from minutebook.domain.origin import Origin
+from minutebook.domain.origin import Origin, by_whom
 from minutebook.domain.records import (
     Decision,
     Memory,
@@ -411,7 +411,9 @@ def list_(
     lines = []
     for memory in page.memories:
         ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"
-        who = style(f"  by {memory.author}{through(memory.origin)}", dim=True)
+        who = style(
+            f"  by {by_whom(memory.author, memory.origin)}{through(memory.origin)}", dim=True
+        )
         lines.append(headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended + who)
     lines.append(style(f"{len(page.memories)} of {page.total}", dim=True))
     shapes = [fields_of(memory) for memory in page.memories]

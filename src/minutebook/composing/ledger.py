@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.composing.foundation import Foundation
 from minutebook.composing.service import service
-from minutebook.places import repos_of, secret_place_of
+from minutebook.places import ledger_key_place_of, repos_of, secret_place_of
 
 if TYPE_CHECKING:
     from minutebook.services.ledger.approval_secret import Secret
@@ -24,8 +24,16 @@ class LedgerServices(Foundation):
     def ledgers(self) -> "Ledgers":
         """Keep decisions in Git."""
         from minutebook.services.ledger.repositories import Ledgers
+        from minutebook.services.ledger.trust import LedgerTrust
 
-        return Ledgers(self.infrastructure, repos_of(self._settings), self._store.shared_values)
+        trust = LedgerTrust(
+            ledger_key_place_of(self._settings, self._store),
+            self._locks,
+            self.clock,
+            of_everyone=self._settings.ledger_trust == "everyone",
+        )
+        folders, shared = repos_of(self._settings), self._store.shared_values
+        return Ledgers(self.infrastructure, folders, shared, trust)
 
     @service
     def rebuilds(self) -> "Rebuilds":

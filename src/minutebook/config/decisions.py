@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from minutebook.config.kinds import FOLDER, SECONDS, TEXT, setting
+from minutebook.config.kinds import FOLDER, SECONDS, TEXT, one_of, setting
+
+LedgerTrust = Literal["proved", "everyone"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +26,13 @@ class DecisionSettings:
         "where `store` names a database: one that all servers reach, such as a volume that each mounts. "
         "A server without it serves what was decided and records nothing. Not set: `ledgers` in the data "
         "directory.",
+    )
+    ledger_trust: LedgerTrust = setting(
+        "proved",
+        one_of(LedgerTrust),
+        "Whose commits to a ledger hold: `proved` (this store's own, and those signed by a key that the "
+        "person's Git settings trust; others wait as proposals), or `everyone`, for a repository to which "
+        "only trusted people push.",
     )
     review_window: float = setting(
         3600.0, SECONDS, "Seconds that a proposal has to wait before it can be accepted."

@@ -50,6 +50,11 @@ class Settings(
         return self.ledgers_folder or self.home / "ledgers"
 
     @property
+    def ledger_key(self) -> Path:
+        """The file with the key by which this store knows its own commits to ledgers."""
+        return self.home / "ledger.key"
+
+    @property
     def secret(self) -> Path:
         """The file with the hash of the secret."""
         return self.home / "secret"

@@ -88,6 +88,11 @@ def close_proposal(proposal: Proposal, decision: Decision) -> Proposal:
     )
 
 
+def accepted(proposal: Proposal, decision: Decision, caller: Caller, now: datetime) -> Proposal:
+    """Note on a proposal that the caller accepted it, as a decision that was there."""
+    return replace(close_proposal(proposal, decision), settled_at=now, settled_by=caller.name)
+
+
 def declined(proposal: Proposal, caller: Caller, now: datetime) -> Proposal:
     """Note on a proposal that the caller declined it."""
     return replace(proposal, status=ProposalStatus.DECLINED, settled_at=now, settled_by=caller.name)

@@ -306,6 +306,13 @@ def check_may_supersede(
                 raise Forbidden("supersede", reason, needs=Role.HUMAN)
 
 
+def check_may_overrule(caller: Caller, accepted: Sequence[Decision]) -> None:
+    """Raise Forbidden to an agent if there is a decision that a person here accepted."""
+    for each in accepted if authorship_of(caller) is Authorship.AGENT else ():
+        reason = f"{each.id} was accepted by a person; a person may"
+        raise Forbidden("supersede", reason, needs=Role.HUMAN)
+
+
 def check_may_accept(caller: Caller) -> None:
     """Raise Forbidden to all but an admin: they alone accept proposals."""
     if caller.role is not Role.ADMIN:

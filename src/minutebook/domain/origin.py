@@ -14,7 +14,8 @@ class Origin:
 
     `client` and `version` are those of the program (an MCP client's `clientInfo`), `contract` names the
     contract that it spoke, `session` its connection's session; `organization` is the one with which a
-    record of system scope was written. A claim, never an identity: no permission depends on it.
+    record of system scope was written. `brought` names who brought what a file claims: the author of a Git
+    commit, or who imported it. A claim, never an identity: no permission depends on it.
     """
 
     client: str = ""
@@ -22,6 +23,7 @@ class Origin:
     contract: str = ""
     session: str = ""
     organization: str = ""
+    brought: str = ""
 
     @property
     def program(self) -> str:
@@ -38,6 +40,13 @@ class Origin:
     def of(cls, parts: Mapping[str, str]) -> Self:
         """Make the origin of its known parts. Raises TypeError for a name that is none of a part."""
         return cls(**parts)
+
+
+def by_whom(author: str, origin: Origin | None) -> str:
+    """Say whose something is: its author, or who brought it in the name of the author that a file claims."""
+    if origin is None or origin.brought in ("", author):
+        return author
+    return f"{origin.brought}, in the name of {author}"
 
 
 def tidied(text: str) -> str:

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.json_lines import json_line, line_of, object_of, record_of
-from minutebook.domain.records import Decision, Kind, Record
+from minutebook.domain.records import Decision, Kind, Proposal, Record
+from minutebook.domain.waiting import is_in_git
 
 Dot: TypeAlias = tuple[str, int]
 """A machine, and the number of an edit of the record there, counted from 1."""
@@ -111,8 +112,11 @@ def merge(one: State, other: State) -> State:
 
 
 def travelling_line(record: Record | None) -> bytes | None:
-    """Return a record as the line that machines exchange; a decision without its commit, which is local."""
-    if record is None:
+    """Return a record as the line that machines exchange; a decision without its commit, which is local.
+
+    None for a decision that waits, or waited, as a proposal since Git brought it: Git brings it to the others.
+    """
+    if record is None or (isinstance(record, Proposal) and is_in_git(record)):
         return None
     return line_of(replace(record, commit_id=None) if isinstance(record, Decision) else record)
 

@@ -1,6 +1,7 @@
 """A ledger read back: all of it, or what came since a commit, checked act by act on the way."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pygit2
 
@@ -8,16 +9,32 @@ from minutebook.domain.errors import LedgerBroken, LedgerDamaged, LedgerError
 from minutebook.domain.lineage import Rule, Violation, violations_between
 from minutebook.domain.records import Decision
 from minutebook.ledger.errors import translate_errors
-from minutebook.ledger.objects import Objects
+from minutebook.ledger.objects import Commit, Objects, common_folder
+from minutebook.ledger.proofs import is_proved, signers
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.trees import decisions_in, differences, stamped
+
+
+@dataclass(frozen=True, slots=True)
+class Commission:
+    """The commit by which a decision came or changed: its id, its author's name and address.
+
+    `is_ours` tells whether the store that reads proves it, `signer` is who signed it, if the person trusts that.
+    """
+
+    id: str
+    author: str
+    is_ours: bool = False
+    is_signed: bool = False
+    signer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class News:
     """What a branch brought: decisions as they are now, and what its commits may not have done.
 
-    `commits` counts those looked at, `removed` names the decisions that are no longer there.
+    `commits` counts those looked at, `removed` names the decisions that are no longer there. `came` and
+    `changed` have the commits that brought a decision, and that changed it last, by its id.
     """
 
     head: str | None
@@ -25,6 +42,8 @@ class News:
     removed: tuple[str, ...]
     violations: tuple[Violation, ...]
     commits: int
+    came: Mapping[str, Commission] = field(default_factory=dict)
+    changed: Mapping[str, Commission] = field(default_factory=dict)
 
 
 def read_all(repository: Repository, commit: str) -> list[Decision | Violation]:
@@ -48,10 +67,23 @@ def damage_in(repository: Repository) -> list[LedgerDamaged]:
         return list(repository.objects(opened).damage(tip, repository.layout.folder))
 
 
-def news(repository: Repository, since: str | None, until: str | None = None) -> News:
+def whole_id(repository: Repository, start: str) -> str | None:
+    """Return the id of the commit that begins so; None if there is none, or several."""
+    try:
+        return str(repository.open().revparse_single(start).id)
+    except (KeyError, ValueError, pygit2.GitError):
+        return None
+
+
+def news(
+    repository: Repository,
+    since: str | None,
+    until: str | None = None,
+    key: bytes | None = None,
+) -> News:
     """Return what came after a commit (None: from the beginning), up to another (None: the head).
 
-    Each commit in between is compared with each of its parents, so the cost grows with their
+    `key` is that by which the store that reads proves its own commits. Each commit in between is compared with each of its parents, so the cost grows with their
     number. Raises LedgerBroken if the earlier commit is no longer part of the branch, LedgerError
     if the clone is shallow or cannot be read.
     """
@@ -73,35 +105,77 @@ def news(repository: Repository, since: str | None, until: str | None = None) ->
             )
         if first is not None and first not in opened:
             raise _rewritten(repository, str(first))
-        return _between(repository, repository.objects(opened), first, last)
+        return _between(repository, repository.objects(opened), first, last, key)
 
 
 def _between(
-    repository: Repository, objects: Objects, first: pygit2.Oid | None, last: pygit2.Oid
+    repository: Repository,
+    objects: Objects,
+    first: pygit2.Oid | None,
+    last: pygit2.Oid,
+    key: bytes | None,
 ) -> News:
     layout = repository.layout
     found: set[Violation] = set()
-    writers: dict[str, str] = {}
+    came: dict[str, Commission] = {}
+    changed: dict[str, Commission] = {}
     commits, is_continued = objects.history(first, last)
     if not is_continued:
         raise _rewritten(repository, str(first))
     for commit in commits:
         parents = [objects.commit(parent).tree for parent in commit.parents]
         trees: list[pygit2.Oid | None] = [*parents] or [None]
+        # What a merge has from one of its parents was brought by the commit before.
+        made: list[dict[str, tuple[Decision | None, Decision]]] = []
         for tree in trees:
-            for path, before, after in differences(layout, objects, tree, commit.tree):
-                if len(trees) == 1:
-                    writers[path] = str(commit.id)
+            made.append({})
+            for _, before, after in differences(layout, objects, tree, commit.tree):
                 found.update(_wrong(before, after))
+                if isinstance(after, Decision):
+                    made[-1][after.id] = (before if isinstance(before, Decision) else None, after)
+        own = set.intersection(*(set(each) for each in made))
+        by = _commission(commit, layout.organization, [made[0][id][1] for id in own], key)
+        for id in own:
+            changed[id] = by
+            if all(each[id][0] is None for each in made):
+                came.setdefault(id, by)
     earlier = None if first is None else objects.commit(first).tree
     decisions, removed = [], []
-    for path, before, after in differences(layout, objects, earlier, objects.commit(last).tree):
+    for _, before, after in differences(layout, objects, earlier, objects.commit(last).tree):
         if isinstance(after, Decision):
-            decisions.append(stamped(after, writers.get(path, str(last))))
+            writer = changed.get(after.id)
+            decisions.append(stamped(after, str(last) if writer is None else writer.id))
         elif isinstance(before, Decision):
             removed.append(before.id)
     order = sorted(found, key=lambda each: (each.rule.name, each.ids, each.reason))
-    return News(str(last), tuple(decisions), tuple(removed), tuple(order), len(commits))
+    came, changed = _signed(repository, [came, changed])
+    return News(
+        str(last), tuple(decisions), tuple(removed), tuple(order), len(commits), came, changed
+    )
+
+
+def _commission(
+    commit: Commit, organization: str, written: Sequence[Decision], key: bytes | None
+) -> Commission:
+    is_ours = key is not None and is_proved(key, organization, commit.trailers, written)
+    return Commission(str(commit.id), commit.author, is_ours, commit.is_signed)
+
+
+def _signed(
+    repository: Repository, brought: Sequence[dict[str, Commission]]
+) -> list[dict[str, Commission]]:
+    """Note who signed the commits that the store does not prove."""
+    asked = {
+        each.id
+        for by_id in brought
+        for each in by_id.values()
+        if each.is_signed and not each.is_ours
+    }
+    who = signers(common_folder(repository.open()) / "objects", asked)
+    return [
+        {id: replace(each, signer=who.get(each.id, "")) for id, each in by_id.items()}
+        for by_id in brought
+    ]
 
 
 def _wrong(

@@ -34,18 +34,25 @@ LARGEST = 64 * 2**20
 _TREES_KEPT = 64
 """Parsed trees that are kept: those of a commit and its parents are asked for again at once."""
 
+TRAILERS = ("Act", "Proof")
+"""What a commit says of the act that made it: its id, and by which the store that acted knows it again."""
+
 _WHOLE_TREE = re.compile(rb"(?:[0-7]+ [^\0]+\0.{20})*", re.DOTALL)
 _ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What of a commit is used; `at` is the committer's time in seconds."""
+    """What of a commit is used; `at` is the committer's time in seconds, `author` the author's name and address."""
 
     id: pygit2.Oid
     tree: pygit2.Oid
     parents: tuple[pygit2.Oid, ...]
     at: int
+    author: str
+    is_signed: bool
+    trailers: Mapping[str, str]
+    """The last paragraph's lines of the form `Name: text`, the names that acts of ours have."""
 
 
 class TreeEntry(NamedTuple):
@@ -98,9 +105,10 @@ class Objects:
     def commit(self, id: pygit2.Oid) -> Commit:
         """Read a commit; one whose parents a shallow clone left out has none."""
         data = self.read(id, ObjectType.COMMIT)
-        tree, parents, at = None, [], 0
+        tree, parents, at, author, is_signed = None, [], 0, "", False
+        head, _, message = data.partition(b"\n\n")
         try:
-            for line in data.partition(b"\n\n")[0].decode("utf-8", "replace").split("\n"):
+            for line in head.decode("utf-8", "replace").split("\n"):
                 word, _, rest = line.partition(" ")
                 if word == "tree" and tree is None:
                     tree = pygit2.Oid(hex=rest)
@@ -108,11 +116,16 @@ class Objects:
                     parents.append(pygit2.Oid(hex=rest))
                 elif word == "committer":
                     at = int(rest.rsplit(" ", 2)[1])
+                elif word == "author":
+                    author = rest.rsplit(" ", 2)[0]
+                elif word == "gpgsig":
+                    is_signed = True
         except (ValueError, IndexError) as error:
             raise self._damaged(id, f"is no whole commit ({error})") from error
         if tree is None:
             raise self._damaged(id, "is a commit without a tree")
-        return Commit(id, tree, () if id in self._shallow else tuple(parents), at)
+        above = () if id in self._shallow else tuple(parents)
+        return Commit(id, tree, above, at, author, is_signed, _trailers(message))
 
     def tree(self, id: pygit2.Oid) -> Tree:
         """Read a tree: its entries by name."""
@@ -245,6 +258,12 @@ _OTHER = "its content is not what its name says"
 
 
 _TOO_LARGE = f"it unpacks to more than {LARGEST:,} bytes"
+
+
+def _trailers(message: bytes) -> Mapping[str, str]:
+    last = message.strip().rpartition(b"\n\n")[2].decode("utf-8", "replace")
+    named = (line.partition(": ") for line in last.split("\n"))
+    return {name: text for name, _, text in named if name in TRAILERS}
 
 
 def packed(pack: Path) -> Iterator[tuple[str, bytes]]:

@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +13,7 @@ from typing import TypeVar
 import pygit2
 from pygit2.enums import ObjectType, RepositoryState
 
+from minutebook.domain.decision_drafts import merge_decisions
 from minutebook.domain.errors import Conflict, LedgerBroken, LedgerBusy, LedgerError
 from minutebook.domain.lineage import Violation, violations_between
 from minutebook.domain.origin import Origin, tidied
@@ -21,6 +22,7 @@ from minutebook.ledger import markdown, write_intent
 from minutebook.ledger.checkout import Checkout
 from minutebook.ledger.errors import translate_errors
 from minutebook.ledger.objects import Objects, common_folder
+from minutebook.ledger.proofs import proof_of
 from minutebook.ledger.repository import Held, Repository, branch_of, tip_of
 from minutebook.ledger.trees import blob_at, stamped, with_files
 
@@ -49,6 +51,8 @@ class Act:
     decisions: tuple[Decision, ...]
     by_owner: bool = False
     origin: Origin | None = None
+    key: bytes | None = None
+    """By which the store that acts knows the commit again; None: it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +208,15 @@ class Writer:
     ) -> pygit2.Oid:
         objects = self._objects()
         tree = None if tip is None else objects.commit(tip).tree
-        contents = self._contents(objects, tree, act)
+        written = self._written(objects, tree, act)
+        contents = {path: markdown.written(each) for path, each in written.items()}
         files = {path: repository.create_blob(data) for path, data in contents.items()}
         for blob in files.values():
             # Where a damaged file of that name was there already, Git leaves it as it is.
             objects.blob(blob)
-        written = with_files(repository, objects, tree, files)
-        commit = self._create_commit(repository, tip, written, act)
+        top = with_files(repository, objects, tree, files)
+        message = _message(act, self._ledger.layout.organization, written.values())
+        commit = self._create_commit(repository, tip, top, act, message)
         objects.read(commit, ObjectType.COMMIT)
         control = Path(repository.path)
         checkout = self._checkout(repository)
@@ -241,7 +247,12 @@ class Writer:
         return commit
 
     def _create_commit(
-        self, repository: pygit2.Repository, tip: pygit2.Oid | None, tree: pygit2.Oid, act: Act
+        self,
+        repository: pygit2.Repository,
+        tip: pygit2.Oid | None,
+        tree: pygit2.Oid,
+        act: Act,
+        message: str,
     ) -> pygit2.Oid:
         """Create a commit that no branch names yet."""
         committer = self._committer(repository, act.at)
@@ -250,18 +261,22 @@ class Writer:
         else:
             author = _signature(act.author, f"{act.authorship}@minutebook.invalid", act.at)
         parents = [] if tip is None else [tip]
-        return repository.create_commit(None, author, committer, _message(act), tree, parents)
+        return repository.create_commit(None, author, committer, message, tree, parents)
 
-    def _contents(self, objects: Objects, tree: pygit2.Oid | None, act: Act) -> Mapping[str, bytes]:
-        contents = {}
+    def _written(
+        self, objects: Objects, tree: pygit2.Oid | None, act: Act
+    ) -> Mapping[str, Decision]:
+        """Return the decisions that an act writes, by path: with successors that Git knows and the act does not."""
+        written = {}
         for decision in act.decisions:
-            layout, data = self._ledger.layout, markdown.written(decision)
+            layout = self._ledger.layout
+            markdown.check_can_be_written(decision)
             path = layout.path(decision)
             earlier = blob_at(objects, tree, path)
             if earlier is not None:
-                _check_follows(layout.read(path, earlier), decision)
-            contents[path] = data
-        return contents
+                decision = _following(layout.read(path, earlier), decision)
+            written[path] = decision
+        return written
 
     def _committer(self, repository: pygit2.Repository, at: datetime) -> pygit2.Signature:
         if self._ledger.is_managed:
@@ -355,13 +370,15 @@ def _lock_of(repository: pygit2.Repository, branch: str) -> Path:
     return common_folder(repository) / f"{branch}.lock"
 
 
-def _check_follows(earlier: Decision | Violation, decision: Decision) -> None:
+def _following(earlier: Decision | Violation, decision: Decision) -> Decision:
     if isinstance(earlier, Violation):
         raise LedgerBroken(str(earlier), "mend the file, and commit that", (decision.id,))
     if earlier.id != decision.id:
         raise Conflict(decision.id, f"its file would have the name of {earlier.id}'s; try again")
-    if wrong := violations_between(earlier, decision):
+    merged = merge_decisions(decision, earlier)
+    if wrong := violations_between(earlier, merged):
         raise LedgerBroken(wrong[0].reason, "look at the ledger as it is now", wrong[0].ids)
+    return merged
 
 
 def _signature(name: str, address: str, at: datetime) -> pygit2.Signature:
@@ -369,10 +386,13 @@ def _signature(name: str, address: str, at: datetime) -> pygit2.Signature:
     return pygit2.Signature(plain or "unknown", address, int(at.timestamp()), 0)
 
 
-def _message(act: Act) -> str:
+def _message(act: Act, organization: str, written: Iterable[Decision]) -> str:
     what = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", act.what).split())
     subject = what if len(what) <= _SUBJECT else f"{what[: _SUBJECT - 1].rstrip()}…"
-    trailers = [f"Act: {act.id}", *(f"Decision: {decision.id}" for decision in act.decisions)]
+    trailers = [f"Act: {act.id}"]
+    if act.key is not None:
+        trailers.append(f"Proof: {proof_of(act.key, organization, act.id, written)}")
+    trailers += [f"Decision: {decision.id}" for decision in act.decisions]
     if act.origin is not None:
         origin = {"Client": act.origin.program, "Session": act.origin.session}
         trailers += [f"{name}: {tidied(text)}" for name, text in origin.items() if tidied(text)]

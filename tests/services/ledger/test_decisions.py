@@ -215,7 +215,10 @@ def test_a_target_is_one_however_it_is_spelled_and_shown_as_it_was_first(world: 
     assert world.app.ledgers.check() == []
 
 
-def test_spellings_that_were_decided_apart_are_shown_and_settled_by_a_person(world: World) -> None:
+def test_spellings_that_were_decided_apart_are_shown_and_settled_by_a_person(
+    opener: Opener,
+) -> None:
+    world = opener(ledger_trust="everyone")
     targets = ("API Auth", "api auth", "api-auth")
     old = [written(number, target=target) for number, target in enumerate(targets, 1)]
     committed(world.app, *old)

@@ -81,36 +81,47 @@ def agree(world: World) -> bool:
     assert head is not None
     read = read_all(ledger, head)
     found = {each.id: each for each in read if isinstance(each, Decision)}
-    return found == {id: replace(each, commit_id=None) for id, each in tables.items()}
+    return found == {id: replace(each, commit_id=None, origin=None) for id, each in tables.items()}
 
 
 # What one side lacks
 
 
-def test_a_commit_that_the_tables_lack_is_taken_in_at_the_next_question(world: World) -> None:
+def test_a_commit_that_the_tables_lack_is_taken_in_at_the_next_question(
+    opener: Opener,
+) -> None:
+    world = opener(ledger_trust="everyone")
     first = world.app.decisions.record(AGENT, draft("wire"))
     commit = committed(world.app, made := written(1))
-    assert world.app.decisions.read(AGENT, made.id) == replace(made, commit_id=commit)
+    origin = Origin(client="git", version=commit[:12], brought="cleo <human@minutebook.invalid>")
+    known = replace(made, commit_id=commit, origin=origin)
+    assert world.app.decisions.read(AGENT, made.id) == known
     assert {each.id for each in world.app.decisions.truths(AGENT)} == {first.id, made.id}
     [entry] = world.entries(made.id)
-    assert (entry.actor, entry.role, entry.act) == ("cleo", "human", "take_in")
+    assert (entry.actor, entry.role, entry.act) == (getpass.getuser(), "human", "take_in")
+    assert entry.reason == (
+        f"commit {commit[:12]} by cleo <human@minutebook.invalid>, in the name of cleo (human)"
+    )
     assert agree(world)
     assert world.app.embeddings.backfill_batch() == 1
 
 
 @requirement("ledger/git/crash")
 def test_a_commit_that_the_tables_lack_is_taken_in_at_start_and_once(opener: Opener) -> None:
-    world = opener()
+    world = opener(ledger_trust="everyone")
     committed(world.app, made := written(1))
     world.app.close()
-    again = opener()
+    again = opener(ledger_trust="everyone")
     for _ in range(2):
         again.app.ledgers.recover()
         assert set(decisions_in(again.app)) == {made.id}
         assert len(again.entries(made.id)) == 1
 
 
-def test_what_came_is_looked_at_before_anything_is_decided_on_top(world: World) -> None:
+def test_what_came_is_looked_at_before_anything_is_decided_on_top(
+    opener: Opener,
+) -> None:
+    world = opener(ledger_trust="everyone")
     committed(world.app, made := written(1))
     with pytest.raises(Decided) as refusal:
         world.app.decisions.record(PERSON, draft())
@@ -157,7 +168,10 @@ def test_whoever_lost_the_repository_reads_on_and_has_it_again_by_a_rebuild(worl
 
 
 @requirement("ledger/git/rebuild")
-def test_a_rebuild_gives_each_side_what_it_lacks(world: World) -> None:
+def test_a_rebuild_gives_each_side_what_it_lacks(
+    opener: Opener,
+) -> None:
+    world = opener(ledger_trust="everyone")
     old = world.app.decisions.record(PERSON, draft())
     early = ledger_of(world.app).head()
     assert early is not None
@@ -248,7 +262,10 @@ def test_a_rewritten_history_is_found(world: World) -> None:
 # Colleagues
 
 
-def test_two_truths_after_a_merge_are_a_conflict_on_that_target_alone(world: World) -> None:
+def test_two_truths_after_a_merge_are_a_conflict_on_that_target_alone(
+    opener: Opener,
+) -> None:
+    world = opener(ledger_trust="everyone")
     ours = world.app.decisions.record(AGENT, draft())
     committed(world.app, theirs := written(1))
     assert {each.id for each in world.app.decisions.truths(AGENT)} == {ours.id, theirs.id}
@@ -271,7 +288,10 @@ def test_two_truths_after_a_merge_are_a_conflict_on_that_target_alone(world: Wor
     assert app.ledgers.check() == []
 
 
-def test_a_colleague_may_supersede_what_was_recorded_here(world: World) -> None:
+def test_a_colleague_may_supersede_what_was_recorded_here(
+    opener: Opener,
+) -> None:
+    world = opener(ledger_trust="everyone")
     ours = world.app.decisions.record(AGENT, draft())
     new, replaced = superseding(written(1), [replace(ours, commit_id=None)])
     committed(world.app, new, *replaced.values())
@@ -314,13 +334,15 @@ def test_a_ledger_lies_in_the_project_that_is_named(
 
 
 def test_two_stores_share_a_project(opener: Opener, project: Path) -> None:
-    one, two = opener(ledger=project), opener(name="two", ledger=project)
+    one = opener(ledger=project, ledger_trust="everyone")
+    two = opener(name="two", ledger=project, ledger_trust="everyone")
     made = one.app.decisions.record(PERSON, draft())
-    assert two.app.decisions.truths(AGENT) == [made]
+    [truth] = two.app.decisions.truths(AGENT)
+    assert replace(truth, origin=None) == made
     with pytest.raises(Decided):
         two.app.decisions.record(AGENT, draft())
     new = two.app.decisions.supersede(PERSON, [made.id], draft(title="Use files"))
-    assert one.app.decisions.truths(AGENT) == [new]
+    assert [each.id for each in one.app.decisions.truths(AGENT)] == [new.id]
 
 
 def test_other_organizations_keep_their_own_ledger(opener: Opener, project: Path) -> None:

@@ -114,7 +114,8 @@ def test_balanced_shows_one_a_target_and_audit_shows_all_as_they_are(
     assert [each.score for each in audited] == sorted((e.score for e in audited), reverse=True)
 
 
-def test_what_was_withdrawn_shows_in_balanced_after_all_that_holds(world: World) -> None:
+def test_what_was_withdrawn_shows_in_balanced_after_all_that_holds(opener: Opener) -> None:
+    world = opener(ledger_trust="everyone")
     world.app.decisions.record(AGENT, draft("wire", title="copper", rationale="copper is cheap"))
     committed(world.app, written(1, title=KEPT, status=DecisionStatus.WITHDRAWN))
     assert [each.record.target for each in search(world, KEPT)] == ["wire", "store"]

@@ -9,6 +9,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.doors import Door
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Proposal
 
 INDEXED = 200
@@ -57,7 +58,8 @@ def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
         yield {
             "uri": _uri(each),
             "name": f"{named['target']}: {named['title']}",
-            "description": f"{each.status}, decided by {each.author} ({each.authorship})",
+            "description": f"{each.status}, decided by {by_whom(each.author, each.origin)} "
+            f"({each.authorship})",
             "mimeType": "application/json",
         }
 
@@ -112,7 +114,7 @@ def _said(record: Decision | Proposal) -> Shape:
         "rationale": record.rationale,
         "consequences": list(record.consequences),
         "status": record.status,
-        "author": record.author,
+        "author": by_whom(record.author, record.origin),
         "created_at": rfc3339(record.created_at),
         "supersedes": list(record.supersedes),
     }

@@ -76,7 +76,8 @@ class ProposalStatus(StrEnum):
 class Proposal(TextRecord):
     """A decision that is not yet accepted; `supersedes` names what its author means to replace.
 
-    `settled_by` accepted or declined it at `settled_at`; `decision` is what an accepted one became.
+    `settled_by` accepted or declined it at `settled_at`; `decision` is what an accepted one became, or the
+    decision in the ledger's Git that waits here until it is accepted.
     """
 
     kind: ClassVar[Kind] = Kind.PROPOSAL

@@ -8,6 +8,7 @@ from typing import Any
 
 from minutebook.domain.caller import Caller, Note
 from minutebook.domain.instants import age_of
+from minutebook.domain.origin import by_whom
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -25,6 +26,7 @@ from minutebook.screening.instructions import marks_of
 _USUAL = (None, Status.ACTIVE, DecisionStatus.ACTIVE)
 """Statuses that go without saying."""
 
+_UNSAID = ("session", "brought")
 _LISTED = 50
 """Records that a note lists at most."""
 
@@ -74,7 +76,8 @@ def written(record: TextRecord) -> Written | None:
             at, session = record.at, record.session
         case _:
             return None
-    by = f"{record.author} through {client}" if client else record.author
+    author = by_whom(record.author, record.origin)
+    by = f"{author} through {client}" if client else author
     return Written(at, by, session, None if status in _USUAL else str(status))
 
 
@@ -116,8 +119,8 @@ def _said_of(record: Record) -> Mapping[str, str]:
         case _:
             return {}
     origin = {} if record.origin is None else record.origin.parts
-    named = {name: text for name, text in origin.items() if name != "session"}
-    return {"author": record.author, **known, **named}
+    named = {name: text for name, text in origin.items() if name not in _UNSAID}
+    return {"author": by_whom(record.author, record.origin), **known, **named}
 
 
 def _sentence(marked: list[dict[str, Any]]) -> str:

@@ -77,6 +77,8 @@ class Decisions:
             old = [read(self._store, caller, Decision, old_id) for old_id in dict.fromkeys(old_ids)]
             key = lineage.scoped_target(decision)
             lineage.check_may_supersede(caller, key, old, self._ledgers.tables.active_on(key))
+            accepted = [each for each in old if self._ledgers.tables.was_accepted(each)]
+            lineage.check_may_overrule(caller, accepted)
             taking, replaced = lineage.superseding(decision, old)
             return [taking, *replaced.values()]
 

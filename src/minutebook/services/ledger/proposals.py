@@ -18,6 +18,7 @@ from minutebook.domain.decision_drafts import (
 from minutebook.domain.errors import Conflict
 from minutebook.domain.ids import decision_id, proposal_id
 from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
+from minutebook.domain.waiting import is_in_git
 from minutebook.services.access.visibility import all_within, read
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.ledger.approval_secret import Secret
@@ -72,7 +73,8 @@ class Proposals:
 
         Raises Forbidden if the caller is no admin, NotFound if there is no such proposal, Conflict if
         it was closed before, UnderReview if its review is not over, WrongSecret or GuessedTooOften
-        as the secret's check does, LedgerError if the ledger cannot be written.
+        as the secret's check does, LedgerError if the ledger cannot be written. A decision that Git brought
+        is taken in as Git has it, without a commit.
         """
         with self._trail.audit_refusals(caller, None, "accept", Kind.PROPOSAL, id):
             lineage.check_may_accept(caller)
@@ -85,6 +87,8 @@ class Proposals:
         self._secret.check(caller, "accept", id, secret)
         with self._trail.audit_refusals(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
             lineage.check_review_is_over(proposal, now, self._window)
+        if is_in_git(proposal):
+            return self._writer.believe(caller, proposal, now)
         decision = self._ledgers.tables.spelled(
             build_accepted(caller, proposal, decision_id(now, self._randbits), now)
         )

@@ -1,8 +1,9 @@
 """Make a ledger and the tables agree where each lacks what the other has."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller
@@ -34,7 +35,8 @@ class Rebuilt:
 
     `to_tables` are the decisions that Git had otherwise, `to_git` those that the tables had.
     `conflicts` are targets on which several are active, `notes` what earlier commits did that none
-    may do, and that has no effect any more.
+    may do, and that has no effect any more, `waiting` the proposals of decisions in Git that nobody here
+    has accepted.
     """
 
     organization: str
@@ -44,6 +46,7 @@ class Rebuilt:
     to_git: tuple[str, ...]
     conflicts: tuple[Violation, ...]
     notes: tuple[Violation, ...]
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,10 @@ class GitSide:
     def lacks(self, decision: Decision) -> bool:
         """Tell whether Git has no such decision, or has it otherwise."""
         written = self.written.get(decision.id)
-        return written is None or as_in_git(written) != as_in_git(decision)
+        if written is None:
+            return True
+        there, here = as_in_git(written), as_in_git(decision)
+        return merge_decisions(there, here) != there
 
 
 class Rebuilds:
@@ -131,7 +137,7 @@ class Rebuilds:
 
     def _read_git(self, organization: str, deciding: Deciding) -> GitSide:
         """Read a whole ledger and its history. Raises LedgerError if Git cannot be read."""
-        from minutebook.ledger.history import news, read_all
+        from minutebook.ledger.history import read_all
 
         head = deciding.look()
         if head is None:
@@ -140,7 +146,7 @@ class Rebuilds:
         found = read_all(repository, head)
         check_sound([each for each in found if isinstance(each, Violation)])
         written = {each.id: each for each in found if isinstance(each, Decision)}
-        return GitSide(deciding, head, written, news(repository, None, head))
+        return GitSide(deciding, head, written, self._ledgers.history(organization, head))
 
     def _rebuild(self, caller: Caller, organization: str, path: str, git: GitSide) -> Rebuilt:
         git.deciding.note_place()
@@ -148,14 +154,18 @@ class Rebuilds:
         both = tables.keys() & written.keys()
         check_uncontradicted((tables[id], written[id]) for id in both)
         merged = {id: merge_decisions(written[id], tables[id]) for id in both}
-        agreed = {**tables, **written, **merged}
+        check_sound(without_conflicts(violations({**tables, **written, **merged}.values())))
+        agreed = tables | self._believed(organization, tables, git)
         found = violations(agreed.values())
-        check_sound(without_conflicts(found))
         decisions = [decision for _, decision in sorted(git.stamped(agreed).items())]
         lacking = [decision for decision in decisions if git.lacks(decision)]
         to_tables = self._tables.take_in(
-            organization, [each for each in decisions if tables.get(each.id) != each]
+            organization,
+            [each for each in decisions if tables.get(each.id) != each],
+            partial(self._ledgers.following.bringer, git.history),
         )
+        if git.history is not None:
+            self._ledgers.following.let_wait(git.history)
         if lacking:
             self._bring_to_git(caller, git.deciding, lacking)
         elif git.head is not None:
@@ -168,7 +178,24 @@ class Rebuilds:
             to_git=tuple(decision.id for decision in lacking),
             conflicts=tuple(each for each in found if each.rule is Rule.ONE_ACTIVE),
             notes=() if git.history is None else git.history.violations,
+            waiting=tuple(sorted(each.id for each in self._tables.waiting(organization))),
         )
+
+    def _believed(
+        self, organization: str, tables: Mapping[str, Decision], git: GitSide
+    ) -> dict[str, Decision]:
+        """Return Git's decisions as far as they are believed, each joined with the tables' reading of it."""
+        if git.head is None or git.history is None:
+            return {}
+        following = self._ledgers.following
+        view = following.view(
+            self._ledgers.repository(organization), git.head, git.written.values()
+        )
+        believed = {each.id: each for each in following.believed(view, git.history)}
+        return {
+            id: merge_decisions(each, tables[id]) if id in tables else each
+            for id, each in believed.items()
+        }
 
     def _bring_to_git(
         self, caller: Caller, deciding: Deciding, lacking: Sequence[Decision]

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 
+from minutebook.domain import lineage
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
+from minutebook.domain.decision_drafts import DecisionDraft, accepted
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import Decision, Proposal
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.ledger.repositories import Ledgers, after_commit
+from minutebook.services.ledger.tables import Bringer
 from minutebook.services.record_writer import RecordWriter
 
 Plan = Callable[[], Sequence[Decision]]
@@ -87,4 +90,32 @@ class DecisionWriter:
             made = deciding.repeat(attempt)
         if embedding is None:
             self._embeddings.notify()
+        return made
+
+    def believe(self, caller: Caller, proposal: Proposal, now: datetime) -> Decision:
+        """Take in a decision that Git brought and that waited as a proposal, and close that; return it.
+
+        Raises Conflict if it was settled meanwhile, Git does not have it any more or its date has not come.
+        """
+        embedding = self._decisions.embed(proposal.text)
+        tables, organization = self.ledgers.tables, proposal.organization
+        with self.ledgers.deciding(organization) as deciding:
+
+            def attempt() -> Decision:
+                decision, others = self.ledgers.following.accept(
+                    self.ledgers.repository(organization), proposal
+                )
+
+                def finish(decision: Decision) -> Decision:
+                    kept = self._store.get(Proposal, organization, proposal.id) or proposal
+                    lineage.check_is_pending(kept)
+                    by = Bringer(caller.name, f"with {proposal.id}", proposal.origin)
+                    tables.take_in(organization, others, lambda _: by)
+                    self._store.put(accepted(kept, decision, caller, now))
+                    return decision
+
+                return self._decisions.commit(caller, "accept", decision, embedding, finish)
+
+            made = deciding.repeat(attempt)
+        self._embeddings.notify()
         return made

@@ -4,20 +4,21 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import LedgerBroken, LedgerBusy, LedgerError, StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import new_id
-from minutebook.domain.lineage import Violation, authorship_of, violations, violations_near
+from minutebook.domain.lineage import Violation, authorship_of, violations
 from minutebook.domain.records import Authorship, Decision
 from minutebook.services.access.visibility import filters
 from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.ledger.following import Following
 from minutebook.services.ledger.locator import LedgerFolders, LedgerLocator
 from minutebook.services.ledger.places import LedgerPlaces
-from minutebook.services.ledger.tables import DecisionTables, check_sound, without_conflicts
+from minutebook.services.ledger.tables import DecisionTables, check_sound
+from minutebook.services.ledger.trust import LedgerTrust
 from minutebook.store.shared_values import SharedValues
 
 if TYPE_CHECKING:
@@ -52,7 +53,11 @@ class Ledgers:
     """
 
     def __init__(
-        self, infrastructure: Infrastructure, folders: LedgerFolders, shared: SharedValues | None
+        self,
+        infrastructure: Infrastructure,
+        folders: LedgerFolders,
+        shared: SharedValues | None,
+        trust: LedgerTrust,
     ) -> None:
         self._store = infrastructure.store
         self._embeddings = infrastructure.embeddings
@@ -61,6 +66,9 @@ class Ledgers:
         self.tables = DecisionTables(
             infrastructure.store, infrastructure.trail, self._locator.mark_id, infrastructure.clock
         )
+        self.trust = trust
+        self.following = Following(self.tables, trust, infrastructure.clock, self._locator.user)
+        self._reconsidered: set[str] = set()
         self._clock = infrastructure.clock
         self._randbits = infrastructure.randbits
         self._broken: dict[str, LedgerError] = {}
@@ -75,6 +83,7 @@ class Ledgers:
         from minutebook.ledger.writer import writing
 
         self._places.check(organization)
+        self.trust.made_key()
         with writing(self.repository(organization)) as writer:
             yield Deciding(self, organization, writer, self._places.claim)
 
@@ -83,6 +92,7 @@ class Ledgers:
         """Do as `deciding` does, and make the repository of this server the ledger, wherever it was before."""
         from minutebook.ledger.writer import writing
 
+        self.trust.made_key()
         with writing(self.repository(organization)) as writer:
             yield Deciding(self, organization, writer, self._places.adopt)
 
@@ -98,6 +108,8 @@ class Ledgers:
             head = self._head(organization)
             since = None if mark is None else mark.commit_id
             if head == since:
+                if self.trust.of_everyone and organization not in self._reconsidered:
+                    self._believe_waiting(organization)
                 return
             self._places.check(organization)
             brought = self._brought(organization, since, head)
@@ -177,19 +189,30 @@ class Ledgers:
             )
         from minutebook.ledger.history import news
 
-        brought = news(self.repository(organization), since, head)
+        brought = news(self.repository(organization), since, head, self.trust.key())
         check_sound(brought.violations)
         return brought
 
     def _apply_commits(self, organization: str, brought: "News") -> None:
         """Keep what Git brought, if the whole is sound; call inside a transaction."""
-        self.tables.take_in(organization, brought.decisions)
-        find = partial(self.tables.find, organization)
-        ids = [decision.id for decision in brought.decisions]
-        check_sound(without_conflicts(violations_near(ids, find, self.tables.active_on)))
+        self.following.take_in(self.repository(organization), brought)
         if brought.head is not None:
             self.tables.put_mark(organization, brought.head)
         self._embeddings.notify()
+
+    def _believe_waiting(self, organization: str) -> None:
+        """Take in what waited before everyone was believed."""
+        if self.tables.waiting(organization):
+            with self._store.transaction(organization):
+                self.following.believe_waiting(self.repository(organization))
+            self._embeddings.notify()
+        self._reconsidered.add(organization)
+
+    def history(self, organization: str, head: str) -> "News":
+        """Return all that a ledger's branch brought up to a commit. Raises LedgerError if it cannot be read."""
+        from minutebook.ledger.history import news
+
+        return news(self.repository(organization), None, head, self.trust.key())
 
     # Where and how far
 
@@ -277,6 +300,7 @@ class Ledgers:
             decisions=tuple(decisions),
             by_owner=by_owner,
             origin=caller.call.origin,
+            key=self.trust.made_key(),
         )
 
 

@@ -23,8 +23,9 @@ class SecretPlace(Protocol):
 class SecretFile:
     """A file that only its owner reads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, what: str = "the secret") -> None:
         self._path = path
+        self._what = what
 
     def __str__(self) -> str:
         return str(self._path)
@@ -37,7 +38,7 @@ class SecretFile:
             return None
         except (OSError, UnicodeDecodeError) as error:
             raise StoreError(
-                f"{self}: it cannot be read ({error}); remove it to set the secret anew"
+                f"{self}: it cannot be read ({error}); remove it to set {self._what} anew"
             ) from error
 
     def write(self, text: str) -> None:
@@ -51,17 +52,18 @@ class SecretFile:
 class SharedSecret:
     """A shared value that all servers over a database share."""
 
-    def __init__(self, shared: SharedValues, place: str) -> None:
+    def __init__(self, shared: SharedValues, place: str, name: str = _NAME) -> None:
         self._shared = shared
         self._place = place
+        self._name = name
 
     def __str__(self) -> str:
-        return f"the secret in {self._place}"
+        return f"the {self._name} in {self._place}"
 
     def read(self) -> str | None:
         """Return the shared value, or None if there is none. Raises StoreError."""
-        return self._shared.read(_NAME)
+        return self._shared.read(self._name)
 
     def write(self, text: str) -> None:
         """Keep the shared value. Raises StoreError."""
-        self._shared.write(_NAME, text)
+        self._shared.write(self._name, text)

@@ -1,7 +1,7 @@
 """The decisions in the store, a copy of what the ledgers in Git say, and how far it follows them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import close_proposal, fixed_differences, merge_decisions
@@ -9,20 +9,29 @@ from minutebook.domain.errors import LedgerBroken
 from minutebook.domain.filters import Filter
 from minutebook.domain.fingerprints import fingerprint
 from minutebook.domain.lineage import Rule, TargetKey, Violation, scoped_target
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
-    Authorship,
     Decision,
     DecisionStatus,
-    Kind,
     LedgerMark,
     Proposal,
     ProposalStatus,
     Role,
 )
 from minutebook.domain.trail_texts import TAKE_IN
+from minutebook.domain.waiting import is_in_git, waiting_id
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Bringer:
+    """By whom a decision came: the person whose repository pulled it, what the trail notes, whence it is."""
+
+    actor: str
+    note: str = ""
+    origin: Origin | None = None
 
 
 class DecisionTables:
@@ -96,16 +105,18 @@ class DecisionTables:
         for decision in decisions:
             self._store.put(decision)
 
-    def take_in(self, organization: str, brought: Iterable[Decision]) -> list[str]:
+    def take_in(
+        self, organization: str, brought: Iterable[Decision], bringer: Callable[[Decision], Bringer]
+    ) -> list[str]:
         """Put decisions as Git has them, or later; return the ids of those that were otherwise.
 
-        Raises LedgerBroken if Git and the tables contradict each other.
+        `bringer` says who brought a decision. Raises LedgerBroken if Git and the tables
+        contradict each other.
         """
         changed = []
         for decision in brought:
-            earlier = self.find(organization, decision.id)
-            if earlier is not None:
-                decision = replace(decision, origin=earlier.origin)
+            earlier, by = self.find(organization, decision.id), bringer(decision)
+            decision = replace(decision, origin=by.origin if earlier is None else earlier.origin)
             if earlier == decision:
                 continue
             if earlier is not None:
@@ -117,19 +128,51 @@ class DecisionTables:
                 changed.append(decision.id)
             self._settle(decision)
             if earlier is None or fingerprint(earlier) != fingerprint(decision):
-                role = Role.HUMAN if decision.authorship is Authorship.HUMAN else Role.AGENT
-                author = Caller(name=decision.author, role=role)
-                subjects = [decision.id]
-                self._trail.log(author, organization, TAKE_IN, Kind.DECISION, subjects, begun=begun)
+                self._log(by, decision, begun)
         return changed
 
-    def _settle(self, decision: Decision) -> None:
-        """Close the proposal that became a decision, if a kill kept that from being done."""
-        if decision.proposal is None:
+    def wait(self, proposal: Proposal, by: Bringer) -> None:
+        """Put a decision that Git brought as a proposal, unless it is there."""
+        if self._store.get(Proposal, proposal.organization, proposal.id) is not None:
             return
-        found = self._store.get(Proposal, decision.organization, decision.proposal)
-        if found is not None and found.status is ProposalStatus.PENDING:
-            self._store.put(close_proposal(found, decision))
+        begun = self._store.sequence(proposal.organization)
+        self._store.put(proposal)
+        self._log(by, proposal, begun)
+
+    def waiting(self, organization: str) -> list[Proposal]:
+        """Return the proposals that are in Git and that nobody here has settled."""
+        here = Filter(organization=organization, equal={"status": ProposalStatus.PENDING})
+        return [each for each in self._store.find(Proposal, here) if is_in_git(each)]
+
+    def are_behind(self, organization: str) -> bool:
+        """Tell whether Git may hold decisions that nobody here has believed."""
+        unsettled = (ProposalStatus.PENDING, ProposalStatus.DECLINED)
+        return any(
+            self._store.count(Proposal, Filter(organization=organization, equal={"status": each}))
+            for each in unsettled
+        )
+
+    def was_accepted(self, decision: Decision) -> bool:
+        """Tell whether somebody here accepted a decision that Git brought."""
+        id = waiting_id(decision.id)
+        found = self._store.get(Proposal, decision.organization, id)
+        return found is not None and found.status is ProposalStatus.ACCEPTED
+
+    def _log(self, by: Bringer, record: Decision | Proposal, begun: int) -> None:
+        actor = Caller(name=by.actor, role=Role.HUMAN)
+        organization, subjects = record.organization, [record.id]
+        self._trail.log(
+            actor, organization, TAKE_IN, record.kind, subjects, note=by.note, begun=begun
+        )
+
+    def _settle(self, decision: Decision) -> None:
+        """Close the proposals that became a decision, if a kill kept that from being done, or that waited for it."""
+        ended = decision.status is DecisionStatus.WITHDRAWN
+        waited = waiting_id(decision.id, withdrawn=ended)
+        for id in (decision.proposal, waited):
+            found = None if id is None else self._store.get(Proposal, decision.organization, id)
+            if found is not None and found.status is ProposalStatus.PENDING:
+                self._store.put(close_proposal(found, decision))
 
 
 def check_sound(found: Sequence[Violation]) -> None:
