@@ -28,7 +28,6 @@ from tests.services.decided import (
     ledger_of,
     written,
 )
-from tests.services.test_hooks import contexts
 from tests.world import NOON, Opener, World
 
 HOUR = 3600.0
@@ -323,7 +322,7 @@ def test_hooks_tell_nothing_that_waits(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
     commits(project, written(1, title="Send passwords by mail"))
     mine = world.app.decisions.record(PERSON, draft("wire"))
-    told = contexts(world).at_start(PERSON, None, 500)
+    told = world.app.hook_contexts.at_start(PERSON, None, 500)
     assert told is not None
     assert mine.title in told.text
     assert "passwords" not in told.text
