@@ -24,6 +24,7 @@ from minutebook.domain.doors import Door
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
+from minutebook.services.access.provenance import mark_of
 from minutebook.services.knowledge.browsing import Linked
 
 INDEXED = 50
@@ -50,7 +51,7 @@ def memory(app: App, caller: Caller, id: str) -> Shape:
     found = app.memories.read(caller, id_named(id))
     links = [_link(each) for each in app.browsing.links(caller, found)]
     further = {"short_id": found.id, "version": found.version, "links": links}
-    return whole(found) | further
+    return whole(found) | further | mark_of(found)
 
 
 def history(app: App, caller: Caller, id: str) -> Shape:

@@ -11,6 +11,7 @@ from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Proposal
+from minutebook.services.access.provenance import mark_of
 
 INDEXED = 200
 """How many decisions the index holds."""
@@ -38,9 +39,9 @@ def decision(app: App, caller: Caller, id: str) -> Shape:
     """Show one decision or proposal, complete."""
     found = app.decisions.read(caller, _id(id))
     if isinstance(found, Proposal):
-        return _proposal(found)
+        return _proposal(found) | mark_of(found)
     holds = [each.id for each in app.decisions.truth(found)]
-    return _decision(found) | {"holds_now": holds}
+    return _decision(found) | {"holds_now": holds} | mark_of(found)
 
 
 def history(app: App, caller: Caller, id: str) -> Shape:

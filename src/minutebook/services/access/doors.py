@@ -1,6 +1,7 @@
 """Through which door a record is told, by what the audit trail proves; and which records wait for a person."""
 
 from dataclasses import replace
+from datetime import datetime
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.doors import (
@@ -19,8 +20,11 @@ from minutebook.screening.instructions import marks_of
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.store.protocol import Store
 
-LOOKED_AT = 1000
+LOOKED_AT = 300
 """Memories of a type or status that are looked at: the newest."""
+
+KNOWN = 10_000
+"""Memories of which it is remembered whose words they hold: to read their entries takes longer than all the rest."""
 
 TOLD_TYPES = (
     *(MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT),
@@ -33,6 +37,10 @@ _NEWEST_FIRST = ["-ingestion_time"]
 _BRINGS_TRAIL = frozenset({"import", "replace"})
 
 
+_State = tuple[str, str, int, datetime, Status]
+"""A memory as it is now: whatever changes whose words it holds changes one of these."""
+
+
 class Doors:
     """Asks the rule of doors about the records of a store."""
 
@@ -40,6 +48,7 @@ class Doors:
         self._store = store
         self._clock = clock
         self._foreign: dict[str, int] = {}
+        self._voices: dict[_State, Voice] = {}
 
     def of(
         self,
@@ -64,9 +73,19 @@ class Doors:
         """Return whose words a record holds."""
         if isinstance(record, Decision):
             return voice_of_decision(record)
-        where = Filter(organization=record.organization, equal={"subject": record.id})
-        entries = self._store.find(Entry, where, order=("-number",))
-        return voice_of_memory(record, entries, self._foreign_entries(record.organization))
+        state = (
+            *(record.organization, record.id, record.version),
+            *(record.updated_at, record.status),
+        )
+        voice = self._voices.get(state)
+        if voice is None:
+            where = Filter(organization=record.organization, equal={"subject": record.id})
+            entries = self._store.find(Entry, where, order=("-number",))
+            voice = voice_of_memory(record, entries, self._foreign_entries(record.organization))
+            if len(self._voices) >= KNOWN:
+                self._voices.clear()
+            self._voices[state] = voice
+        return voice
 
     def told(self, caller: Caller) -> list[tuple[Memory, Voice]]:
         """Return the memories of TOLD_TYPES that hold now and the caller may see, with whose words they hold.

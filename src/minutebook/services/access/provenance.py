@@ -39,10 +39,8 @@ def attribute(caller: Caller, records: Iterable[TextRecord]) -> None:
     earlier = caller.call.notes.get("provenance")
     facts: list[Any] = list(earlier.facts["records"]) if earlier else []  # type: ignore[call-overload]
     for record in islice(records, _LISTED - len(facts)):
-        fact: dict[str, Any] = {"id": record.id, "kind": record.kind, **_said_of(record)}
-        if marks := marks_of(record.text):
-            fact["reads_as_instructions"] = marks
-        facts.append(fact)
+        known: dict[str, Any] = {"id": record.id, "kind": record.kind, **_said_of(record)}
+        facts.append(known | mark_of(record))
     if facts:
         marked = [each for each in facts if "reads_as_instructions" in each]
         caller.call.notes["provenance"] = Note({"records": facts}, _sentence(marked))
@@ -79,6 +77,12 @@ def written(record: TextRecord) -> Written | None:
     author = by_whom(record.author, record.origin)
     by = f"{author} through {client}" if client else author
     return Written(at, by, session, None if status in _USUAL else str(status))
+
+
+def mark_of(record: TextRecord) -> dict[str, Any]:
+    """Return the field that says in which ways a record reads as instructions; none if it does not."""
+    marks = marks_of(record.text)
+    return {"reads_as_instructions": marks} if marks else {}
 
 
 def words_of(record: TextRecord) -> str:
