@@ -5,6 +5,9 @@
 (or none), pairs of entities that are one or not. They were written before the rules; the rules were made by the part `learn`. `unseen` was
 judged once they were made; what it showed did not change them.
 
+`tidy_patterns.jsonl` holds patterns, with what four notes each put into them: all of these stay. Beside them are pairs
+of the same patterns in which a value differs.
+
 All stand in one store a part, each case in a repository of its own, since cases share sentences, and the 210 unrelated notes of
 `notes.jsonl` in another. A whole round is run: so a pair must be found before it is compared, and every suggestion that no
 label names is wrong, those among the notes too.
@@ -35,6 +38,7 @@ from minutebook.domain.tidying import Finding
 
 HERE = Path(__file__).parent
 LABELLED, NOTES = HERE / "tidy.jsonl", HERE / "notes.jsonl"
+PATTERNS = HERE / "tidy_patterns.jsonl"
 PARTS = ("learn", "unseen")
 PERSON = Caller(name="ada", role=Role.HUMAN)
 FAR = datetime(2030, 1, 1, tzinfo=UTC)
@@ -76,6 +80,31 @@ def cases(part: str) -> list[dict[str, Any]]:
     """Read the cases of a part."""
     read = map(json.loads, LABELLED.read_text(encoding="utf-8").splitlines())
     return [each for each in read if each["part"] == part]
+
+
+def patterns(part: str) -> list[dict[str, Any]]:
+    """Read the patterns of a part, and the pairs of notes of such a pattern in which a value differs."""
+    read = map(json.loads, PATTERNS.read_text(encoding="utf-8").splitlines())
+    return [each for each in read if each["part"] == part]
+
+
+def judged_patterns(part: str, home: Path) -> Judged:
+    """Tidy the notes of each pattern, and each pair in a repository of its own, and compare with the labels."""
+    with closing(open_app(load({"home": str(home)}), clock=_Clock())) as app:
+        app.embedding.start()
+        app.embedding.wait(timeout=600.0)
+        labels = []
+        for each in patterns(part):
+            if "older" in each:
+                labels.append(tuple(_keep(app, each[k], each["id"]) for k in ("older", "newer")))
+                continue
+            for fill in each["fills"]:
+                _keep(app, each["pattern"].format(*fill), each["id"])
+        app.rounds.run(PERSON)
+        found: dict[Finding, list[tuple[str, ...]]] = {}
+        for row in app.infrastructure.store.tidy_rows.everything("default"):
+            found.setdefault(row.finding, []).append(tuple(id for _, id in row.subjects))
+        return _compared(f"patterns, {part}", Finding.CONTRADICTION, labels, found, _texts(app))
 
 
 def judged(part: str, home: Path, notes: int, every: int) -> list[Judged]:
@@ -261,6 +290,8 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         for part in PARTS:
             found += judged(part, Path(folder) / part, *((5, 5) if given.quick else (210, 1)))
+            if not given.quick:
+                found.append(judged_patterns(part, Path(folder) / f"patterns-{part}"))
         timed = speed(Path(folder) / "many", 100 if given.quick else given.count)
     if given.show:
         for each in found:

@@ -11,6 +11,7 @@ from minutebook.domain.tidying import Finding, parse_rules
 
 if TYPE_CHECKING:
     from minutebook.services.knowledge.merging import EntityMerging
+    from minutebook.services.tidying.candidates import Candidates
     from minutebook.services.tidying.changing import Changing
     from minutebook.services.tidying.examining import Examining
     from minutebook.services.tidying.inbox import Inbox
@@ -33,7 +34,13 @@ class TidyingServices(KnowledgeServices, LedgerServices, JournalServices):
     def _examining(self) -> "Examining":
         from minutebook.services.tidying.examining import Examining
 
-        return Examining(self._store, self.clock)
+        return Examining(self._store, self._candidates, self.clock)
+
+    @service
+    def _candidates(self) -> "Candidates":
+        from minutebook.services.tidying.candidates import Candidates
+
+        return Candidates(self._store, self.similar, self.embedding, self.clock)
 
     @service
     def _changing(self) -> "Changing":
@@ -79,8 +86,7 @@ class TidyingServices(KnowledgeServices, LedgerServices, JournalServices):
 
         return Rounds(
             self.infrastructure,
-            self.similar,
-            self.embedding,
+            self._candidates,
             self.recalls,
             self._examining,
             self.inbox,

@@ -324,6 +324,11 @@ def may_audit(caller: Caller) -> bool:
     return caller.repositories is None and caller.user is None
 
 
+def may_read_questions(caller: Caller) -> bool:
+    """Tell whether the caller reads what others asked, also those who are held to a user: no viewer does."""
+    return may_audit(caller) and caller.role is not Role.VIEWER
+
+
 def check_may_audit(caller: Caller) -> None:
     """Raise Forbidden if the caller is bound to a part of the organization whose trail this is."""
     if may_audit(caller):

@@ -19,9 +19,12 @@ from minutebook.tidying.words import (
     BOUNDS,
     DAYS,
     DENIALS,
+    KINDS,
     LINKING,
     MEASURES,
     OWNERS,
+    PARTICIPLES,
+    PLACES,
     ROLES,
     SCOPES,
     STATES,
@@ -40,6 +43,22 @@ _LONGEST_VALUE = 3
 _LEAST_COMMON = 0.6
 """The share of the telling words that two texts need in common to say the same in other words."""
 
+_PARTICIPLES = (
+    "ed",
+    "en",
+    "ing",
+    "ado",
+    "ada",
+    "ados",
+    "adas",
+    "ido",
+    "ida",
+    "rito",
+    "rita",
+    "é",
+    "ée",
+)
+
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*%?|[^\W\d_](?:[\w'’.+#/-]*[\w+#])?|[€$%]")
 _SENTENCE_END = re.compile(r"[.!?:;]\s*$")
 
@@ -56,7 +75,8 @@ class Verdict(StrEnum):
 class Comparison:
     """A verdict, how certain it is in [0, 1], and the words that differ, each side's as they are written.
 
-    `is_older_fuller`: the older text holds all that the newer says, and more.
+    `is_older_fuller`: the older text holds all that the newer says, and more. `is_exchangeable`: they differ in
+    one name or word, which may be a value or, where more notes are made so, what each is about.
     """
 
     verdict: Verdict
@@ -64,6 +84,7 @@ class Comparison:
     old: str = ""
     new: str = ""
     is_older_fuller: bool = False
+    is_exchangeable: bool = False
 
 
 class _Differing(NamedTuple):
@@ -93,9 +114,14 @@ class _Span:
 
     old: tuple[_Word, ...]
     new: tuple[_Word, ...]
-    before: _Word | None
+    ahead: tuple[_Word, ...]
+    """The words of the older text before it, as far as they stand there in the newer, too; at most two."""
     after: _Word | None
     is_before_verb: bool
+
+    @property
+    def before(self) -> _Word | None:
+        return self.ahead[-1] if self.ahead else None
 
 
 def compare(older: str, newer: str) -> Comparison:
@@ -169,10 +195,14 @@ def _replaced(
         return apart
     if not is_alone and any(_is_scope(each, SCOPES) for each in values):
         return apart
+    if any(_names_one(each) or _is_place(each) or _acts(each) for each in values):
+        return apart
     if any(max(len(each.old), len(each.new)) > _LONGEST_VALUE for each in values):
         return apart
     if all(_is_value(each) for each in values) and shared >= 0.34:
-        return Comparison(Verdict.OTHERWISE, min(0.95, 0.7 + 0.25 * shared), *differing)
+        is_exchangeable = is_alone and _is_exchangeable(values[0])
+        certainty = min(0.95, 0.7 + 0.25 * shared)
+        return Comparison(Verdict.OTHERWISE, certainty, *differing, is_exchangeable=is_exchangeable)
     return apart
 
 
@@ -206,7 +236,9 @@ def _words(text: str) -> tuple[_Word, ...]:
         key = " ".join(word_terms(word)) or word.casefold()
         plain, is_number = word.casefold(), any(c.isdigit() for c in word)
         is_name = not is_first and not is_number and word[:1].isupper()
-        is_telling = is_number or not (is_stop_term(key) or plain in LINKING)
+        # "Suche" has the stem of "such".
+        is_noun = is_name and key != plain
+        is_telling = is_number or is_noun or not (is_stop_term(key) or plain in LINKING)
         found.append(_Word(word, key, plain, place, is_number, is_name, is_telling))
     return tuple(found)
 
@@ -282,7 +314,7 @@ def _spans(old: Sequence[_Word], new: Sequence[_Word]) -> list[_Span] | None:
             _Span(
                 mine,
                 theirs,
-                old[i - 1] if i else None,
+                tuple(old[max(0, i - 2) : i]),
                 old[k] if k < len(old) else None,
                 is_before,
             )
@@ -319,6 +351,35 @@ def _plays_role(span: _Span) -> bool:
     return span.after is not None and span.after.plain in ROLES
 
 
+def _names_one(span: _Span) -> bool:
+    """Tell whether what differs says which of several things of a kind the text is about."""
+    beside = (each for each in (span.before, span.after) if each is not None)
+    return not _is_measured(span) and any(each.plain in KINDS for each in beside)
+
+
+def _is_place(span: _Span) -> bool:
+    """Tell whether what differs says where the rest holds: a bare name after a preposition that no verb asks for."""
+    if span.before is None or span.before.plain not in PLACES or _sort(span.old) == "day":
+        return False
+    is_time = span.old[0].is_number and "." not in span.old[0].text
+    if is_time or _is_measured(span) or len(span.ahead) < 2:
+        return False
+    return not _governs(span.ahead[0])
+
+
+def _governs(word: _Word) -> bool:
+    """Tell whether a word may be a verb or a participle, which the preposition after it belongs to."""
+    plain = word.plain
+    is_participle = plain.endswith(_PARTICIPLES) or (plain[:2] == "ge" and plain[-1] == "t")
+    return word.is_verb or is_participle or plain in STATES or plain in PARTICIPLES
+
+
+def _acts(span: _Span) -> bool:
+    """Tell whether what differs does something in a later clause: a verb stands right after it."""
+    is_verb = span.after is not None and (span.after.is_verb or span.after.plain in ROLES)
+    return is_verb and not span.is_before_verb
+
+
 def _is_scope(span: _Span, words: frozenset[str]) -> bool:
     """Tell whether what differs says for what, or of what, the rest holds."""
     is_number = span.old[0].is_number
@@ -331,6 +392,12 @@ def _is_value(span: _Span) -> bool:
         return False
     sorts = [_sort(side) for side in (span.old, span.new)]
     return sorts[0] == sorts[1] or (len(span.old) == len(span.new) == 1)
+
+
+def _is_exchangeable(span: _Span) -> bool:
+    """Tell whether both sides of a place are names or words; who plays a role is a value among any number of notes."""
+    is_role = span.is_before_verb and _plays_role(span)
+    return not is_role and all(_sort(side) in ("name", "word") for side in (span.old, span.new))
 
 
 def _sort(words: Sequence[_Word]) -> str:

@@ -43,6 +43,34 @@ SCOPES = words_of(
 OWNERS = words_of("for of für von para de pour du")
 """Those of them after which stands what the whole is about, wherever in the sentence."""
 
+PLACES = words_of(
+    """
+    for of in at from with to under inside within since für von bei mit aus in an seit unter para de en con desde a pour
+    avec dans chez depuis à
+    """
+)
+"""Words before a bare name that say where, since when or for whom the rest holds, unless the verb asks for them."""
+
+PARTICIPLES = words_of(
+    "built kept set put found bound bought sold paid left shown hecho hecha puesto fait mis écrit"
+)
+"""Participles that no ending tells, after which a preposition belongs to the verb."""
+
+KINDS = words_of(
+    """
+    service services module modules package packages component components team teams project projects repository
+    repositories environment environments cluster clusters customer customers client clients tenant tenants branch
+    branches page pages screen screens table tables app apps site sites job jobs pipeline pipelines feature features
+    endpoint endpoints library libraries release releases sprint ticket tickets
+    dienst dienste modul module paket pakete komponente komponenten projekt projekte umgebung umgebungen kunde kunden
+    kundin mandant mandanten zweig seite seiten tabelle tabellen seiten auftrag
+    servicio servicios módulo módulos paquete paquetes equipo equipos proyecto proyectos entorno entornos cliente clientes
+    rama página páginas tabla tablas versión
+    service module paquet équipe équipes projet projets environnement client clients branche table tables
+    """
+)
+"""Words for what there are several of: the name beside one says which of them the text is about."""
+
 BOUNDS = words_of(
     """
     above over below under least most than exceeds until after before within every only about around about exactly

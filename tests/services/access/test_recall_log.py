@@ -196,6 +196,23 @@ def test_nobody_reads_what_they_may_not_see(telling: World) -> None:
     assert bob.app.recalls.uses(bob.caller, memory).counts == []
 
 
+def test_a_viewer_of_an_organization_reads_their_own_questions_alone(telling: World) -> None:
+    ana = bound(telling, name="ana", user="ana")
+    viewer = bound(telling, name="vic", role=Role.VIEWER)
+    private = ana.remember("Tea of Ana", user_id="ana")
+    for each in (ana, viewer):
+        each.call("search_text", query=f"tea of {each.caller.name}")
+    assert [each.entry.question for each in logged(viewer)] == ["tea of vic"]
+    assert {each.actor for each in viewer.app.recalls.sessions(viewer.caller, 9)} == {"vic"}
+    memory = ana.app.memories.read(ana.caller, private)
+    assert {each.actor for each in viewer.app.recalls.uses(viewer.caller, memory).counts} <= {"vic"}
+    assert not viewer.app.recalls.may_read_all(viewer.caller)
+    # Taken from the log by them, only theirs leave.
+    with viewer.store.transaction("acme"):
+        viewer.app.recalls.clear(viewer.caller, "acme")
+    assert [each.entry.actor for each in logged(bound(telling, name="root"))] == ["ana"]
+
+
 def test_who_asked_for_what_concerns_everybody_is_told_to_the_own_organization(
     telling: World,
 ) -> None:

@@ -346,3 +346,25 @@ def test_the_state_tells_of_the_last_round_what_waits_and_what_did_not_run(opene
     found(world)
     state = world.app.tidy_status.state(PERSON)
     assert (state.found, state.waiting.total(), state.is_overdue) == ({}, 1, False)
+
+
+def test_notes_of_one_pattern_contradict_one_another_only_while_they_are_two(world: World) -> None:
+    pattern = (
+        "The feature flags were removed from {} after the rollout finished without complaints."
+    )
+    kept(world, pattern.format("gallery"))
+    kept(world, pattern.format("wishlist"))
+    assert found(world) == {Finding.CONTRADICTION: 1}
+    kept(world, pattern.format("checkout"))
+    # The third tells that the name is what each is about: what waited is withdrawn.
+    assert found(world) == {}
+    assert waiting(world) == []
+
+
+def test_a_value_of_one_of_many_notes_of_a_pattern_contradicts_the_older_one(world: World) -> None:
+    pattern = "The {} service listens on port {} and logs to the shared collector."
+    for name, port in (("gallery", 8081), ("wishlist", 8082), ("search", 8083), ("gallery", 9081)):
+        kept(world, pattern.format(name, port))
+    assert found(world) == {Finding.CONTRADICTION: 1}
+    ((each,), *_) = [[each.suggestion for each in waiting(world)]]
+    assert each.finding is Finding.CONTRADICTION

@@ -77,8 +77,8 @@ class Uses:
 class RecallLog:
     """Notes what questions got, and tells it.
 
-    An answer never waits for the log: a thread writes what was gathered in a second. Readers bound to
-    a part of an organization, who may not read its trail, read what they asked themselves. `screen`
+    An answer never waits for the log: a thread writes what was gathered in a second. Viewers, and readers
+    bound to a part of an organization, read what they asked themselves. `screen`
     masks the secrets in an entry before it is written.
     """
 
@@ -240,7 +240,7 @@ class RecallLog:
 
     def may_read_all(self, caller: Caller) -> bool:
         """Tell whether a caller reads what others asked, or only their own questions."""
-        return policy.may_audit(caller)
+        return policy.may_read_questions(caller)
 
     def clear(self, caller: Caller, organization: str) -> None:
         """Remove an organization's entries that the caller may read, as part of a transaction.

@@ -21,10 +21,11 @@ from minutebook.domain.tidying import Finding, Subject, Suggestion, suggestion_i
 from minutebook.domain.turns import summary_id, turns_of
 from minutebook.domain.validity import holds_at
 from minutebook.services.access.visibility import Clock
+from minutebook.services.tidying.candidates import Candidates
 from minutebook.store.protocol import Tended
 from minutebook.store.recall_rows import RecallQuery
 from minutebook.tidying.names import Named, sameness
-from minutebook.tidying.pairs import Verdict, compare
+from minutebook.tidying.pairs import Comparison, Verdict, compare
 from minutebook.tidying.times import end_of
 from minutebook.tidying.wordings import SHOWN_WORDS, faithfulness, merged_ids
 
@@ -67,8 +68,9 @@ class Examined:
 class Examining:
     """Looks at records, whoever asks: what is found is shown only to who may see all of them."""
 
-    def __init__(self, store: Tended, clock: Clock) -> None:
+    def __init__(self, store: Tended, candidates: Candidates, clock: Clock) -> None:
         self._store = store
+        self._candidates = candidates
         self._clock = clock
 
     def again(self, suggestion: Suggestion) -> Examined | None:
@@ -123,7 +125,7 @@ class Examining:
             return None
         newer, older = sorted((one, other), key=self._age, reverse=True)
         found = compare(older.text, newer.text)
-        if found.verdict is Verdict.APART:
+        if found.verdict is Verdict.APART or self._is_pattern(older, newer, found):
             return None
         stays, goes = (older, newer) if found.is_older_fuller else (newer, older)
         if not _may_change(goes) or self._are_linked(one, other):
@@ -138,6 +140,22 @@ class Examining:
             (stays, goes),
             facts={"old": found.old, "new": found.new},
         )
+
+    def _is_pattern(self, older: Memory, newer: Memory, found: Comparison) -> bool:
+        """Tell whether a third memory says the same with another word in the place where these two differ.
+
+        That word is then what each of them is about, not a value that took the place of another.
+        """
+        if not found.is_exchangeable:
+            return False
+        now, known = self._clock(), {older.id, newer.id}
+        for third in self._candidates.of(newer):
+            if third.id in known or _place(third) != _place(newer) or not _stands(third, now):
+                continue
+            other = compare(third.text, newer.text)
+            if other.is_exchangeable and other.new == found.new and other.old != found.old:
+                return True
+        return False
 
     def wording(self, memory: Memory) -> Examined | None:
         """Tell which memories a memory words together and so takes the place of.

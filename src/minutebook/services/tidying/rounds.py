@@ -7,17 +7,14 @@ from datetime import timedelta
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
-from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Role, Turn
 from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.domain.validity import holds_at
-from minutebook.embedding.service import Embedding
-from minutebook.search.text import MAX_QUERY, check_query, parse_query
 from minutebook.services.access.recall_log import RecallLog
 from minutebook.services.access.visibility import filters, narrowed
 from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.knowledge.similar import SimilarMemories
+from minutebook.services.tidying.candidates import Candidates
 from minutebook.services.tidying.examining import (
     RULES,
     Examined,
@@ -32,7 +29,7 @@ from minutebook.tidying.names import blocks
 LOCK = "tidy"
 """The named lock of the process that goes through an organization."""
 
-FINDERS = 1
+FINDERS = 2
 """Counts up when the finders find other things: everything is then looked at once more."""
 
 BATCH = 200
@@ -40,9 +37,6 @@ BATCH = 200
 
 MOST_IN_BLOCK = 60
 """Entities that share a key, at most, for them to be compared: what is more common tells nothing."""
-
-LOOKED_AT = 5
-"""Memories with the same words that are compared where there is no model."""
 
 ACTOR = "tidy rule"
 """Why something was applied that nobody asked for, in the trail."""
@@ -72,8 +66,7 @@ class Rounds:
     def __init__(
         self,
         infrastructure: Infrastructure,
-        similar: SimilarMemories,
-        embedding: Embedding,
+        candidates: Candidates,
         recalls: RecallLog,
         examining: Examining,
         inbox: Inbox,
@@ -85,8 +78,7 @@ class Rounds:
         self._store = infrastructure.store
         self._locks = infrastructure.locks
         self._clock = infrastructure.clock
-        self._similar = similar
-        self._embedding = embedding
+        self._candidates = candidates
         self._recalls = recalls
         self._examining = examining
         self._inbox = inbox
@@ -214,25 +206,9 @@ class Rounds:
     def _pairs(self, memory: Memory) -> Iterator[Examined]:
         if not self._kinds & {Finding.DUPLICATE, Finding.CONTRADICTION}:
             return
-        for other in self._candidates(memory):
+        for other in self._candidates.of(memory):
             if (found := self._examining.pair(memory, other)) is not None:
                 yield found
-
-    def _candidates(self, memory: Memory) -> list[Memory]:
-        """Return what is like a memory: by its meaning or, without a model, by its words."""
-        if self._similar.can_tell and not self._embedding.is_off:
-            # What has no vectors yet is looked at when they come: they are a change, too.
-            return [each.memory for each in self._similar.beside(memory)]
-        where = Filter(organization=memory.organization, valid_at=self._clock())
-        query = memory.text[: MAX_QUERY // 2]
-        try:
-            check_query(query)
-        except InvalidInput:
-            return []
-        here = narrowed(where, scope=memory.scope, repository=memory.repository, user=memory.user)
-        hits = self._store.match(Memory, here, parse_query(query), LOOKED_AT + 1)
-        ids = frozenset(each.id for each in hits if each.id != memory.id)
-        return self._store.find(Memory, replace(where, ids=ids)) if ids else []
 
     def _what_is_due(self, organization: str, *, dry_run: bool) -> Counter[Finding]:
         """Open the suggestions whose day has come; return how many of each kind."""
