@@ -26,8 +26,8 @@ import numpy as np
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SCORES, Turn
 from minutebook.domain.turns import turn_id
+from minutebook.language.sentences import sentences
 from minutebook.summarizing.extractive import summarize
-from minutebook.summarizing.sentences import sentences
 from minutebook.summarizing.summary_draft import SummaryDraft
 
 LABELLED = Path(__file__).with_name("labelled_sessions.jsonl")

@@ -109,6 +109,10 @@ class BuiltInEmbedder:
             for ids, own_rows, own_signs in zip(tokens, np.split(rows, ends), signs, strict=False)
         ]
 
+    def spell(self, pieces: Sequence[int]) -> list[str]:
+        """Return word pieces, by id, as they are written; `▁` stands before one that begins a word."""
+        return self._tokenizer.spell(pieces)
+
     def _packed(self, ids: list[int], signs: Signs) -> bytes:
         return pack_signs(np.array(ids, np.int32), self._tokenizer.surprise(ids), signs)
 

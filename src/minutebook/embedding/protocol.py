@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,15 @@ class Embedder(Protocol):
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, in order, each with its parts as rows (at least one)."""
+        ...
+
+
+@runtime_checkable
+class Speller(Protocol):
+    """An embedder that gives token states and knows how their pieces are written."""
+
+    def spell(self, pieces: Sequence[int]) -> Sequence[str]:
+        """Return word pieces, by id, as they are written; `▁` stands before one that begins a word."""
         ...
 
 

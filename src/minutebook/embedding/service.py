@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
-from minutebook.embedding.protocol import Embedded, Embedder, Model
+from minutebook.embedding.protocol import Embedded, Embedder, Model, Speller
 
 log = logging.getLogger(__name__)
 
@@ -182,6 +182,12 @@ class Embedding:
         embedder = self._require(0)
         with self._counted():
             return embedder.embed_passages(texts)
+
+    @property
+    def speller(self) -> Speller | None:
+        """The loaded embedder if it can spell the pieces of its token states; else None."""
+        embedder = self._embedder
+        return embedder if isinstance(embedder, Speller) else None
 
     @contextmanager
     def _counted(self) -> Iterator[None]:

@@ -48,6 +48,10 @@ class Tokenizer:
                 return found[:limit]
         return found
 
+    def spell(self, ids: Sequence[int]) -> list[str]:
+        """Return pieces as they are written; `▁` stands before one that begins a word."""
+        return list(self._processor.id_to_piece(list(ids)))
+
     def surprise(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """Return −log of each piece's frequency, shape (ids,); 0 if it has neither letter nor digit."""
         pieces = self._processor.id_to_piece(list(ids))

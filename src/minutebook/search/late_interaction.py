@@ -178,6 +178,13 @@ def is_whole(head: bytes, size: int) -> bool:
     return bool(version == _VERSION and count and size == HEAD + count * (_PIECE_BYTES + width))
 
 
+def unpacked(packed: bytes) -> tuple[NDArray[np.uint32], Floats]:
+    """Return the pieces of a packed text (tokens,) and their states as unit rows of signs (tokens, d)."""
+    pieces, signs = _unpack(packed)
+    rows = 2 * np.unpackbits(signs, axis=1).astype(np.float32) - 1
+    return pieces, rows / np.float32(np.sqrt(max(1, rows.shape[1])))
+
+
 class Question:
     """The tokens of a question, made ready to be compared with any number of texts."""
 

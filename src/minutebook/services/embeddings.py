@@ -121,6 +121,12 @@ class Embeddings:
         return VectorSpace(model.name, model.digest, model.dimensions, form)
 
     @property
+    def spell(self) -> Callable[[Sequence[int]], Sequence[str]] | None:
+        """Write out the pieces of token states, as `language.revisions` asks; None where no model has loaded that can."""
+        speller = self._embedding.speller
+        return None if speller is None else speller.spell
+
+    @property
     def unrelated(self) -> float:
         """The cosine of unrelated texts by the model in use."""
         return self._embedding.model.unrelated

@@ -12,12 +12,12 @@ from itertools import groupby, pairwise
 from statistics import fmean
 
 from minutebook.domain.records import Turn
+from minutebook.language.sentences import sentences
 from minutebook.search.text import is_stop_term, word_terms
 from minutebook.summarizing.common_words import FILLER_TERMS, FILLERS
 from minutebook.summarizing.replacement import replacement_odds
 from minutebook.summarizing.retractions import retracted
 from minutebook.summarizing.salience import by_words, mmr_select, word_rows
-from minutebook.summarizing.sentences import sentences
 from minutebook.summarizing.session_facts import (
     SessionFacts,
     category_of,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.summarizing.sentences import LONGEST, sentences
+from minutebook.language.sentences import LONGEST, sentences
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Compare statements: whether a later one revises an earlier one. Pure."""

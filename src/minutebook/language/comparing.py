@@ -1,0 +1,297 @@
+"""Compare two sentences word by word: what both say, what differs, and of which sort the differences are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.language.statements import Floats, Sentence, Sort, Word
+
+PROBE: Floats = np.load(Path(__file__).with_name("word_roles.npy")).astype(np.float32)
+"""By which a word's state tells its role, shape (d + 1, 2): fitted by `benchmarks/fit_revisions.py`."""
+
+LEAST_STEM = 4
+"""Letters with which two forms of a word begin, at least."""
+
+SAME = 0.62
+"""The cosine of two words' states from which on they say the same."""
+
+KIN = 0.3
+"""The nearness from which on two words may stand for one another: two days, two tools, two names."""
+
+OF_ONE_SORT, OF_ONE_NEIGHBOUR = 0.15, 0.15
+"""What makes two words nearer than their states: being two numbers or names; each word beside both."""
+
+_MOST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Which telling words of two sentences say the same, and which stand in the place of others.
+
+    `cosines` has the shape (older's telling words, newer's); where no states are known, 1 for forms of one
+    word and else 0.
+    """
+
+    older: Sentence
+    newer: Sentence
+    cosines: Floats
+    same: NDArray[np.bool_]
+    """Where two words are forms of one, shape as `cosines`."""
+    old_roles: Floats
+    """Of each telling word how likely it names a thing, and what is said rather than of what, (n, 2)."""
+    new_roles: Floats
+    has_states: bool
+
+    @property
+    def only_old(self) -> list[int]:
+        """Numbers of the older's telling words that the newer has in no form."""
+        return [int(each) for each in np.flatnonzero(~self.same.any(axis=1))]
+
+    @property
+    def only_new(self) -> list[int]:
+        """Numbers of the newer's telling words that the older has in no form."""
+        return [int(each) for each in np.flatnonzero(~self.same.any(axis=0))]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place where two sentences differ: the numbers of the telling words that stand for one another."""
+
+    old: int
+    new: int
+    cosine: float
+    is_left_same: bool
+    is_right_same: bool
+
+
+def align(
+    older: Sentence, newer: Sentence, old_states: Floats | None, new_states: Floats | None
+) -> Alignment:
+    """Align the telling words of two sentences."""
+    old, new = older.keys, newer.keys
+    same = np.array([[is_form(one, other) for other in new] for one in old], bool)
+    roles = roles_of(older, old_states), roles_of(newer, new_states)
+    if old_states is None or new_states is None:
+        return Alignment(older, newer, same.astype(np.float32), same, *roles, has_states=False)
+    cosines: Floats = old_states @ new_states.T
+    cosines = np.where(same, np.maximum(cosines, SAME), cosines)
+    return Alignment(older, newer, cosines, same, *roles, has_states=True)
+
+
+def roles_of(sentence: Sentence, states: Floats | None) -> Floats:
+    """Return of each telling word how likely it names a thing, and if so, what is said and not of what, (n, 2)."""
+    if states is not None and len(PROBE) == states.shape[1] + 1:
+        likely: Floats = 1 / (1 + np.exp(-(states @ PROBE[:-1] + PROBE[-1])))
+        return likely
+    words = _telling(sentence)
+    places = np.linspace(0.2, 0.8, len(words)) if len(words) > 1 else np.array([0.5])
+    found = np.empty((len(words), 2), np.float32)
+    for number, word in enumerate(words):
+        found[number] = (0.6, places[number]) if word.sort is Sort.WORD else (0.9, places[number])
+        if word.sort is Sort.NUMBER:
+            found[number, 1] = 0.85
+    return found
+
+
+@lru_cache(1 << 14)
+def is_form(one: str, other: str) -> bool:
+    """Tell whether two words are forms of one: they begin with the same four letters or more."""
+    if one == other:
+        return True
+    if one[:LEAST_STEM] != other[:LEAST_STEM] or any(c.isdigit() for c in one + other):
+        return False
+    short, long = sorted((one, other), key=len)
+    common = LEAST_STEM
+    if len(short) < LEAST_STEM:
+        return False
+    while common < len(short) and short[common] == long[common]:
+        common += 1
+    return common >= len(short) - 2 and len(long) - common <= 4
+
+
+def signs(pair: Alignment) -> dict[str, float]:
+    """Return the signs by which a newer sentence revises an older one or does not, each in about [0, 1]."""
+    older, newer = pair.older, pair.newer
+    only_old, only_new = pair.only_old, pair.only_new
+    places = places_of(pair, only_old, only_new)
+    denials = [older.said["denies"] % 2, newer.said["denies"] % 2]
+    is_same = not only_old and not only_new
+    return {
+        "always": 1.0,
+        **_coverage(pair),
+        "nothing differs": float(is_same and denials[0] == denials[1]),
+        "newer holds older": float(not only_old and bool(only_new)),
+        "older holds newer": float(not only_new and bool(only_old)),
+        **_of_places(pair, places),
+        **_of_roles(pair, places),
+        **_of_rest(pair, places, only_old, only_new),
+        "one denies": float(denials[0] != denials[1]),
+        "newer ends": float(newer.said["ended"] > 0),
+        "newer changes": float(newer.said["changed"] > 0),
+        "newer adds": float(newer.said["added"] > 0),
+        "newer is open": float(newer.said["open"] > 0),
+        "one asks": float(newer.is_question or older.is_question),
+    }
+
+
+def _coverage(pair: Alignment) -> dict[str, float]:
+    """Return how much of each sentence the other says, by states and by forms of words."""
+    cosines = np.clip(pair.cosines, 0, 1)
+    shares = (cosines.max(axis=1).mean(), cosines.max(axis=0).mean())
+    forms = (pair.same.any(axis=1).mean(), pair.same.any(axis=0).mean())
+    return {
+        "less covered": float(min(shares)),
+        "more covered": float(max(shares)),
+        "fewer words common": float(min(forms)),
+        "more words common": float(max(forms)),
+    }
+
+
+def _of_places(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
+    """Return how many places differ, by the sort of what differs and by where it stands."""
+    olds, news = _telling(pair.older), _telling(pair.newer)
+    sorts = [(olds[each.old].sort, news[each.new].sort) for each in places]
+    numbers = sum(pair == (Sort.NUMBER, Sort.NUMBER) for pair in sorts)
+    names = sum(pair == (Sort.NAME, Sort.NAME) for pair in sorts)
+    beside = [
+        each
+        for each, sort in zip(places, sorts, strict=True)
+        if each.is_right_same and sort != (Sort.NUMBER, Sort.NUMBER)
+    ]
+    last = (len(olds) - 1, len(news) - 1)
+    return {
+        "no place differs": float(not places),
+        "one place differs": float(len(places) == 1),
+        "places that differ": min(len(places), _MOST) / _MOST,
+        "numbers that differ": min(numbers, 2) / 2,
+        "names that differ": min(names, 2) / 2,
+        "two values differ": float(numbers + names >= 2),
+        "kinship of what differs": max((each.cosine for each in places), default=0.0),
+        "first words differ": float(any(each.old == 0 and each.new == 0 for each in places)),
+        "last words differ": float(any((each.old, each.new) == last for each in places)),
+        "differs before the same": float(bool(beside)),
+        "differs after the same": float(any(each.is_left_same for each in places)),
+        "differs within the same": float(
+            any(each.is_left_same and each.is_right_same for each in places)
+        ),
+        "value alone differs": float(len(places) == 1 and numbers + names == 1),
+    }
+
+
+def _of_rest(
+    pair: Alignment, places: Sequence[Place], only_old: Sequence[int], only_new: Sequence[int]
+) -> dict[str, float]:
+    """Return what each sentence says that nothing stands for in the other."""
+    olds, news = _telling(pair.older), _telling(pair.newer)
+    rest_old = set(only_old) - {each.old for each in places}
+    rest_new = set(only_new) - {each.new for each in places}
+    values_old = sum(olds[each].sort is not Sort.WORD for each in rest_old)
+    values_new = sum(news[each].sort is not Sort.WORD for each in rest_new)
+    return {
+        "rest of older": min(len(rest_old), _MOST) / _MOST,
+        "rest of newer": min(len(rest_new), _MOST) / _MOST,
+        "values in the rest of older": min(values_old, 2) / 2,
+        "values in the rest of newer": min(values_new, 2) / 2,
+        "a value for another": float(values_old == 1 and values_new == 1 and not places),
+        "older begins otherwise": float(0 in rest_old),
+        "newer begins otherwise": float(0 in rest_new),
+        "older ends otherwise": float(len(olds) - 1 in only_old),
+        "newer ends otherwise": float(len(news) - 1 in only_new),
+    }
+
+
+def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
+    """Return how much of what the sentences are about, and of what they say of it, differs."""
+    old_left = 1 - np.clip(pair.cosines.max(axis=1) / SAME, 0, 1) ** 2
+    new_left = 1 - np.clip(pair.cosines.max(axis=0) / SAME, 0, 1) ** 2
+    old_left[pair.same.any(axis=1)] = 0
+    new_left[pair.same.any(axis=0)] = 0
+    found = {}
+    for name, (left, roles) in {
+        "older": (old_left, pair.old_roles),
+        "newer": (new_left, pair.new_roles),
+    }.items():
+        things, values = roles[:, 0], roles[:, 1]
+        about, said = things * (1 - values), things * values
+        found[name] = (
+            float((left * about).max()),
+            float((left * said).max()),
+            float((left * (1 - things)).max()),
+            float((about * (1 - left)).sum() / (about.sum() + 1e-6)),
+            float((said * (1 - left)).sum() / (said.sum() + 1e-6)),
+            float(min((left * about).sum(), 2) / 2),
+        )
+    old, new = found["older"], found["newer"]
+    of_subjects = [
+        float(
+            (
+                pair.old_roles[each.old, 0] * (1 - pair.old_roles[each.old, 1])
+                + pair.new_roles[each.new, 0] * (1 - pair.new_roles[each.new, 1])
+            )
+            / 2
+        )
+        for each in places
+    ]
+    of_values = [
+        float((pair.old_roles[each.old].prod() + pair.new_roles[each.new].prod()) / 2)
+        for each in places
+    ]
+    return {
+        "subject left, both": min(old[0], new[0]),
+        "subject left, one": max(old[0], new[0]),
+        "value left, both": min(old[1], new[1]),
+        "value left, one": max(old[1], new[1]),
+        "predicate left": max(old[2], new[2]),
+        "subject common": min(old[3], new[3]),
+        "subject common, more": max(old[3], new[3]),
+        "value common": min(old[4], new[4]),
+        "value common, more": max(old[4], new[4]),
+        "subjects left": min(old[5], new[5]),
+        "subject for subject": max(of_subjects, default=0.0),
+        "value for value": max(of_values, default=0.0),
+        "values replaced": min(sum(of_values), 2) / 2,
+        "subjects replaced": min(sum(of_subjects), 2) / 2,
+        "value for value, subject same": max(of_values, default=0.0)
+        * (1 - max(of_subjects, default=0.0)),
+        "value both, subject common": min(old[1], new[1]) * min(old[3], new[3]),
+        "value both, subject left": min(old[1], new[1]) * min(old[0], new[0]),
+    }
+
+
+def places_of(pair: Alignment, only_old: Sequence[int], only_new: Sequence[int]) -> list[Place]:
+    """Return where words stand for one another, the nearest first, each word in one place at most."""
+    if not only_old or not only_new:
+        return []
+    olds, news = _telling(pair.older), _telling(pair.newer)
+    near = []
+    for i in only_old:
+        for j in only_new:
+            left, right = (_is_beside(pair, i, j, step) for step in (-1, 1))
+            is_alike = olds[i].sort == news[j].sort and olds[i].sort is not Sort.WORD
+            cosine = float(pair.cosines[i, j])
+            bonus = OF_ONE_SORT * is_alike + OF_ONE_NEIGHBOUR * (left + right)
+            near.append((cosine + bonus, Place(i, j, cosine, left, right)))
+    found: list[Place] = []
+    for nearness, place in sorted(near, key=lambda each: -each[0]):
+        if nearness < KIN:
+            break
+        if all(place.old != each.old and place.new != each.new for each in found):
+            found.append(place)
+    return [each for each in found if each.cosine < SAME]
+
+
+def _is_beside(pair: Alignment, old: int, new: int, step: int) -> bool:
+    """Tell whether the words before (-1) or after (1) two words are telling ones, and forms of one."""
+    i, j = pair.older.telling[old] + step, pair.newer.telling[new] + step
+    if not (0 <= i < len(pair.older.words) and 0 <= j < len(pair.newer.words)):
+        return False
+    one, other = pair.older.words[i], pair.newer.words[j]
+    return one.is_telling and other.is_telling and is_form(one.key, other.key)
+
+
+def _telling(sentence: Sentence) -> list[Word]:
+    return [sentence.words[place] for place in sentence.telling]

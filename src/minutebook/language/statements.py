@@ -1,0 +1,184 @@
+"""What a text states, sentence by sentence: its telling words, their sorts and states, the signs of a change."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+from itertools import islice
+from unicodedata import normalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.language import signs
+from minutebook.language.sentences import sentences
+from minutebook.search.folding import folded
+from minutebook.search.languages import Languages, is_function_word
+from minutebook.search.late_interaction import unpacked
+from minutebook.search.text import languages_of
+
+Floats = NDArray[np.float32]
+Spell = Callable[[Sequence[int]], Sequence[str]]
+"""Returns word pieces, by id, as they are written; `▁` stands before one that begins a word."""
+
+MOST_SENTENCES = 12
+"""Sentences of a text that are compared: a passage has fewer."""
+
+LONGEST = 4_000
+"""Characters of a text that are looked at."""
+
+_AHEAD = 6
+"""Characters that a piece may lie ahead of where the one before it ended."""
+
+_TOKEN = re.compile(
+    r"\d+(?:[.,:]\d+)*%?"
+    r"|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff]"
+    r"|(?:qu|[cdjlmnst])['’](?=\w)"
+    r"|[^\W\d_](?:[\w.'’+#/-]*[\w+#])?|[€$£%]",
+    re.IGNORECASE,
+)
+_POSSESSIVE = re.compile(r"['’]s$")
+
+
+class Sort(IntEnum):
+    """What a word is: a number, a name, or any other."""
+
+    WORD = 0
+    NUMBER = 1
+    NAME = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as written, its key, its sort, where it stands, and whether it tells something.
+
+    A sign of a change tells nothing of what a sentence is about.
+    """
+
+    text: str
+    key: str
+    sort: Sort
+    start: int
+    end: int
+    is_telling: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, its words in order, and how often each kind of sign stands in it."""
+
+    text: str
+    words: tuple[Word, ...]
+    telling: tuple[int, ...]
+    """Places of the words that tell something."""
+    said: dict[str, int]
+    is_question: bool
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the telling words."""
+        return tuple(self.words[place].key for place in self.telling)
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """The sentences of a text, and the states of the telling words of each, unit rows (telling, d) or None."""
+
+    sentences: tuple[Sentence, ...]
+    states: tuple[Floats | None, ...]
+
+
+def statements_of(text: str, packed: bytes | None, spell: Spell | None) -> Statements:
+    """Read a text; its packed token states, where a model gave them, make states of words."""
+    read = _read(text)
+    if not packed or spell is None:
+        return Statements(read, (None,) * len(read))
+    return Statements(read, tuple(_states(text, read, packed, spell)))
+
+
+@lru_cache(256)
+def _read(text: str) -> tuple[Sentence, ...]:
+    shown = normalize("NFKC", text[:LONGEST])
+    languages = languages_of(shown)
+    found = islice(sentences(shown), MOST_SENTENCES)
+    read = [_sentence(each, languages) for each in found]
+    if not read and shown.strip():
+        read = [_sentence(" ".join(shown.split()), languages)]
+    return tuple(each for each in read if each.telling)
+
+
+def _sentence(text: str, languages: Languages) -> Sentence:
+    marked = {kind: signs.said(kind, text, languages) for kind in signs.KINDS}
+    covered = [match.span() for matches in marked.values() for match in matches]
+    words = tuple(_words(text, languages, covered))
+    telling = tuple(place for place, word in enumerate(words) if word.is_telling)
+    counts = {kind: len(matches) for kind, matches in marked.items()}
+    return Sentence(text, words, telling, counts, text.rstrip().endswith("?"))
+
+
+def _words(text: str, languages: Languages, covered: Sequence[tuple[int, int]]) -> Iterator[Word]:
+    are_nouns_large = "german" in languages
+    for place, match in enumerate(_TOKEN.finditer(text)):
+        written = match[0]
+        plain = _POSSESSIVE.sub("", folded(written).casefold())
+        sort = Sort.WORD
+        if signs.is_number(written, languages):
+            sort = Sort.NUMBER
+        elif written[:1].isupper() and ((place and not are_nouns_large) or _is_name(written)):
+            sort = Sort.NAME
+        is_sign = any(start <= match.start() < end for start, end in covered)
+        is_telling = sort is Sort.NUMBER or not (
+            is_sign
+            or is_function_word(plain, languages)
+            or (len(plain) == 1 and not written.isupper())
+        )
+        yield Word(written, plain, sort, match.start(), match.end(), is_telling)
+
+
+def _is_name(word: str) -> bool:
+    """Tell whether a word is written as names of products are: capitals or signs inside it."""
+    return any(map(str.isupper, word[1:])) or any(each in word for each in ".+#/")
+
+
+def _states(
+    text: str, read: Sequence[Sentence], packed: bytes, spell: Spell
+) -> Iterator[Floats | None]:
+    """Yield the mean states of the telling words of each sentence, unit rows; None where pieces do not fit."""
+    pieces, signs_of = unpacked(packed)
+    shown = normalize("NFKC", text[:LONGEST])
+    starts = np.array(_starts(shown, spell(pieces.tolist())))
+    at = 0
+    for sentence in read:
+        spans = []
+        for place in sentence.telling:
+            word = sentence.words[place]
+            found = shown.find(word.text, at)
+            begin = found if found >= 0 else at
+            at = begin + len(word.text) if found >= 0 else at
+            spans.append((begin, begin + len(word.text)))
+        first = np.searchsorted(starts, [begin for begin, _ in spans])
+        stop = np.searchsorted(starts, [end for _, end in spans])
+        # A piece may begin before a word and hold its beginning, as signs do.
+        stop = np.maximum(stop, first + 1)
+        rows = [
+            signs_of[a:b].sum(axis=0) if a < len(signs_of) else None
+            for a, b in zip(first, stop, strict=True)
+        ]
+        if any(each is None for each in rows):
+            yield None
+            continue
+        found_rows = np.stack(rows)  # type: ignore[arg-type]
+        yield found_rows / np.maximum(np.linalg.norm(found_rows, axis=1, keepdims=True), 1e-6)
+
+
+def _starts(text: str, pieces: Sequence[str]) -> list[int]:
+    """Return where in a text each piece begins; one that is not found there, where the one before it ends."""
+    starts, at = [], 0
+    for piece in pieces:
+        letters = piece.strip("▁ ")
+        found = text.find(letters, at, at + len(letters) + _AHEAD)
+        begin = found if found >= 0 else at
+        starts.append(begin)
+        at = begin + len(letters)
+    return starts
