@@ -83,17 +83,22 @@ def align(
 
 
 def roles_of(sentence: Sentence, states: Floats | None) -> Floats:
-    """Return of each telling word how likely it names a thing, and if so, what is said and not of what, (n, 2)."""
-    if states is not None and len(PROBE) == states.shape[1] + 1:
-        likely: Floats = 1 / (1 + np.exp(-(states @ PROBE[:-1] + PROBE[-1])))
-        return likely
+    """Return of each telling word how likely it names a thing, what is said rather than of what, and a name, (n, 3)."""
     words = _telling(sentence)
-    places = np.linspace(0.2, 0.8, len(words)) if len(words) > 1 else np.array([0.5])
-    found = np.empty((len(words), 2), np.float32)
+    if states is not None and len(PROBE) == states.shape[1] + 1:
+        found: Floats = 1 / (1 + np.exp(-(states @ PROBE[:-1] + PROBE[-1])))
+    else:
+        places = np.linspace(0.2, 0.8, len(words)) if len(words) > 1 else np.array([0.5])
+        found = np.stack([np.full(len(words), 0.6), places, np.full(len(words), 0.1)], 1)
     for number, word in enumerate(words):
-        found[number] = (0.6, places[number]) if word.sort is Sort.WORD else (0.9, places[number])
         if word.sort is Sort.NUMBER:
-            found[number, 1] = 0.85
+            found[number] = (0.9, max(found[number, 1], 0.7), 0.0)
+        elif word.sort is Sort.NAME:
+            found[number] = (
+                max(found[number, 0], 0.8),
+                found[number, 1],
+                max(found[number, 2], 0.7),
+            )
     return found
 
 
@@ -128,6 +133,7 @@ def signs(pair: Alignment) -> dict[str, float]:
         "older holds newer": float(not only_new and bool(only_old)),
         **_of_places(pair, places),
         **_of_roles(pair, places),
+        **_of_spans(pair),
         **_of_rest(pair, places, only_old, only_new),
         "one denies": float(denials[0] != denials[1]),
         "newer ends": float(newer.said["ended"] > 0),
@@ -154,7 +160,13 @@ def _coverage(pair: Alignment) -> dict[str, float]:
 def _of_places(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
     """Return how many places differ, by the sort of what differs and by where it stands."""
     olds, news = _telling(pair.older), _telling(pair.newer)
-    sorts = [(olds[each.old].sort, news[each.new].sort) for each in places]
+    sorts = [
+        (
+            _sort(olds[each.old], pair.old_roles[each.old]),
+            _sort(news[each.new], pair.new_roles[each.new]),
+        )
+        for each in places
+    ]
     numbers = sum(pair == (Sort.NUMBER, Sort.NUMBER) for pair in sorts)
     names = sum(pair == (Sort.NAME, Sort.NAME) for pair in sorts)
     beside = [
@@ -189,8 +201,8 @@ def _of_rest(
     olds, news = _telling(pair.older), _telling(pair.newer)
     rest_old = set(only_old) - {each.old for each in places}
     rest_new = set(only_new) - {each.new for each in places}
-    values_old = sum(olds[each].sort is not Sort.WORD for each in rest_old)
-    values_new = sum(news[each].sort is not Sort.WORD for each in rest_new)
+    values_old = sum(_sort(olds[each], pair.old_roles[each]) is not Sort.WORD for each in rest_old)
+    values_new = sum(_sort(news[each], pair.new_roles[each]) is not Sort.WORD for each in rest_new)
     return {
         "rest of older": min(len(rest_old), _MOST) / _MOST,
         "rest of newer": min(len(rest_new), _MOST) / _MOST,
@@ -262,6 +274,47 @@ def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
     }
 
 
+def _of_spans(pair: Alignment) -> dict[str, float]:
+    """Return how many runs of words differ on each side, and what they hold."""
+    old = _spans(pair.older, pair.old_roles, pair.only_old)
+    new = _spans(pair.newer, pair.new_roles, pair.only_new)
+    found: dict[str, float] = {}
+    for name, index in (("spans", 0), ("things", 1), ("values", 2)):
+        few, many = sorted((old[index], new[index]))
+        for count in (1, 2):
+            found[f"fewer {name} {count}+"] = float(few >= count)
+            found[f"more {name} {count}+"] = float(many >= count)
+        found[f"more {name} 3+"] = float(many >= 3)
+        found[f"{name} one for one"] = float(few == many == 1)
+    found["both begin otherwise"] = float(old[3] and new[3])
+    found["one begins otherwise"] = float(old[3] != new[3])
+    found["values one for one, no other thing"] = float(
+        old[2] == new[2] == 1 and old[1] == new[1] == 1
+    )
+    found["things one for one, no value"] = float(old[2] == new[2] == 0 and old[1] == new[1] == 1)
+    found["nothing but words"] = float(max(old[1], new[1]) == 0)
+    return found
+
+
+def _spans(sentence: Sentence, roles: Floats, only: Sequence[int]) -> tuple[int, int, int, bool]:
+    """Return how many runs of words the other lacks, of them with a thing and with a name or number; whether it begins with one."""
+    words = _telling(sentence)
+    runs: list[list[int]] = []
+    for place in only:
+        if runs and runs[-1][-1] == place - 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    values = [any(words[i].sort is Sort.NUMBER or roles[i, 2] > 0.5 for i in run) for run in runs]
+    things = [any(roles[i, 0] > 0.6 for i in run) for run in runs]
+    return (
+        len(runs),
+        sum(a or b for a, b in zip(values, things, strict=True)),
+        sum(values),
+        bool(only) and only[0] == 0,
+    )
+
+
 def places_of(pair: Alignment, only_old: Sequence[int], only_new: Sequence[int]) -> list[Place]:
     """Return where words stand for one another, the nearest first, each word in one place at most."""
     if not only_old or not only_new:
@@ -271,7 +324,8 @@ def places_of(pair: Alignment, only_old: Sequence[int], only_new: Sequence[int])
     for i in only_old:
         for j in only_new:
             left, right = (_is_beside(pair, i, j, step) for step in (-1, 1))
-            is_alike = olds[i].sort == news[j].sort and olds[i].sort is not Sort.WORD
+            is_alike = float(olds[i].sort == news[j].sort == Sort.NUMBER)
+            is_alike += float(min(pair.old_roles[i, 2], pair.new_roles[j, 2]))
             cosine = float(pair.cosines[i, j])
             bonus = OF_ONE_SORT * is_alike + OF_ONE_NEIGHBOUR * (left + right)
             near.append((cosine + bonus, Place(i, j, cosine, left, right)))
@@ -295,3 +349,7 @@ def _is_beside(pair: Alignment, old: int, new: int, step: int) -> bool:
 
 def _telling(sentence: Sentence) -> list[Word]:
     return [sentence.words[place] for place in sentence.telling]
+
+
+def _sort(word: Word, roles: Floats) -> Sort:
+    return Sort.NAME if word.sort is not Sort.NUMBER and roles[2] > 0.5 else word.sort

@@ -36,8 +36,8 @@ def said(kind: str, text: str, languages: Languages) -> list[re.Match[str]]:
 
 
 def is_number(word: str, languages: Languages) -> bool:
-    """Tell whether a word has a digit or is the name of a number."""
-    if any(map(str.isdigit, word)):
+    """Tell whether a word begins with a digit or is the name of a number."""
+    if word[:1].isdigit():
         return True
     found = _pattern("numbers", languages)
     return found is not None and found.fullmatch(word) is not None

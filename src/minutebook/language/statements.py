@@ -122,16 +122,24 @@ def _words(text: str, languages: Languages, covered: Sequence[tuple[int, int]]) 
     for place, match in enumerate(_TOKEN.finditer(text)):
         written = match[0]
         plain = _POSSESSIVE.sub("", folded(written).casefold())
+        is_label = len(written) == 1 and written.isupper() and place > 0
         sort = Sort.WORD
         if signs.is_number(written, languages):
             sort = Sort.NUMBER
-        elif written[:1].isupper() and ((place and not are_nouns_large) or _is_name(written)):
+        elif is_label or (
+            written[:1].isupper() and ((place and not are_nouns_large) or _is_name(written))
+        ):
             sort = Sort.NAME
         is_sign = any(start <= match.start() < end for start, end in covered)
-        is_telling = sort is Sort.NUMBER or not (
-            is_sign
-            or is_function_word(plain, languages)
-            or (len(plain) == 1 and not written.isupper())
+        is_telling = (
+            sort is Sort.NUMBER
+            or is_label
+            or not (
+                is_sign
+                or is_function_word(plain, languages)
+                or len(plain) == 1
+                or written[-1] in "'’"
+            )
         )
         yield Word(written, plain, sort, match.start(), match.end(), is_telling)
 
