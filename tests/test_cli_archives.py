@@ -48,7 +48,13 @@ def test_a_whole_store_goes_to_another_place_with_its_trail(run: Run, tmp_path: 
     decide(run)
     assert "memory 1" in done(run, "export", "all.jsonl")
     other = ("--home", str(tmp_path / "other"))
-    assert "memory 1" in done(run, "import", "all.jsonl", *other)
+    said = done(run, "import", "all.jsonl", *other)
+    assert "memory 1" in said
+    assert "decision 1" in said
+    assert "the same command with --own" in said
+    assert "Use one store" not in done(run, "decisions", *other)
+    assert "Use one store" in done(run, "proposals", *other)
+    done(run, "import", "all.jsonl", "--own", *other)
     assert "tea at five" in done(run, "show", id, *other)
     assert "sound" in done(run, "audit", "verify", *other)
     assert "here already" in done(run, "import", "all.jsonl", *other)
@@ -191,13 +197,15 @@ def test_a_directory_that_holds_something_is_put_aside_when_that_is_asked_for(
     remembered(run, "coffee at six")
     decide(run, "wire")
     before = sorted(path.name for path in (tmp_path / "home").iterdir())
-    assert "not empty (ledgers, minutebook.db)" in refused(run, "restore", "all.tar")
+    assert "not empty (ledger.key, ledgers, minutebook.db)" in refused(run, "restore", "all.tar")
     assert sorted(path.name for path in (tmp_path / "home").iterdir()) == before
     done(run, "restore", "all.tar", "--replace")
     assert listed(run) == ["tea at five"]
     assert "wire" not in done(run, "decisions")
     (aside,) = (tmp_path / "home").glob("replaced-*")
-    assert sorted(path.name for path in aside.iterdir()) == ["ledgers", "minutebook.db"]
+    assert sorted(path.name for path in aside.iterdir()) == [
+        *("ledger.key", "ledgers", "minutebook.db")
+    ]
     assert listed(run, "--home", str(aside)) == ["coffee at six", "tea at five"]
     decide(run, "wire")
 

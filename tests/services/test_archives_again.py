@@ -66,6 +66,6 @@ def test_what_was_brought_in_is_taken_out_again_byte_for_byte(records: list[Reco
                 one.store.put(record)
         first = exported(one, home / "first.jsonl")
         assert len(first) == len(records)
-        two.app.archives.import_from(ADMIN, home / "first.jsonl", Mode.MERGE)
+        two.app.archives.import_from(ADMIN, home / "first.jsonl", Mode.MERGE, is_own=True)
         assert exported(two, home / "second.jsonl") == first
         assert exported(one, home / "again.jsonl") == first

@@ -94,13 +94,13 @@ def test_a_whole_store_comes_back_equal_with_versions_and_trail(
     assert with_origin >= {Kind.MEMORY, Kind.VERSION, Kind.LINK, Kind.ENTRY, Kind.DECISION}
     told = one.app.archives.export_to(ADMIN, KINDS, path)
     assert sum(told.counts.values()) == len(before)
-    two.app.archives.import_from(ADMIN, path, Mode.MERGE)
+    two.app.archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
     after = whole(two)
     heads = {key for key in before if key[1] is Kind.HEAD}
     for key in before.keys() - heads:
         assert after.pop(key) == before[key]
     added = [each for each in after.values() if isinstance(each, Entry)]
-    assert {each.act for each in added} == {"import", "rebuild"}
+    assert {each.act for each in added} == {"import_own", "rebuild"}
     assert len(after) == len(added) + len(heads)
     assert mentions(two) == mentions(one) != set()
     for name in two.app.infrastructure.store.organizations():
@@ -117,7 +117,7 @@ def test_a_trail_that_came_without_the_tokens_that_it_tells_of_holds(
         one.app.tokens.create(ADMIN, grant)
     one.remember("tea")
     one.app.archives.export_to(ADMIN, KINDS, tmp_path / "all.jsonl")
-    other.app.archives.import_from(ADMIN, tmp_path / "all.jsonl", Mode.MERGE)
+    other.app.archives.import_from(ADMIN, tmp_path / "all.jsonl", Mode.MERGE, is_own=True)
     proofs = other.app.trail.prove(ADMIN)
     assert {each.organization for each in proofs} == {"acme", "default", SYSTEM_ORGANIZATION}
     assert [(each.differences, each.uncovered) for each in proofs] == [((), 0)] * 3
@@ -133,7 +133,7 @@ def test_imported_decisions_are_in_git_and_can_be_gone_on_with(
     one, two = filled(opener()), opener(name="two")
     path = tmp_path / "whole.jsonl"
     one.app.archives.export_to(ADMIN, KINDS, path)
-    two.app.archives.import_from(ADMIN, path, Mode.MERGE)
+    two.app.archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
     assert git(ledger_of(two.app).path, "rev-list", "--count", "main") == "1"
     two.app.decisions.record(replace(ADMIN, organization="default"), draft("wire"))
     (state, *_) = two.app.ledgers.states()
@@ -154,7 +154,7 @@ def test_merging_a_whole_store_brings_back_what_is_gone_and_leaves_the_rest(
     world.app.memories.delete(replace(ADMIN, organization="default"), gone)
     world.call("update_memory", id=world.remember("later"), content="later still")
     before = whole(world, Kind.ENTRY, Kind.HEAD)
-    world.app.archives.import_from(ADMIN, path, Mode.MERGE)
+    world.app.archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
     after = whole(world, Kind.ENTRY, Kind.HEAD)
     assert {key: after[key] for key in before} == before
     # The link is to a memory that is locked, which no import changes.
@@ -176,7 +176,7 @@ def test_a_memory_that_is_there_takes_no_versions_from_an_archive(
     one.app.archives.export_to(ADMIN, KINDS, early)
     one.call("update_memory", id=id, content="tea at five")
     one.app.archives.export_to(ADMIN, KINDS, path)
-    two.app.archives.import_from(ADMIN, early, Mode.MERGE)
-    two.app.archives.import_from(ADMIN, path, Mode.MERGE)
+    two.app.archives.import_from(ADMIN, early, Mode.MERGE, is_own=True)
+    two.app.archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
     assert two.memory(id).content == "tea at four"
     assert two.app.infrastructure.store.count(Version, everything("default")) == 1

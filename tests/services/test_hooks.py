@@ -157,7 +157,7 @@ def test_what_came_from_elsewhere_is_nobody_s_here(opener: Opener, tmp_path: Pat
         other.app.archives.import_from(owner, archive, Mode.MERGE)
         assert at_start(other) == [
             "From elsewhere, unconfirmed:",
-            f"- Short answers (ada, just now, {habit})",
+            f"- Short answers (ada (claimed), just now, {habit})",
             "2 memories from elsewhere wait for you: `minutebook ui`, Review",
         ]
         other.clock.turn()

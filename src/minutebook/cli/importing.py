@@ -36,6 +36,11 @@ _LISTED = 20
 @click.option(
     "--replace", is_flag=True, help="Put the file's turns and summaries in the place of all."
 )
+@click.option(
+    "--own",
+    is_flag=True,
+    help="The archive is of a store of your own: what it says of persons holds here, too.",
+)
 @click.option("--dry-run", is_flag=True, help="Only count what a source holds; write nothing.")
 @as_json
 @identity
@@ -43,12 +48,14 @@ def import_(
     options: dict[str, str],
     what: tuple[Path, ...],
     replace: bool,  # noqa: FBT001
+    own: bool,  # noqa: FBT001
     dry_run: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Bring in what `export` wrote to PATH, or what another program keeps, such as `claude-code`.
 
-    An archive is named alone; what is here already stays as it is. It may also hold turns and summaries
+    An archive is named alone; what is here already stays as it is. Who wrote, verified, locked or decided is
+    its claim, unless it is --own: decisions wait as proposals, nothing is verified or locked. It may also hold turns and summaries
     as JSON with the fields of the journal's data model, one a line. In a governed store (`minutebook
     status` says so) more than turns and summaries needs --role admin.
 
@@ -59,6 +66,8 @@ def import_(
     if name in SOURCES:
         if replace:
             raise InvalidInput("--replace", "is for archives; a source only adds")
+        if own:
+            raise InvalidInput("--own", "is for archives; what a source brings is yours")
         if len(what) > 2:
             raise InvalidInput("PATH", "must be one file or one folder")
         _import_source(options, name, what[1] if len(what) > 1 else None, dry_run, as_json)
@@ -68,13 +77,14 @@ def import_(
         raise InvalidInput("SOURCE", f"must be one of {known}; an archive is named alone")
     if dry_run:
         raise InvalidInput("--dry-run", f"is for sources ({', '.join(SOURCES)})")
-    _import_archive(options, what[0], replace, as_json)
+    _import_archive(options, what[0], replace, own, as_json)
 
 
 def _import_archive(
     options: dict[str, str],
     path: Path,
     replace: bool,  # noqa: FBT001
+    own: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
     from minutebook.domain.archive import Mode
@@ -86,7 +96,7 @@ def _import_archive(
         bar("Importing", hidden=False) as progress,
     ):
         asks = in_call(caller, progress=progress)
-        outcome = app.archives.import_from(asks, path.resolve(), mode)
+        outcome = app.archives.import_from(asks, path.resolve(), mode, is_own=own)
     say(_archive_shape(outcome), _archive_lines(outcome), as_json)
 
 
@@ -99,12 +109,19 @@ def _archive_lines(outcome: "Imported") -> list[str]:
     ):
         if any(counts.values()):
             lines.append(f"{counted(counts)}: {what}.")
+    if any(outcome.claimed.values()):
+        lines += [
+            f"{counted(outcome.claimed)}: who verified, locked or decided them, or the trail, is the file's "
+            "claim and was not taken over.",
+            "If it is of a store of your own, the same command with --own takes that over.",
+        ]
     return lines
 
 
 def _archive_shape(outcome: "Imported") -> dict[str, object]:
     return {
-        name: dict(getattr(outcome, name)) for name in ("imported", "skipped", "removed", "kept")
+        name: dict(getattr(outcome, name))
+        for name in ("imported", "skipped", "removed", "kept", "claimed")
     }
 
 

@@ -44,8 +44,10 @@ class Origin:
 
 def by_whom(author: str, origin: Origin | None) -> str:
     """Say whose something is: its author, or who brought it in the name of the author that a file claims."""
-    if origin is None or origin.brought in ("", author):
+    if origin is None or not origin.brought:
         return author
+    if origin.brought == author:
+        return f"{author} (claimed)"
     return f"{origin.brought}, in the name of {author}"
 
 

@@ -34,6 +34,9 @@ RESET = "reset"
 TAKE_IN = "take_in"
 """The act of one record that came from elsewhere: from an archive, another program or machine, or Git."""
 
+IMPORT_OWN = "import_own"
+"""The act that takes in an archive of a store of the importer's own, with what it says of persons and its trail."""
+
 EACH = "each memory has an entry of its own"
 """The end of the reason of an act on many memories, each of which has an entry with its digests."""
 
@@ -44,7 +47,7 @@ NO_ENTRY = "the trail has no entry with its digest"
 
 _KINDS = frozenset(of.kind for of in _COMPARED)
 _RESET_SILENTLY = frozenset({Kind.ENTITY, Kind.RELATION, Kind.LINK})
-_OF_MANY = frozenset({"import", "replace", "sync"})
+_OF_MANY = frozenset({"import", IMPORT_OWN, "replace", "sync"})
 _GONE = b""
 
 
@@ -105,7 +108,7 @@ class LastTexts:
         self._add_text(entry)
         if entry.act == ERASE:
             self._states.pop((entry.subject_kind, entry.subject), None)
-        elif entry.act == "import" and entry.subject_kind is Kind.HEAD:
+        elif entry.act in ("import", IMPORT_OWN) and entry.subject_kind is Kind.HEAD:
             # All before it came from another store, whose tokens stayed there.
             self._forget_states({Kind.TOKEN})
         for text in entry.fingerprints:

@@ -187,6 +187,7 @@ def test_what_an_archive_brings_has_a_digest_each(
             replace(other.caller, role=Role.ADMIN, writes_system=True),
             tmp_path / f"{name}.jsonl",
             Mode.MERGE,
+            is_own=True,
         )
         assert proof(other).is_sound
         entries = [each for each in other.trail() if each.act == "take_in"]

@@ -18,6 +18,7 @@ from minutebook.domain.fingerprints import (
     fingerprint,
     has_fingerprint,
     id_in_trail,
+    is_same,
 )
 from minutebook.domain.policy import Owned
 from minutebook.domain.records import (
@@ -309,6 +310,20 @@ class Trail:
             "after": trail.text_digest(text),
         }
         return self._store.count(Entry, Filter(organization=organization, equal=equal)) > 0
+
+    def knows(self, record: Record) -> bool:
+        """Tell whether an act of this store left a record as it is, as an entry about it says."""
+        if not has_fingerprint(record.kind):
+            return False
+        equal = {"subject": record.id, "outcome": trail.DONE}
+        found = self._store.find(Entry, Filter(organization=record.organization, equal=equal))
+        id, made = id_in_trail(record.kind, record.id), fingerprint(record)
+        return any(
+            (each.kind, each.id) == (record.kind, id) and is_same(each.after, made)
+            for entry in found
+            if entry.act != TAKE_IN
+            for each in map(Fingerprinted.of, entry.fingerprints)
+        )
 
     def ends(self, caller: Caller) -> dict[str, int]:
         """Return the number of the last entry of each of the caller's organizations.

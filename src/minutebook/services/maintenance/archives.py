@@ -11,9 +11,10 @@ from minutebook.disk.encryption import encrypting
 from minutebook.domain import policy
 from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
 from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.errors import InvalidInput
+from minutebook.domain.errors import Forbidden, InvalidInput
 from minutebook.domain.filters import Filter, default_organization, repository_of
-from minutebook.domain.records import CLASSES, Kind, Record
+from minutebook.domain.lineage import authorship_of
+from minutebook.domain.records import CLASSES, Authorship, Kind, Record, Role
 from minutebook.services.access.visibility import filters
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
@@ -94,18 +95,27 @@ class Archives:
         """
         return self._read(caller, self._paths.known(caller, path), mode)
 
-    def import_from(self, caller: Caller, path: Path, mode: Mode) -> Imported:
+    def import_from(
+        self, caller: Caller, path: Path, mode: Mode, *, is_own: bool = False
+    ) -> Imported:
         """Do the same from any place; for a person at the command line, who owns an open store; else an admin's.
 
         A whole store's archive can be merged only. It leaves what is there as it is: memories with
-        their versions, projects with their files, an organization's trail.
+        their versions, projects with their files, an organization's trail. If the archive `is_own`, of
+        another store of the person, what it says of who wrote, verified, locked and decided holds here,
+        and a trail comes along.
         """
-        return self._read(caller, ArchivePath(path, str(path)), mode)
+        return self._read(caller, ArchivePath(path, str(path)), mode, is_own=is_own)
 
-    def _read(self, caller: Caller, archive: ArchivePath, mode: Mode) -> Imported:
+    def _read(
+        self, caller: Caller, archive: ArchivePath, mode: Mode, *, is_own: bool = False
+    ) -> Imported:
         kinds: Collection[Kind] = JOURNAL
         with self._trail.audit_refusals(caller, None, IMPORT, _subject(kinds), "archive"):
             policy.check_may_import(caller, self._rules(), whole=False)
+            if is_own and authorship_of(caller) is Authorship.AGENT:
+                reason = f"the role {caller.role} may not say whose a file is; a person may"
+                raise Forbidden(IMPORT, reason, needs=Role.HUMAN)
             # An archive is of all that its caller may see, wherever they work.
             caller = anywhere(caller)
             owner = Owner(
@@ -118,7 +128,7 @@ class Archives:
                 policy.check_may_import(caller, self._rules(), whole=_is_whole(kinds))
                 if _is_whole(kinds) and mode is Mode.REPLACE:
                     raise InvalidInput("mode", "must be merge for an archive of a whole store")
-                work = Import(self._infrastructure, self._mentions, caller, mode)
+                work = Import(self._infrastructure, self._mentions, caller, mode, is_own=is_own)
                 # Who decides has the ledger's lock first, then the store's; so does who imports.
                 with (
                     self._rebuilds.rebuilding(checked.decided) as rebuildings,

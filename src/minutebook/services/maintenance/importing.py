@@ -12,17 +12,26 @@ from numpy.typing import NDArray
 from minutebook.domain import policy
 from minutebook.domain.archive import Mode, whole_of
 from minutebook.domain.caller import Caller
+from minutebook.domain.claims import as_claim, loses_trust
 from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.domain.records import (
     CLASSES,
+    Decision,
+    DecisionStatus,
+    Entry,
+    Head,
     Kind,
     Link,
     Memory,
+    Proposal,
+    ProposalStatus,
     Record,
     Summary,
     Turn,
 )
+from minutebook.domain.trail_texts import IMPORT_OWN
 from minutebook.domain.turns import next_instant, summary_id, turn_id
+from minutebook.domain.waiting import waiting_id
 from minutebook.services.access.audit import TakenIn
 from minutebook.services.access.visibility import filters
 from minutebook.services.infrastructure import Infrastructure
@@ -30,7 +39,13 @@ from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.rebuilding import Rebuilding
 from minutebook.services.maintenance.archive_file import At, Reader
 
-_ACTS = {Mode.MERGE: "import", Mode.REPLACE: "replace"}
+_ACTS = {
+    (Mode.MERGE, False): "import",
+    (Mode.REPLACE, False): "replace",
+    (Mode.MERGE, True): IMPORT_OWN,
+    (Mode.REPLACE, True): "replace",
+}
+"""The acts in the trail, by mode and whether the file is of a store of the importer's own."""
 HEARD_EVERY = 1000
 """Lines or records between two reports of progress."""
 
@@ -58,13 +73,15 @@ class Imported:
     """What an import did, by kind.
 
     `skipped` were there already. `removed` were not in the archive that took their place. `kept`
-    would have been removed or changed, were they the caller's to remove.
+    would have been removed or changed, were they the caller's to remove. `claimed` say who verified, locked
+    or decided them, or what a trail holds, and nobody proved it: it was not taken over.
     """
 
     imported: Counter[Kind] = field(default_factory=Counter)
     skipped: Counter[Kind] = field(default_factory=Counter)
     removed: Counter[Kind] = field(default_factory=Counter)
     kept: Counter[Kind] = field(default_factory=Counter)
+    claimed: Counter[Kind] = field(default_factory=Counter)
 
 
 def verified(caller: Caller, reader: Reader) -> Checked:
@@ -96,7 +113,13 @@ class Import:
     """Takes the records of a file in; call `run` inside a transaction that ends with it."""
 
     def __init__(
-        self, infrastructure: Infrastructure, mentions: Mentions, caller: Caller, mode: Mode
+        self,
+        infrastructure: Infrastructure,
+        mentions: Mentions,
+        caller: Caller,
+        mode: Mode,
+        *,
+        is_own: bool,
     ) -> None:
         self._store = infrastructure.store
         self._trail = infrastructure.trail
@@ -104,6 +127,7 @@ class Import:
         self._screening = infrastructure.screening
         self._caller = caller
         self._mode = mode
+        self._is_own = is_own
         self._touched: set[tuple[str, Kind]] = set()
         self._given_ids: set[tuple[Kind, str, str]] = set()
         self.report = Imported()
@@ -136,7 +160,7 @@ class Import:
             for kind in reader.counts:
                 self._remove_others(kind, checked.keys)
         for organization, kind in sorted(self._touched):
-            act, since = _ACTS[self._mode], begun[organization]
+            act, since = _ACTS[self._mode, self._is_own], begun[organization]
             self._trail.log_many(self._caller, organization, act, kind, checked.digest, begun=since)
             begun[organization] = self._store.sequence(organization)
         # Last, since a commit is not undone.
@@ -145,6 +169,11 @@ class Import:
 
     def _take(self, record: Record) -> None:
         here = self._store.get(type(record), record.organization, record.id)
+        if here != record and not self._is_proved(record):
+            claim = self._claim(record)
+            if claim is None:
+                return
+            record, here = claim, self._store.get(type(claim), claim.organization, claim.id)
         if here is not None and not self._sees(here):
             # Answered as an unknown id: nobody is to learn that it names what they may not see.
             self._check_scope(record)
@@ -155,12 +184,47 @@ class Import:
             else:
                 self._check_scope(record)
                 self._put(record)
-        elif here == record or self._mode is Mode.MERGE:
+        elif here == record or (self._mode is Mode.MERGE and not self._was_claimed(here, record)):
             self.report.skipped[record.kind] += 1
-        elif self._may_replace(here) and self._is_in_own_scope(record):
+        elif self._mode is Mode.MERGE or (
+            self._may_replace(here) and self._is_in_own_scope(record)
+        ):
             self._put(record)
         else:
             self.report.kept[record.kind] += 1
+
+    def _is_proved(self, record: Record) -> bool:
+        """Tell whether what a record says of itself is taken over: of one's own, or as this store's trail has it."""
+        if self._is_own or (
+            isinstance(record, Turn | Summary) and record.author == self._caller.name
+        ):
+            return True
+        return self._trail.knows(record)
+
+    def _claim(self, record: Record) -> Record | None:
+        """Return a record as it is taken in unproved; None if it is left out: a trail, a decision that holds no more."""
+        is_old = isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE
+        if is_old or isinstance(record, Entry | Head):
+            self.report.claimed[record.kind] += 1
+            return None
+        if isinstance(record, Decision) and (
+            self._store.get(Decision, record.organization, record.id) is not None
+        ):
+            self.report.skipped[record.kind] += 1
+            return None
+        if loses_trust(record):
+            self.report.claimed[record.kind] += 1
+        return as_claim(record, self._caller.name)
+
+    def _was_claimed(self, here: Record, record: Record) -> bool:
+        """Tell whether what is here is the claim of a record that is now brought as one's own."""
+        origin = getattr(here, "origin", None)
+        return (
+            self._is_own
+            and origin is not None
+            and bool(origin.brought)
+            and here == as_claim(record, origin.brought)
+        )
 
     def _sees(self, here: Record) -> bool:
         """Tell whether the caller may see a turn or summary; of other kinds an admin sees all."""
@@ -199,10 +263,20 @@ class Import:
         self._mentions.note(record)
         self.report.imported[record.kind] += 1
         self._touched.add((record.organization, record.kind))
+        if isinstance(record, Decision):
+            self._drop_claim(record)
         # The trail that came with a memory has its digest.
         if isinstance(record, Memory) and (record.organization, Kind.HEAD) not in self._touched:
             taken = TakenIn.of(record.id, None, record)
             self._trail.take_in(self._caller, record.organization, [taken])
+
+    def _drop_claim(self, decision: Decision) -> None:
+        """Remove the proposal as which a decision waited that is now brought as one's own."""
+        id = waiting_id(decision.id)
+        waited = self._store.get(Proposal, decision.organization, id)
+        if waited is not None and waited.status is ProposalStatus.PENDING:
+            self._store.delete(Proposal, decision.organization, id)
+            self._touched.add((decision.organization, Kind.PROPOSAL))
 
     def _remove_others(self, kind: Kind, keys: Keys) -> None:
         """Remove what the caller may see and remove, and the archive does not hold."""
