@@ -194,7 +194,7 @@ READS = {
     "projects": {"all", "progress", "read"},
     "proposals": {"pending"},
     "secret_scan": {"counts", "scan"},
-    "sessions": {"all", "connections", "overview", "page", "turn_after"},
+    "sessions": {"all", "connections", "overview", "page", "turn_of"},
     "summaries": {"page"},
     "tokens": {"last_uses", "list"},
     "trail": {"ends", "entries", "heads", "prove"},

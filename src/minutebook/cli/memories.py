@@ -284,7 +284,7 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
         memory = replace(memory, superseded_by=app.browsing.successor(caller, memory))
         history = app.memories.history(caller, memory)
         links = app.browsing.links(caller, memory)
-        turn = app.sessions.turn_after(caller, memory)
+        turn = app.sessions.turn_of(caller, memory)
     if as_json:
         shape = fields_of(memory) | {
             "turn": None if turn is None else turn.id,

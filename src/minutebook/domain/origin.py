@@ -42,6 +42,12 @@ class Origin:
         return cls(**parts)
 
 
+def are_one_program(one: str, other: str) -> bool:
+    """Tell whether two names of clients may be of one program: "codex" is also "codex-mcp-client"."""
+    short, long = sorted((one.casefold(), other.casefold()), key=len)
+    return short != "" and (long == short or long.startswith(f"{short}-"))
+
+
 def by_whom(author: str, origin: Origin | None) -> str:
     """Say whose something is: its author, or who brought it in the name of the author that a file claims."""
     if origin is None or not origin.brought:

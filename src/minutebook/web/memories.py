@@ -79,7 +79,7 @@ def show(visit: Visit) -> Page:
         "entities": app.browsing.mentioned(caller, memory),
         "links": joined(memory, app.browsing.links(caller, memory)),
         "similar": [] if memory.deleted_at else app.similar.like(caller, memory),
-        "turn": app.sessions.turn_after(caller, memory),
+        "turn": app.sessions.turn_of(caller, memory),
         "changes": changes(history.versions),
         "entries": list(reversed(history.entries)),
         "uses": app.recalls.uses(caller, memory),

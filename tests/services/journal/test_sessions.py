@@ -2,14 +2,26 @@
 
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from minutebook.domain.caller import Call, Caller
+from minutebook.domain.caller import Call, Caller, in_call
+from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Forbidden, InvalidInput, ScopeViolation
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Turn
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Kind,
+    Memory,
+    MemoryType,
+    Role,
+    Turn,
+)
+from minutebook.domain.source_drafts import Place, TurnDraft
+from minutebook.services.journal.sessions import LONGEST_TURN
 from tests.world import NOON, Opener, World, failed, worlds
 
 AGENT = Caller(name="robot", role=Role.AGENT, call=Call(session="own"))
@@ -210,3 +222,80 @@ def test_turns_are_found_beside_memories_and_are_none(world: World) -> None:
     turn = say(world, "cormorant")
     assert world.ids("recall", query="cormorant") == [turn.id]
     assert world.ids("search", query="cormorant") == []
+
+
+MINUTE = timedelta(minutes=1)
+
+
+def captured(
+    world: World, session: str, at: datetime, program: str = "claude-code", **said: Any
+) -> None:
+    """Keep a turn as the capture of a client's session does."""
+    place = Place("event")
+    draft = TurnDraft(
+        key=f"{session} {at}", place=place, program=program, session=session, at=at,
+        prompt=said.pop("prompt", f"prompt at {at:%H:%M}"), thought=said.pop("thought", ""), response="Done.",
+    )  # fmt: skip
+    report = world.app.source_imports.run(
+        world.by(**said).caller, "capture", [draft], lambda: 0.0, dry_run=False
+    )
+    assert sum(each.total() for each in report.counts.values()) == 1
+
+
+def noted(world: World, client: str = "claude-code", **said: object) -> Memory:
+    """Store a memory over the connection of a client, which has a session of its own."""
+    origin = Origin(client=client, version="2", contract="knowledge", session="connection-7")
+    caller = in_call(world.by(**said).caller, origin=origin)
+    return world.app.memories.store(caller, Draft(content="Tea at four", type=MemoryType.FACT))
+
+
+def prompt_of(world: World, memory: Memory) -> str | None:
+    turn = world.app.sessions.turn_of(world.caller, memory)
+    return None if turn is None else turn.prompt
+
+
+@pytest.mark.parametrize(
+    ("program", "client"),
+    [("claude-code", "claude-code"), ("codex", "codex-mcp-client"), ("cursor", "cursor-vscode")],
+)
+def test_a_memory_leads_to_the_turn_of_the_captured_session_in_which_it_was_written(
+    world: World, program: str, client: str
+) -> None:
+    memory = noted(world, client)
+    assert prompt_of(world, memory) is None
+    for minutes in (-30, -1, 5):
+        captured(world, "s1", memory.ingestion_time + minutes * MINUTE, program)
+    assert prompt_of(world, memory) == "prompt at 11:59"
+
+
+def test_no_session_of_another_program_repository_user_or_time_is_taken(world: World) -> None:
+    memory = noted(world, repositories=frozenset({"acme/shop"}), user="ana")
+    before = memory.ingestion_time - MINUTE
+    mine: dict[str, Any] = {"repositories": frozenset({"acme/shop"}), "user": "ana"}
+    captured(world, "s1", before, "codex", **mine)
+    captured(world, "s2", before, repositories=frozenset({"acme/other"}), user="ana")
+    captured(world, "s3", before, repositories=frozenset({"acme/shop"}), user="bob")
+    captured(world, "s4", before - LONGEST_TURN, **mine)
+    captured(world, "s5", before + 2 * MINUTE, **mine)
+    say(world, "not captured", "s6", **mine)
+    assert prompt_of(world, memory) is None
+    captured(world, "s7", before, prompt="Mine.", **mine)
+    assert prompt_of(world, memory) == "Mine."
+
+
+def test_of_two_sessions_at_a_time_the_one_that_names_the_memory_is_taken(world: World) -> None:
+    memory = noted(world)
+    captured(world, "s1", memory.ingestion_time - MINUTE)
+    captured(world, "s2", memory.ingestion_time - 2 * MINUTE)
+    assert prompt_of(world, memory) is None
+    thought = f'[mcp__minutebook__store_memory] {{}}\n\n→ {{"id": "{memory.id}"}}'
+    captured(world, "s3", memory.ingestion_time - 3 * MINUTE, thought=thought, prompt="This one.")
+    assert prompt_of(world, memory) == "This one."
+
+
+def test_whose_turns_one_may_not_see_lead_nowhere(world: World) -> None:
+    memory = noted(world)
+    captured(world, "s1", memory.ingestion_time - MINUTE, user="ana")
+    bob = world.by(user="bob").caller
+    assert world.app.sessions.turn_of(bob, memory) is None
+    assert prompt_of(world, memory) is not None

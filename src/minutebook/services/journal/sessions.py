@@ -1,13 +1,17 @@
 """Keep what is said in a session, turn by turn, and read it in order."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.drafts import resolve_scope
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, visible_filter
+from minutebook.domain.origin import are_one_program
 from minutebook.domain.records import Kind, Memory, Turn
+from minutebook.domain.source_drafts import IMPORTED
 from minutebook.domain.turns import (
     Session,
     check_session,
@@ -24,6 +28,9 @@ from minutebook.store.protocol import Store
 
 ADDED = "add_turn"
 """The act of keeping a turn."""
+
+LONGEST_TURN = timedelta(hours=2)
+"""For how long after its prompt a turn of a captured session is taken to be under way, until the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +90,45 @@ class Sessions:
         )
         return self._writer.write(caller, ADDED, turn, self._in_its_place)
 
-    def turn_after(self, caller: Caller, record: Memory) -> Turn | None:
-        """Return the turn during which a memory was first written: the next one of its session.
+    def turn_of(self, caller: Caller, memory: Memory) -> Turn | None:
+        """Return the turn during which a memory was first written, None if that is not known.
 
-        None if its session is unknown, or has no turn since.
+        That is the next turn of its connection's session or, where this has none, the turn that was under
+        way in the one captured session of the same program, repository and user at that time.
         """
-        if record.origin is None or not record.origin.session:
+        if memory.origin is None or memory.origin.contract == IMPORTED:
             return None
-        where = narrowed(visible_filter(caller, record.organization), session=record.origin.session)
-        turns = self._store.each(Turn, where, ["at"])
-        return next((turn for turn in turns if turn.at >= record.ingestion_time), None)
+        if memory.origin.session:
+            visible = visible_filter(caller, memory.organization)
+            turns = self._store.each(Turn, narrowed(visible, session=memory.origin.session), ["at"])
+            if (
+                after := next((t for t in turns if t.at >= memory.ingestion_time), None)
+            ) is not None:
+                return after
+        under_way = list(self._captured(caller, memory, memory.origin.client))
+        # Of several sessions at a time, the one whose tool answered with the id.
+        naming = [turn for turn in under_way if memory.id in turn.thought]
+        (turn,) = naming or under_way if len(naming or under_way) == 1 else (None,)
+        return turn
+
+    def _captured(self, caller: Caller, memory: Memory, client: str) -> Iterator[Turn]:
+        """Yield the turns of captured sessions of a client that were under way when a memory was written."""
+        own = {"repository": memory.repository, "user": memory.user}
+        bound = {name: value for name, value in own.items() if value is not None}
+        where = narrowed(visible_filter(caller, memory.organization), **bound)
+        written = memory.ingestion_time
+        for session in _sessions(self._store, where):
+            if not session.first <= written <= session.last + LONGEST_TURN:
+                continue
+            turns = turns_of(session.organization, session.name, session.repository, session.user)
+            last = next(
+                (t for t in self._store.each(Turn, turns, ["-at"]) if t.at <= written), None
+            )
+            if last is None or last.origin is None or written > last.at + LONGEST_TURN:
+                continue
+            is_captured = last.origin.contract == IMPORTED
+            if is_captured and are_one_program(last.origin.client, client):
+                yield last
 
     def page(self, caller: Caller, session: str, limit: int, offset: int) -> TurnPage:
         """Return the turns of a session that the caller may see, oldest first; none if it is unknown.
