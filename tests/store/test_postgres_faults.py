@@ -213,6 +213,22 @@ def test_whether_the_server_answers_is_asked_each_time(
             ask()
 
 
+def test_a_database_that_takes_no_writes_answers_all_the_same(
+    folder: Path, database: str, url: str
+) -> None:
+    store = opened(url, folder, wait=5.0)
+    store.check_writes()
+    server().execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+    store.check_answers()
+    with pytest.raises(StoreError, match="read-only"):
+        store.check_writes()
+    server().execute(f"ALTER DATABASE {database} SET default_transaction_read_only = off")
+    store.check_writes()
+    store.close()
+    with pytest.raises(StoreClosed):
+        store.check_writes()
+
+
 @pytest.mark.parametrize(
     ("error", "fault", "said"),
     [

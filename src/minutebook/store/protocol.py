@@ -394,6 +394,9 @@ class Tended(Store, Protocol):
     def check_answers(self) -> None:
         """Raise StoreError unless the store can be read at this moment."""
 
+    def check_writes(self) -> None:
+        """Raise StoreError unless the store commits a write at this moment, StoreBusy where others write just now."""
+
     def size(self) -> int:
         """Return the size of the store in bytes, its indices included."""
 

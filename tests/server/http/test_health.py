@@ -2,6 +2,9 @@
 
 import json
 import re
+import resource
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +23,7 @@ from minutebook.server.http import health
 from minutebook.server.http.metrics import Metrics
 from tests.contracts.requirements import requirement
 from tests.server.http.speaking import Server, call, served
-from tests.world import World
+from tests.world import World, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +93,54 @@ def test_it_is_not_ready_while_the_database_cannot_be_reached(
         assert client.get("/healthz").status_code == 200
     world.store.close()
     assert client.get("/readyz").json()["store"] == "open"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another process's limits are set")
+def test_it_is_not_ready_while_no_write_can_succeed(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        wait_until(lambda: server.get("/readyz").status_code == 200)
+        before = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+        # As on a full disk: what is there can be read, and no file grows.
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (0, before[1]))
+        assert server.post("/mcp", call("store_memory", content="x")).json()["result"]["isError"]
+        wait_until(lambda: server.get("/readyz").status_code == 503)
+        told = server.get("/readyz")
+        assert told.json()["status"] == "waiting"
+        assert told.json()["store"] == "unwritable"
+        assert str(tmp_path) not in told.text
+        assert server.get("/healthz").status_code == 200
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, before)
+        wait_until(lambda: server.get("/readyz").status_code == 200)
+        assert not server.post("/mcp", call("store_memory", content="y")).json()["result"][
+            "isError"
+        ]
+
+
+def test_asking_often_writes_seldom_and_changes_no_record(world: World) -> None:
+    world.remember("Tea at five")
+    before, sequence = world.store.writes.count, world.store.sequence("default")
+    assert {world.app.database.state() for _ in range(50)} == {"open"}
+    assert world.store.writes.count <= before + 2
+    assert world.store.sequence("default") == sequence
+    assert world.store.check() == []
+
+
+def test_who_waits_for_another_writer_is_ready(world: World) -> None:
+    done = threading.Event()
+
+    def long_write() -> None:
+        with world.store.transaction("default"):
+            started.set()
+            done.wait(30)
+
+    started, writer = threading.Event(), threading.Thread(target=long_write)
+    writer.start()
+    try:
+        assert started.wait(30)
+        assert world.app.database.state() == "open"
+    finally:
+        done.set()
+        writer.join()
 
 
 @requirement("journal/considered/metrics")

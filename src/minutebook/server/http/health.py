@@ -17,7 +17,7 @@ from minutebook.server.http.metrics import CONTENT_TYPE, Metrics
 def health_routes(loader: AppLoader) -> list[BaseRoute]:
     """Return the routes `/healthz` and `/readyz`, which need no token.
 
-    A server over a database that cannot be reached is alive and not ready.
+    A server over a database that cannot be reached, or takes no writes, is alive and not ready.
     """
     # Apart from the calls' threads, which may all be waiting for the database.
     probing = CapacityLimiter(1)
@@ -30,11 +30,12 @@ def health_routes(loader: AppLoader) -> list[BaseRoute]:
         if isinstance(found, NotOpen):
             store, model = "opening" if found.error is None else "failed", "loading"
         else:
-            is_reachable = await to_thread.run_sync(found.database.is_reachable, limiter=probing)
-            store, model = "open" if is_reachable else "unreachable", found.embedding.state
+            store = await to_thread.run_sync(found.database.state, limiter=probing)
+            model = found.embedding.state
         # A model that cannot be had takes meaning from search, and nothing else from the server.
         is_ready = store == "open" and model != "loading"
-        status = "ready" if is_ready else "waiting" if store == "unreachable" else "starting"
+        is_waiting = store in ("unreachable", "unwritable")
+        status = "ready" if is_ready else "waiting" if is_waiting else "starting"
         body = {"status": status, "store": store, "model": model}
         return JSONResponse(body, 200 if is_ready else 503)
 

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.errors import StoreClosed, StoreError
+from minutebook.domain.errors import StoreBusy, StoreClosed, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Kind, Record
 from minutebook.domain.redaction import redacted_for
@@ -22,6 +23,11 @@ log = logging.getLogger(__name__)
 
 Counts = Mapping[Kind, int]
 """How many records of each kind a caller may see."""
+
+StoreState = Literal["open", "unreachable", "unwritable"]
+
+PROBED_EVERY = 2.0
+"""Seconds between two writes that are tried only to see whether there can be any: anybody may ask."""
 
 COUNTED = (Kind.TURN, Kind.SUMMARY)
 
@@ -63,6 +69,7 @@ class Database:
         self._wanting: set[str] = set()
         self._stopped: set[str] = set()
         self._opened = time.monotonic()
+        self._probed_at, self._takes_writes = -PROBED_EVERY, True
 
     def acquire(self, session: str) -> None:
         """Note that a connection is there; one that is new wants the engine to run. StoreError."""
@@ -126,14 +133,29 @@ class Database:
         """Return on how many machines the records are; None if they are in a file."""
         return self._engine.placement()
 
-    def is_reachable(self) -> bool:
-        """Tell whether the store answers; one that was stopped answers when it is started."""
+    def state(self) -> StoreState:
+        """Tell whether the store answers and takes writes; one that was stopped does when it is started.
+
+        Whether it takes them is tried by a write, at most every PROBED_EVERY seconds.
+        """
         try:
             self._engine.check_answers()
         except StoreClosed:
-            return True
+            return "open"
         except StoreError as error:
             log.warning("the database cannot be read: %s", error.reason)
+            return "unreachable"
+        if (now := time.monotonic()) >= self._probed_at + PROBED_EVERY:
+            self._takes_writes, self._probed_at = self._can_write(), now
+        return "open" if self._takes_writes else "unwritable"
+
+    def _can_write(self) -> bool:
+        try:
+            self._engine.check_writes()
+        except (StoreClosed, StoreBusy):
+            return True
+        except StoreError as error:
+            log.warning("the database cannot be written: %s", error.reason)
             return False
         return True
 

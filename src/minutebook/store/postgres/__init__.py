@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from minutebook.domain.errors import StoreClosed, StoreError
+from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
@@ -26,6 +26,7 @@ from minutebook.store.postgres.connections import Connection, Connections, place
 from minutebook.store.postgres.embeddings import Spaces
 from minutebook.store.postgres.indices import Indices
 from minutebook.store.postgres.leases import PostgresLeases
+from minutebook.store.postgres.probing import Probing
 from minutebook.store.postgres.recall_rows import PostgresRecallRows
 from minutebook.store.postgres.shared_values import PostgresSharedValues
 from minutebook.store.postgres.snapshot import PostgresSnapshot
@@ -53,7 +54,7 @@ from minutebook.store.transfer import Carried, Embedding, Gone, being_filled, ch
 log = logging.getLogger(__name__)
 
 
-class PostgresStore:
+class PostgresStore(Probing):
     """A `Store` in the database that a URL names, with indices in a folder of this machine.
 
     The folder may be deleted at any time. `durability="full"` waits until a write is on the server's
@@ -523,12 +524,6 @@ class PostgresStore:
         files = (path for path in self._indices.folder.glob("*/*") if path.is_file())
         return of_database + sum(path.stat().st_size for path in files)
 
-    def check_answers(self) -> None:
-        """Raise StoreError unless the database answers at this moment."""
-        self._check_open()
-        with self._connections.committed() as connection:
-            connection.execute("SELECT 1")
-
     def placement(self) -> Placement:
         """Return on how many machines the records are."""
         with self._connections.committed() as connection:
@@ -583,10 +578,6 @@ class PostgresStore:
     def _number_of(self, organization: str) -> int | None:
         self._check_open()
         return self._connections.number_of(organization)
-
-    def _check_open(self) -> None:
-        if not self._is_open:
-            raise StoreClosed(f"{self._place}: the store was closed")
 
     @contextmanager
     def _writing(self, organization: str) -> Iterator[tuple[Connection, int]]:

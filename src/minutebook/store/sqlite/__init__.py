@@ -477,6 +477,12 @@ class SqliteStore:
         """Raise StoreError unless the file can be read at this moment."""
         self.organizations(())
 
+    def check_writes(self) -> None:
+        """Raise StoreError unless the file commits a write at this moment, StoreBusy where others write just now."""
+        with self._connections.writing(wait=1.0) as connection:
+            # The same number again, which is a page of the log all the same.
+            connection.pragma("user_version", connection.pragma("user_version"))
+
     def placement(self) -> None:
         """Return None: the records are in a file."""
 
