@@ -1,5 +1,6 @@
 """Secrets that only what stands around them gives away: in URLs, headers, keys, assignments."""
 
+import base64
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ _MEMBER = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
 _IS_ABOUT_IT = (
     r"(?i)(?:\As|name|id|ids|file|path|url|uri|field|type|hash|hashed|length|len|count|policy|ttl|expiry|expires|"
     r"expires_in|header|env|ref|arn|digest|label|prefix|version|hint|hasher|limit|usage|budget|strength|"
-    r"rotation|size|column|regex|pattern|format|min|max|validator|error|timeout|lifetime)\Z"
+    r"rotation|size|stdin|store|command|prompt|column|regex|pattern|format|min|max|validator|error|timeout|lifetime)\Z"
 )
 
 
@@ -79,12 +80,18 @@ def _is_assigned(match: re.Match[str]) -> bool:
     """Tell whether the value that a name like `password` or `api_key` gets is a secret."""
     value, name = match["secret"], match["name"].casefold()
     before = match.string[max(0, match.start() - _LONGEST_PREFIX) : match.start()]
-    if before.endswith((":", "/")) or re.search(_IS_ABOUT_IT, match["rest"]):
+    is_tag = match["tag"] is not None
+    if not re.search(_TAG, before) if is_tag else before.endswith((":", "/")):
         return False
-    if is_placeholder(value) or re.search(_CODE, value) or re.fullmatch(_MEMBER, value):
+    is_given = match["blank"] is not None
+    if is_given and not re.search(_TAKES_VALUE, before):
+        return False
+    if re.search(_IS_ABOUT_IT, match["rest"]) or not _is_plain(value):
         return False
     if name in _SHORT_NAMES and (
-        match["rest"] or before[-1:].isalnum() or not re.search(_ASSIGNS, match["sign"])
+        match["rest"]
+        or before[-1:].isalnum()
+        or not (is_given or is_tag or re.search(_ASSIGNS, match["sign"]))
     ):
         return False
     if name == "key" and not re.search(_KEY_OF, before):
@@ -97,6 +104,29 @@ def _is_assigned(match: re.Match[str]) -> bool:
     if name.startswith(_PASSWORDS):
         return _is_password(value)
     return _is_key(value, is_token=name == "token" and not before.casefold().endswith("auth"))
+
+
+def is_value_of(value: str, *, is_password: bool) -> bool:
+    """Tell whether the value of a column that is named for passwords, or for keys, is a secret."""
+    return _is_plain(value) and (
+        _is_password(value) if is_password else _is_key(value, is_token=False)
+    )
+
+
+def _is_plain(value: str) -> bool:
+    """Tell whether a value stands for itself: neither a placeholder, nor code or a name in it."""
+    return not (is_placeholder(value) or re.search(_CODE, value) or re.fullmatch(_MEMBER, value))
+
+
+def _is_basic(match: re.Match[str]) -> bool:
+    """Tell whether a text is a user and a password in base 64."""
+    try:
+        user, sign, password = (
+            base64.b64decode(match["secret"], validate=True).decode().partition(":")
+        )
+    except ValueError:
+        return False
+    return bool(user and sign) and len(password) >= 3 and f"{user}{password}".isprintable()
 
 
 def _is_password(value: str) -> bool:
@@ -122,7 +152,11 @@ _PASSWORDS = (
     "pass", "pw",  "kennwort", "contrase", "mot de passe", "wachtwoord", "hasło", "senha",
     "пароль", "密码", "密碼", "パスワード", "비밀번호",
 )  # fmt: skip
-_LONGEST_PREFIX = 16
+_LONGEST_PREFIX = 48
+_TAG = r"<(?:[\w\-.]{1,20}:|)[\w\-.]{0,30}\Z"
+"""What stands before a name that is a tag's."""
+_TAKES_VALUE = r"(?:(?:^|\s)--[\w\-]{0,30}|\b(?:setx|setenv|SetEnv|ENV|set -[a-zA-Z]{1,3})\s{1,3}[\"']?\w{0,30})\Z"
+"""What stands before a name whose value follows after a blank: an option, a command that sets a variable."""
 _ASSIGNS = r"[=:：]"
 _SHORT_NAMES = ("pass", "pw", "pwd")
 """Those that are parts of other words."""
@@ -131,15 +165,37 @@ _NO_CREDENTIAL = r"(?i:page|next|continuation|sync|cursor|csrf|xsrf|cancellation
 _ASSIGNED = (
     r"(?i:(?P<name>passw(?:or)?[dt]|passphrase|pass|pwd|pw|kennwort|contrase[nñ]a|mot de passe|wachtwoord|"
     r"hasło|senha|пароль|密码|密碼|パスワード|비밀번호|secret|token|key)(?P<rest>[\w\-]{0,20}?)"
-    r"""(?P<sign>[\\"'\]`]{0,3}\s{0,3}(?:=>|:=|==|[:=：])\s{0,3}|\s{0,2}[是为は]\s{0,2}|\s(?=["'`])|"""
-    r"\s(?:(?:for|of|to|für|para|pour)\s[\w \-]{1,40}\s|)(?:is|was|to|ist|lautet|est|es|är)[\s:]{1,2}))"
-    r"""(?P<quote>[\\"'`]{0,2})(?P<secret>[^\s"'`\\,;，；。]{4,300}?)(?=[\])}]{0,3}(?:[\s"'`\\,;，；。]|\Z)|\Z)"""
+    r"""(?P<sign>["']?,?\s{1,30}["']?value["']?\s{0,2}[:=]\s{0,2}|</(?:key|name)>\s{0,30}<(?:string|value)>|"""
+    r"""[\\"'\]`]{0,3}:\s{0,3}[|>][+\-]?\d?[ \t\r]{0,3}\n {1,20}|(?P<tag>(?:\s[^<>\n]{0,80}|)>\s{0,20})|"""
+    r"""[\\"'\]`*]{0,3}\s{0,3}(?:=>|:=|==|[:=：])(?:\*\*|)\s{0,3}|\s{0,2}[是为は]\s{0,2}|\s(?=["'`])|"""
+    r"\s(?:(?:for|of|to|für|para|pour)\s[\w \-]{1,40}\s|)(?:is|was|to|ist|lautet|est|es|är)[\s:]{1,2}|(?P<blank>[ \t]{1,3})))"
+    r"""(?P<quote>[\\"'`*]{0,3})(?P<secret>[^\s"'`\\,;，；。]{4,300}?)"""
+    r"""(?=[\])}]{0,3}(?:[\s"'`\\,;，；。]|\*\*|</|\Z)|\Z)"""
 )
 _PRIVATE_KEY = (
     r"(?:-----BEGIN (?:RSA |EC |DSA |OPENSSH |ENCRYPTED |PGP |)PRIVATE KEY(?: BLOCK|)-----"
     r"(?:[^-]|-(?!----)){16,20000}(?:-----END [A-Z ]{0,30}-----|))"
 )
 _VALUE = r"[A-Za-z0-9._~+/=\-]"
+_NAME_ENDS = (
+    "password",
+    "passwd",
+    "passwort",
+    "passphrase",
+    "pwd",
+    "kennwort",
+    "secret",
+    "token",
+    "apikey",
+    "api_key",
+    "api-key",
+)
+
+NAMES = (
+    "pass", "pw", "mot de passe", "secret", "token", "key", "kennwort", "contrase", "wachtwoord", "hasło",
+    "senha", "пароль", "密码", "密碼", "パスワード", "비밀번호",
+)  # fmt: skip
+"""What the names of passwords and keys begin with or have in them, in small letters."""
 
 CONTEXTS: tuple[Context, ...] = (
     Context(
@@ -221,12 +277,31 @@ CONTEXTS: tuple[Context, ...] = (
         r"machine\s{1,3}\S{1,200}\s{1,3}login\s{1,3}\S{1,200}\s{1,3}password\s{1,3}(?P<secret>\S{3,200})",
     ),
     Context(
+        "registry credentials",
+        "https://docs.docker.com/reference/cli/docker/login/#credential-stores",
+        ("auth",),
+        r"""auth["']{0,1}\s{0,3}[:=]\s{0,3}["']{0,1}(?P<secret>[A-Za-z0-9+/]{8,400}={0,2})(?![A-Za-z0-9+/=])""",
+        _is_basic,
+    ),
+    Context(
+        "password hash of an account",
+        "https://man7.org/linux/man-pages/man5/shadow.5.html",
+        (":$",),
+        r":(?P<secret>\$(?:[1567y]|gy|2[abxy]|sha1)\$[./A-Za-z0-9$=,]{12,200}):\d{0,6}:",
+    ),
+    Context(
+        "password or key before its name",
+        "docs/guides/secrets-and-trust.md",
+        ("value=",),
+        r"""(?i:value=["'](?P<secret>[^"'\n]{4,200})["']\s{1,5}(?:name|key)=["'][\w.\-]{0,40}?"""
+        r"""(?P<password>passw(?:or)?[dt]|passphrase|pwd|kennwort|)(?:secret|token|api[_\-]?key|)["'])""",
+        lambda match: bool(match[0].rstrip("\"'").casefold().endswith(_NAME_ENDS))
+        and is_value_of(match["secret"], is_password=bool(match["password"])),
+    ),
+    Context(
         "password or key",
         "docs/guides/secrets-and-trust.md",
-        (
-            "pass", "pw", "mot de passe", "secret", "token", "key", "kennwort", "contrase", "wachtwoord", "hasło",
-            "senha", "пароль", "密码", "密碼", "パスワード", "비밀번호",
-        ),
+        NAMES,
         _ASSIGNED,
         _is_assigned,
     ),

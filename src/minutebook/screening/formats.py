@@ -26,6 +26,13 @@ _RUN = r"<([A-Z]):(\d+)(?:-(\d+))?>"
 _ESCAPES = ("\\n", "\\r", "\\t", "%20", "%3D", "%22")
 """What may stand before a token as letters although it is none: an escape."""
 
+_LONGEST_LINE = 400
+_MOST_LINES = 8
+_CHARACTER = r"[A-Za-z0-9_.~+/\-]"
+_TO_LINE_END = rf"{_CHARACTER}{{1,400}}[=\\]?\r?"
+_NEXT_LINE = re.compile(rf"[ \t>|#*]{{0,12}}(?P<rest>{_CHARACTER}{{1,400}})(?P<soft>[=\\]?\r?)")
+"""What a token goes on with in the next line, after what marks a quote, a comment or a step inwards."""
+
 Check = Callable[[str], bool]
 """Tells whether the check digits of a whole token are right."""
 
@@ -111,6 +118,30 @@ class Format:
         if self.check is not None and self.check(text[begin:end]):
             return begin, end, True
         return (begin, end, False) if looks_random(text[begin:at] + text[after:end]) else None
+
+    def match_wrapped(self, text: str, start: str, at: int) -> tuple[int, int, bool] | None:
+        """Return the same of a token that is wrapped over line ends, as mails and quotes have it."""
+        end = text.find("\n", at, at + _LONGEST_LINE)
+        if end < 0 or not re.fullmatch(_TO_LINE_END, text[at:end]):
+            return None
+        first = max(0, at - longest(self.before) - 1)
+        if _goes_on_before(text, at) and not self.before:
+            return None
+        places = [*range(first, first + len(text[first:end].rstrip("=\\\r")))]
+        most = len(places) + longest(self.body)
+        for _ in range(_MOST_LINES):
+            following = _NEXT_LINE.match(text, end + 1)
+            if following is None:
+                break
+            places += range(*following.span("rest"))
+            end = following.end()
+            if len(places) > most or text[end : end + 1] != "\n":
+                break
+        joined = "".join(text[place] for place in places)
+        found = self.match(joined, start, at - first)
+        if found is None:
+            return None
+        return places[found[0]], places[found[1] - 1] + 1, found[2]
 
     def _beginning(self, text: str, at: int) -> int | None:
         if not self.before:

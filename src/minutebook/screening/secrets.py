@@ -4,13 +4,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from minutebook.screening.contexts import CONTEXTS
+from minutebook.screening.contexts import CONTEXTS, Context
 from minutebook.screening.disguises import without_unseen
 from minutebook.screening.formats import shortest
+from minutebook.screening.lines import LINE_FORMS, LineForm
 from minutebook.screening.vendors import FORMATS
 
 _STARTS = tuple((start, each) for each in FORMATS for start in each.starts)
-_CONTEXTS = tuple((word, each) for each in CONTEXTS for word in each.words)
+_SURROUNDINGS: tuple[Context | LineForm, ...] = (*CONTEXTS, *LINE_FORMS)
+_BY_WORD = {
+    word: [(n, each) for n, each in enumerate(_SURROUNDINGS) if word in each.words]
+    for each in _SURROUNDINGS
+    for word in each.words
+}
+"""What is tried where a word stands, each with its place in the order of how sure it is."""
 
 _SHOWN = 4
 """Characters of a secret that are shown of it: those that tell what it is."""
@@ -18,8 +25,14 @@ _SHOWN = 4
 _LONG = 16
 """Characters that a secret has, at least, of which any are shown."""
 
-KINDS = (*(each.kind for each in FORMATS), *(each.kind for each in CONTEXTS))
+KINDS = (*(each.kind for each in FORMATS), *(each.kind for each in _SURROUNDINGS))
 """The names of all kinds of secrets that are found."""
+
+_LEAST_WRAPPED = 6
+"""Characters of a token at a line's end, at least, that are looked at together with the next line."""
+
+_NO_TOKEN = frozenset(",.;:!?)]}({[\"'`>")
+"""What a line ends with that does not end within a token."""
 
 _PUBLISHED = (
     # Of the JWT that jwt.io shows, and of the key in Stripe's documentation.
@@ -94,29 +107,51 @@ def _shortest() -> int:
 
 def _of_formats(text: str) -> Iterator[Secret]:
     least = _shortest()
-    words = " ".join(word for word in text.split() if len(word) >= least)
+    words = " ".join((*(word for word in text.split() if len(word) >= least), *_wrapped(text)))
     if not words:
         return
     for start, format in _STARTS:
         if start not in words:
             continue
-        at = text.find(start)
+        at, tried = text.find(start), -1
         while at >= 0:
             found = format.match(text, start, at)
+            # Once a line, so that the time stays linear.
+            if found is None and at > tried:
+                tried = text.find("\n", at)
+                found = None if tried < 0 else format.match_wrapped(text, start, at)
             if found is not None:
                 yield Secret(format.kind, *found)
             at = text.find(start, found[1] if found else at + 1)
 
 
-def _of_contexts(text: str) -> Iterator[Secret]:
+def _wrapped(text: str) -> Iterator[str]:
+    """Yield the ends of lines at which a token may go on in the next line."""
+    if "\n" in text:
+        for line in text.split("\n"):
+            word = line[line.rfind(" ") + 1 :]
+            if (
+                len(word) >= _LEAST_WRAPPED
+                and word[-1] not in _NO_TOKEN
+                and not (word.isalpha() and word[1:].islower())
+            ):
+                yield word
+
+
+def _of_contexts(text: str) -> list[Secret]:
     plain = text.lower()
     if len(plain) != len(text):
         # A few capitals are several small letters; places in both texts must be the same.
         plain = "".join(small if len(small := each.lower()) == 1 else each for each in text)
-    for word, context in _CONTEXTS:
-        if word in plain:
-            for start, end in context.matches(text, plain, word):
-                yield Secret(context.kind, start, end)
+    found = [
+        (order, Secret(each.kind, start, end))
+        for word, tried in _BY_WORD.items()
+        if word in plain
+        for order, each in tried
+        for start, end in each.matches(text, plain, word)
+    ]
+    found.sort(key=lambda each: each[0])
+    return [each for _, each in found]
 
 
 def _apart(found: list[Secret]) -> list[Secret]:
