@@ -263,6 +263,22 @@ TABLES: Mapping[str, Table] = {
             "wrong": "wrong",
         },
     ),
+    "unasked": Table(
+        "What is told unasked",
+        "An agent, a person and an importer write, confirm, reword, retype and mark memories at random in an open store, in which the agent may "
+        "write any status and system scope; a quarter of the texts read as instructions. A model says which of them each door may tell a "
+        "session in one of two projects: a person's and what a person confirmed; of the others no rule, none of another project or of "
+        "none, and none that reads as instructions. Withheld: texts that the session may see by asking. Wrong: told or withheld otherwise "
+        "than the model says.",
+        "door",
+        {
+            "walks": "walks",
+            "texts": "texts",
+            "told": "told",
+            "withheld": "withheld",
+            "wrong": "wrong",
+        },
+    ),
 }
 """The tables, by the name that tests give to `tests.faults.campaign.report`."""
 

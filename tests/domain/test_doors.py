@@ -118,6 +118,12 @@ AS_RULE = replace(FACT, type=MemoryType.BUSINESS_RULE)
         (FACT, [written(PERSON), kept(BOT, FACT, replace(FACT, importance=5.0))], Voice.PERSON),
         (FACT, [written(PERSON), entry(2, "update", BOT, TEXT, TEXT)], Voice.AGENT),
         (FACT, [written(PERSON), entry(2, "read", BOT)], Voice.PERSON),
+        (AS_RULE, [written(PERSON, act="take_in"), kept(BOT, FACT, AS_RULE)], Voice.CLAIMED),
+        (
+            replace(AS_RULE, status=Status.VERIFIED),
+            [written(BOT), entry(2, "verify", PERSON, TEXT, TEXT), kept(BOT, FACT, AS_RULE, 3)],
+            Voice.AGENT,
+        ),
     ],
 )  # fmt: skip
 def test_whose_words_a_memory_holds_is_what_the_trail_proves(
@@ -133,9 +139,21 @@ def test_entries_that_came_with_an_archive_prove_nothing() -> None:
     assert voice_of_memory(VERIFIED, entries, foreign=9) is Voice.CLAIMED
 
 
-def test_a_decision_is_of_who_recorded_or_accepted_it() -> None:
-    assert voice_of_decision(decision("d", authorship=Authorship.HUMAN)) is Voice.PERSON
-    assert voice_of_decision(decision("d", authorship=Authorship.AGENT)) is Voice.AGENT
+@pytest.mark.parametrize(
+    ("authorship", "entries", "voice"),
+    [
+        (Authorship.HUMAN, [], Voice.PERSON),
+        (Authorship.AGENT, [], Voice.AGENT),
+        (Authorship.AGENT, [entry(1, "record", BOT)], Voice.AGENT),
+        (Authorship.AGENT, [entry(1, "accept", Role.ADMIN)], Voice.PERSON),
+        (Authorship.AGENT, [entry(1, "accept", Role.ADMIN, outcome="UnderReview")], Voice.AGENT),
+        (Authorship.AGENT, [entry(1, "accept", BOT)], Voice.AGENT),
+    ],
+)
+def test_a_decision_is_of_who_recorded_or_accepted_it(
+    authorship: Authorship, entries: list[Entry], voice: Voice
+) -> None:
+    assert voice_of_decision(decision("d", authorship=authorship), entries) is voice
 
 
 @pytest.mark.parametrize(

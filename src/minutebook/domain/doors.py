@@ -101,9 +101,17 @@ def is_of_project(caller: Caller, record: Memory | Decision | Session) -> bool:
     return caller.folder_scope is None or record.repository == caller.folder_scope.repository
 
 
-def voice_of_decision(decision: Decision) -> Voice:
-    """Return whose words a decision holds: a person's if a person recorded or accepted it."""
-    return Voice.PERSON if decision.authorship is Authorship.HUMAN else Voice.AGENT
+def voice_of_decision(decision: Decision, entries: Iterable[Entry]) -> Voice:
+    """Return whose words a decision holds: a person's if a person recorded it, or accepted it by an entry of the trail.
+
+    Who may bring a decision into the tables under a person's name is for the ledger to say.
+    """
+    is_accepted = any(
+        entry.act == "accept" and entry.outcome == DONE and entry.role in _PERSONS
+        for entry in entries
+    )
+    is_persons = decision.authorship is Authorship.HUMAN or is_accepted
+    return Voice.PERSON if is_persons else Voice.AGENT
 
 
 def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) -> Voice:
@@ -113,23 +121,24 @@ def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) 
     agent moved it since to another type or place. Entries up to the number `foreign` came with an
     archive, and prove nothing.
     """
-    digest = text_digest(memory.text)
+    digest, is_moved = text_digest(memory.text), False
     for entry in entries:
         if entry.outcome != DONE or entry.subject_kind is not Kind.MEMORY:
             continue
         is_foreign = entry.number <= foreign
-        made_text = entry.after == digest and entry.before != digest
-        if entry.act == _MASK and made_text:
-            digest = entry.before
-        elif made_text and (is_foreign or entry.act == TAKE_IN):
-            return Voice.CLAIMED
-        elif entry.role not in _PERSONS or is_foreign:
-            if made_text or (not is_foreign and _moves(entry, memory)):
-                return Voice.AGENT
-        elif (made_text and entry.act in _WRITES) or (
-            entry.act in _CONFIRMS and memory.status in _CONFIRMED
-        ):
-            return Voice.PERSON
+        is_persons = entry.role in _PERSONS and not is_foreign
+        if entry.after == digest != entry.before:
+            if entry.act == _MASK:
+                digest = entry.before
+            elif is_foreign or entry.act not in _WRITES:
+                return Voice.CLAIMED
+            else:
+                return Voice.PERSON if is_persons and not is_moved else Voice.AGENT
+        elif is_persons and entry.act in _CONFIRMS and memory.status in _CONFIRMED:
+            if not is_moved:
+                return Voice.PERSON
+        elif not is_persons and not is_foreign:
+            is_moved = is_moved or _moves(entry, memory)
     return Voice.CLAIMED
 
 

@@ -19,7 +19,7 @@ from minutebook.domain.records import Decision, Memory, MemoryType, Status
 from minutebook.domain.turns import Session
 from minutebook.embedding.service import Embedding
 from minutebook.search.calibration import BESIDE, standing_out
-from minutebook.services.access.doors import Doors
+from minutebook.services.access.doors import LOOKED_AT, Doors
 from minutebook.services.access.provenance import words_by_age
 from minutebook.services.access.recall_log import RecallLog
 from minutebook.services.access.visibility import Clock
@@ -122,7 +122,8 @@ class HookContexts:
         First what a person wrote or confirmed, then what agents noted in this project, then how the session
         named as the last one ended, and what waits for a person.
         """
-        lasting, decisions = self._doors.told(caller), self._decisions.latest(caller)
+        lasting = self._doors.told(caller)
+        decisions = self._decisions.latest(caller)[:LOOKED_AT]
         lines = [*self._confirmed(lasting, decisions), *self._noted(caller, lasting, decisions)]
         if last_session is not None:
             lines += self._last(caller, last_session)

@@ -13,7 +13,16 @@ from minutebook.domain.doors import (
     waits,
 )
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Decision, Entry, Head, Kind, Memory, MemoryType, Status
+from minutebook.domain.records import (
+    Authorship,
+    Decision,
+    Entry,
+    Head,
+    Kind,
+    Memory,
+    MemoryType,
+    Status,
+)
 from minutebook.domain.trail import HEAD
 from minutebook.domain.turns import Session
 from minutebook.screening.instructions import marks_of
@@ -21,7 +30,7 @@ from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.store.protocol import Store
 
 LOOKED_AT = 300
-"""Memories of a type or status that are looked at: the newest."""
+"""Memories of a type or status, and decisions, that are looked at: the newest."""
 
 KNOWN = 10_000
 """Memories of which it is remembered whose words they hold: to read their entries takes longer than all the rest."""
@@ -72,20 +81,26 @@ class Doors:
     def voice(self, record: Memory | Decision) -> Voice:
         """Return whose words a record holds."""
         if isinstance(record, Decision):
-            return voice_of_decision(record)
+            is_persons = record.authorship is Authorship.HUMAN
+            return voice_of_decision(record, () if is_persons else self._entries(record))
         state = (
             *(record.organization, record.id, record.version),
             *(record.updated_at, record.status),
         )
         voice = self._voices.get(state)
         if voice is None:
-            where = Filter(organization=record.organization, equal={"subject": record.id})
-            entries = self._store.find(Entry, where, order=("-number",))
-            voice = voice_of_memory(record, entries, self._foreign_entries(record.organization))
+            foreign = self._foreign_entries(record.organization)
+            voice = voice_of_memory(record, self._entries(record), foreign)
             if len(self._voices) >= KNOWN:
                 self._voices.clear()
             self._voices[state] = voice
         return voice
+
+    def _entries(self, record: Memory | Decision) -> list[Entry]:
+        """Return the entries about a record, newest first."""
+        about = {"subject": record.id, "subject_kind": record.kind}
+        where = Filter(organization=record.organization, equal=about)
+        return self._store.find(Entry, where, order=("-number",))
 
     def told(self, caller: Caller) -> list[tuple[Memory, Voice]]:
         """Return the memories of TOLD_TYPES that hold now and the caller may see, with whose words they hold.
