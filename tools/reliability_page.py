@@ -269,7 +269,7 @@ TABLES: Mapping[str, Table] = {
         "write any status and system scope; a quarter of the texts read as instructions. A model says which of them each door may tell a "
         "session in one of two projects: a person's and what a person confirmed; of the others no rule, none of another project or of "
         "none, and none that reads as instructions. Withheld: texts that the session may see by asking. Wrong: told or withheld otherwise "
-        "than the model says.",
+        "than the model says; before a prompt, where relevance decides too, told otherwise.",
         "door",
         {
             "walks": "walks",

@@ -128,6 +128,7 @@ def test_agents_notes_of_this_project_are_told_as_notes_the_most_recalled_first(
     keep(world, elsewhere, MemoryType.PROCEDURAL, "What another project does")
     keep(world, within(world.caller, None), MemoryType.CONVENTION, "What no project does")
     keep(world, here, MemoryType.PREFERENCE, POISON)
+    keep(world, replace(here, name=POISON), MemoryType.PREFERENCE, "A name may be poisoned, too")
     keep(world, here, MemoryType.SEMANTIC, "What lasts no longer than a prompt")
     notes = [
         "Noted by agents, unconfirmed:",

@@ -33,7 +33,7 @@ LOOKED_AT = 300
 """Memories of a type or status, and decisions, that are looked at: the newest."""
 
 KNOWN = 10_000
-"""Memories of which it is remembered whose words they hold: to read their entries takes longer than all the rest."""
+"""Records of which it is remembered whose words they hold: to read their entries takes longer than all the rest."""
 
 TOLD_TYPES = (
     *(MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT),
@@ -46,8 +46,8 @@ _NEWEST_FIRST = ["-ingestion_time"]
 _BRINGS_TRAIL = frozenset({"import", "replace"})
 
 
-_State = tuple[str, str, int, datetime, Status]
-"""A memory as it is now: whatever changes whose words it holds changes one of these."""
+_State = tuple[str, str, int, datetime, str]
+"""A record as it is now: whatever changes whose words it holds changes one of these."""
 
 
 class Doors:
@@ -71,30 +71,31 @@ class Doors:
         `text` is what is shown of it, its own text if None; `voice` whose words it holds, if that is known.
         """
         if isinstance(record, Session):
-            shown, voice = text or "", Voice.AGENT
+            shown, voice = [text or ""], Voice.AGENT
         else:
-            shown = record.text if text is None else text
+            client = "" if record.origin is None else record.origin.program
+            # Names are told with the text, and an agent chooses its own.
+            shown = [record.text if text is None else text, record.author, client]
             voice = self.voice(record) if voice is None else voice
-        marked = voice is not Voice.PERSON and bool(marks_of(shown))
+        marked = voice is not Voice.PERSON and any(map(marks_of, shown))
         return door_of(record, voice, caller, reads_as_instructions=marked)
 
     def voice(self, record: Memory | Decision) -> Voice:
         """Return whose words a record holds."""
-        if isinstance(record, Decision):
-            is_persons = record.authorship is Authorship.HUMAN
-            return voice_of_decision(record, () if is_persons else self._entries(record))
-        state = (
-            *(record.organization, record.id, record.version),
-            *(record.updated_at, record.status),
-        )
+        state = _state_of(record)
         voice = self._voices.get(state)
         if voice is None:
-            foreign = self._foreign_entries(record.organization)
-            voice = voice_of_memory(record, self._entries(record), foreign)
             if len(self._voices) >= KNOWN:
                 self._voices.clear()
-            self._voices[state] = voice
+            voice = self._voices[state] = self._read_voice(record)
         return voice
+
+    def _read_voice(self, record: Memory | Decision) -> Voice:
+        if isinstance(record, Memory):
+            foreign = self._foreign_entries(record.organization)
+            return voice_of_memory(record, self._entries(record), foreign)
+        is_persons = record.authorship is Authorship.HUMAN
+        return voice_of_decision(record, () if is_persons else self._entries(record))
 
     def _entries(self, record: Memory | Decision) -> list[Entry]:
         """Return the entries about a record, newest first."""
@@ -143,3 +144,10 @@ class Doors:
             brought = (each.number for each in entries if each.act in _BRINGS_TRAIL)
             self._foreign[organization] = next(brought, 0)
         return self._foreign[organization]
+
+
+def _state_of(record: Memory | Decision) -> _State:
+    own = (record.organization, record.id)
+    if isinstance(record, Memory):
+        return (*own, record.version, record.updated_at, record.status)
+    return (*own, 0, record.created_at, record.authorship)
