@@ -73,6 +73,9 @@ ALIKE: list[tuple[list[str], dict[str, str]]] = [
     ([], {"MINUTEBOOK_ENDPOINT_KEY": "a key"}),
     ([], {"MINUTEBOOK_SUMMARY_KEY": "a key"}),
     ([], {"MINUTEBOOK_DAEMON": "on"}),
+    ([], {"MINUTEBOOK_HOOK_TOKENS": "90"}),
+    ([], {"MINUTEBOOK_LOG_LEVEL": "debug"}),
+    ([], {"MINUTEBOOK_RATE_LIMIT": "9"}),
     ([], {"PATH": "/elsewhere"}),
     (["--home", invocation.default_home("/data")], {}),
 ]
@@ -117,11 +120,13 @@ def test_a_ledger_of_ones_own_is_that_of_one_organization() -> None:
     assert asked(*words, "acme").address != asked(*words, "other").address
 
 
-def test_a_changed_file_of_settings_leads_to_another_daemon(tmp_path: Path) -> None:
+def test_a_changed_file_of_settings_leads_to_the_same_daemon(tmp_path: Path) -> None:
     words = ["--home", str(tmp_path)]
-    before = asked(*words).address
+    before = asked(*words)
+    stamped = before.settings_stamp()
     (tmp_path / "config.toml").write_text('durability = "normal"\n')
-    assert asked(*words).address != before
+    assert asked(*words).address == before.address
+    assert before.settings_stamp() != stamped
 
 
 @pytest.mark.parametrize(
@@ -198,11 +203,14 @@ def test_what_connections_share_is_all_but_their_own() -> None:
         "tool_names": "safe",
         "read_only": True,
         "tools": ("recall",),
+        "answers": "lines",
     }
     assert set(everything) == OWN
     assert set(SERVING) >= OWN
     home = Path(sys.prefix)
     assert shared(Settings(home=home, **everything)) == Settings(home=home)
+    of_calls = Settings(home=home, hook_wait=2.0, hooks="off", rate_limit=9.0)
+    assert shared(of_calls) == Settings(home=home)
     with_ledger = Settings(home=home, ledger=home, **everything)
     assert shared(with_ledger) == Settings(home=home, ledger=home, organization="acme")
 

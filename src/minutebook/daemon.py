@@ -20,5 +20,5 @@ def _run_command(command: "Command", host: "Host", write: "Write") -> int:
 
 
 if __name__ == "__main__":
-    address, given = sys.argv[1:]
-    start.main(address, given, _run_command)
+    address, given, *follows = sys.argv[1:]
+    start.main(address, given, _run_command, *follows)

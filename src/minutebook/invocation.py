@@ -64,6 +64,21 @@ OWN = frozenset(
 )
 """The settings that are a connection's own; the others are the same for all of one daemon."""
 
+UNSHARED = frozenset(
+    {
+        *("contract", "daemon", "daemon_wait"),
+        *("hooks", "hook_wait", "hook_tokens", "hook_relevance", "hook_ignore"),
+        *("public_url", "http_hosts", "http_origins", "http_body", "http_timeout", "http_calls"),
+        *("rate_limit", "metrics", "traces_url"),
+        *("jwt_issuer", "jwt_audience", "jwt_keys"),
+        *("oidc_client", "oidc_secret", "oidc_scopes", "oidc_session"),
+    }
+)
+"""The settings of a call, or of another sort of server: a daemon's own say nothing."""
+
+OF_ITS_PROCESS = frozenset({"daemon_idle", "log_level", "log_format"})
+"""Those that a daemon has for itself, whoever its clients are."""
+
 FLAGS = frozenset({"read_only"})
 """Those whose options take no value."""
 
@@ -230,8 +245,10 @@ class Invocation:
 
     @property
     def address(self) -> str:
-        """The address of the daemon that could serve this: one for each release, installation and setting.
+        """The address of the daemon that could serve this: one for each release, installation and store.
 
+        What options and variables state of the store, and of what is done with it, is part of it, for it is
+        this client's alone; what the file of settings says is not, for the daemon goes by the file as it is.
         A checksum will do, and secrets are left out of it, for the daemon compares all settings.
         """
         shared = {
@@ -240,16 +257,13 @@ class Invocation:
                 *((n.removeprefix(PREFIX).lower(), v) for n, v in self.variables.items()),
                 *self.given.items(),
             ]
-            if name not in OWN | SECRETS
-            and name != SECRET.lower()
-            and name not in ("daemon", "daemon_wait", "hook_wait")
+            if name not in OWN | UNSHARED | OF_ITS_PROCESS | SECRETS and name != SECRET.lower()
         }
         identity: list[object] = [
             __version__,
             sys.executable,
-            _stamp(__file__),
+            stamp(__file__),
             self.home,
-            _stamp(os.path.join(self.home, FILE)),
             self._places,
             sorted((shared | {"home": self.home}).items()),
         ]
@@ -257,6 +271,10 @@ class Invocation:
         if "ledger" in shared:
             identity.append(self._stated("organization"))
         return f"{zlib.crc32(json.dumps(identity).encode()):08x}"
+
+    def settings_stamp(self) -> list[int]:
+        """Return what tells the file of settings from the same after a change."""
+        return stamp(os.path.join(self.home, FILE))
 
     def _stated(self, name: str) -> str | None:
         return self.given.get(name) or self.variables.get(PREFIX + name.upper())
@@ -383,7 +401,8 @@ def _is_path(name: str, value: str) -> bool:
             return name in _PATHS
 
 
-def _stamp(path: str) -> list[int]:
+def stamp(path: str) -> list[int]:
+    """Return what tells a file from the same after a change: instant and size; [] where there is none."""
     try:
         found = os.stat(path)
     except OSError:

@@ -10,7 +10,12 @@ from minutebook.cli.terminal import Commands, as_json, check_begun, home_option
 from minutebook.config import environment, load
 
 if TYPE_CHECKING:
+    from minutebook.config import Settings
     from minutebook.server.daemon.rendezvous import DaemonAddress
+
+
+_PROMPT = 1.0
+"""Seconds in which a daemon that is well says how it is."""
 
 
 @click.group(cls=Commands, short_help="See to the process that stdio clients share.")
@@ -127,6 +132,16 @@ def _daemons(
                 f"The daemon at {path} is starting, ending or busy: it does not answer; try again."
             )
     return found
+
+
+def daemons_of(settings: "Settings") -> "list[tuple[DaemonAddress, dict[str, Any]]]":
+    """Find the daemons of a store that answer at once, and what they say of themselves."""
+    from minutebook.server.daemon import client
+    from minutebook.server.daemon.rendezvous import all_of_this_user
+
+    home = os.path.realpath(settings.home)
+    asked = ((one, client.ask(one, "status", _PROMPT)) for one in all_of_this_user())
+    return [(one, answer) for one, answer in asked if answer and answer["home"] == home]
 
 
 COMMANDS = (daemon,)

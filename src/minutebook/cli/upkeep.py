@@ -166,7 +166,8 @@ def doctor(
     if start_anew:
         _start_anew(options, is_damaged=any(each.is_damage for each in findings))
         findings = _findings(options, repair=False)
-    findings += [*_of_clients(), *_of_hooks(settings_of(options))]
+    settings = settings_of(options)
+    findings += [*_of_clients(), *_of_hooks(settings), *_of_daemons(options, settings)]
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
     paragraphs = [
         (each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings
@@ -244,6 +245,33 @@ def _of_hooks(settings: Settings) -> "list[Finding]":
         "`minutebook hooks` says more; `minutebook settings set hook_wait 0.3` gives them longer"
     )
     return [] if trouble is None else [Finding(trouble, remedy)]
+
+
+def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":
+    """Tell of daemons that serve clients of this store, and that hooks and commands of these settings never ask."""
+    from minutebook.cli.daemon import daemons_of
+    from minutebook.config import environment
+    from minutebook.invocation import Invocation
+    from minutebook.server.daemon.rendezvous import daemon_address
+    from minutebook.services.maintenance.doctor import Finding
+
+    if settings.daemon == "off":
+        return []
+    try:
+        here = daemon_address(Invocation(options, (), environment()).address).lock
+        serving = [(address, said) for address, said in daemons_of(settings) if said["clients"]]
+    except OSError as error:
+        return [Finding(f"No daemon can be reached: {error}", "")]
+    return [
+        Finding(
+            f"The daemon in process {said['pid']} serves {count_of(said['clients'], 'client')} of this store, and "
+            "commands and hooks that start as this one does ask another: it is of another installation or version, or "
+            "was started with other options or variables.",
+            "give both the same in `minutebook install`, then `minutebook daemon stop`; clients that are open start the next",
+        )
+        for address, said in serving
+        if address.lock != here
+    ]
 
 
 def _clear_left(settings: Settings) -> None:

@@ -108,6 +108,7 @@ class _Server:
         self._has_served = False
         self._hung = False
         self._losses: list[float] = []
+        self._settings_stamp = invocation.settings_stamp()
 
     def found(self) -> Link | None:
         """Return a link to the daemon if it is there and answers at once.
@@ -149,7 +150,10 @@ class _Server:
         """
         if self._here is not None:
             self._here.lost()
-        if self._has_served:
+        is_same = self._settings_stamp == (known := self._invocation.settings_stamp())
+        self._settings_stamp = known
+        # One that ended for another of other settings is none that was lost.
+        if self._has_served and is_same:
             now = time.monotonic()
             self._losses = [*(at for at in self._losses if now - at < LATELY), now]
         try:

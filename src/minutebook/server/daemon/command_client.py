@@ -131,8 +131,11 @@ def goes_ahead(connection: socket.socket, answers: "BinaryIO") -> bool:
     return True
 
 
-def request(invocation: Invocation, arguments: Sequence[str]) -> bytes:
-    """Return the line that asks a daemon to run a command as this process would."""
+def request(invocation: Invocation, arguments: Sequence[str], *, reads: bool = False) -> bytes:
+    """Return the line that asks a daemon to run a command as this process would.
+
+    `reads` says that a daemon may run it whose settings were changed just now.
+    """
     wanted = invocation.environment.get(NO_COLOR)
     request = {
         "version": __version__,
@@ -140,6 +143,7 @@ def request(invocation: Invocation, arguments: Sequence[str]) -> bytes:
         "variables": invocation.variables | ({NO_COLOR: wanted} if wanted else {}),
         "folder": os.getcwd(),
         "user": _user_name(invocation.environment),
+        "reads": reads,
         "terminals": [sys.stdout.isatty(), sys.stderr.isatty()],
     }
     return json.dumps(request).encode() + b"\n"

@@ -1,7 +1,9 @@
 """Answer a hook of a client by the daemon that is there, at once or not at all.
 
 The client waits for this process before it goes on, so it ends within the setting `hook_wait`, starts
-nothing, prints all of an answer or nothing, and its exit status is always 0. Standard library only.
+nothing, prints all of an answer or nothing, and its exit status is always 0. When a session starts nobody
+types yet: then it waits a while longer for a daemon that the client's server is just starting. Standard
+library only.
 """
 
 import json
@@ -26,6 +28,14 @@ STARTED = time.monotonic()
 LARGEST_EVENT = 256 * 1024
 """Bytes of an event; of a larger one nothing is made."""
 
+START_WAIT = 3.0
+"""Seconds in which a hook of a session's start ends at the latest, unless `hook_wait` is more."""
+
+_AGAIN = 0.05
+"""Seconds between two tries to reach a daemon."""
+
+_STARTS = frozenset({"SessionStart", "sessionStart"})
+
 NOT_AWAITED = frozenset({"SessionEnd", "TurnEnd"})
 """Events whose answer nobody waits for: what they ask for takes longer than a client may."""
 
@@ -44,9 +54,7 @@ _SESSIONS = ("session_id", "sessionId", "conversation_id")
 def run_and_exit(invocation: Invocation, arguments: Sequence[str]) -> "NoReturn":
     """Answer the event on stdin and end the process, with a line in the log of hooks."""
     call = _Call(invocation, arguments)
-    timer = threading.Timer(STARTED + invocation.hook_wait - time.monotonic(), call.give_up)
-    timer.daemon = True
-    timer.start()
+    call.end_within(invocation.hook_wait)
     try:
         call.run()
     except TimeoutError:
@@ -64,10 +72,23 @@ class _Call:
         self._ending = threading.Lock()
         self._connection: socket.socket | None = None
         self._entry: dict[str, object] = {"client": _client_of(arguments)}
+        self._timer: threading.Timer | None = None
+        self._ends_at = 0.0
+        self._is_awaiting = False
+        """Whether it waits for a daemon that nobody has seen yet."""
+
+    def end_within(self, seconds: float) -> None:
+        """Have the process end so many seconds after its start; this takes the place of an earlier limit."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._ends_at = STARTED + seconds
+        self._timer = threading.Timer(self._ends_at - time.monotonic(), self.give_up)
+        self._timer.daemon = True
+        self._timer.start()
 
     def give_up(self) -> None:
         """End the process with nothing printed, unless it is just ending."""
-        self.end("late")
+        self.end("no daemon" if self._is_awaiting else "late")
 
     def end(self, outcome: str, output: str = "") -> "NoReturn":
         """Print what there is, note the outcome and end the process; whoever comes second does nothing."""
@@ -103,19 +124,44 @@ class _Call:
             self.end("too large")
         if not self._invocation.wants_daemon:
             self.end("no daemon")
+        is_start = name in _STARTS and os.path.isdir(self._invocation.home)
+        if is_start:
+            self.end_within(max(START_WAIT, self._invocation.hook_wait))
+        request = command_client.request(
+            self._invocation, self._words(data), reads=name not in NOT_AWAITED
+        )
+        while True:
+            self._ask(request, is_handed_over=name in NOT_AWAITED)
+            if not self._may_come(is_start=is_start):
+                self.end("no daemon")
+            self._is_awaiting = True
+            time.sleep(_AGAIN)
+
+    def _may_come(self, *, is_start: bool) -> bool:
+        """Tell whether a daemon may yet come: one that begins, or takes another's place, has the lock already."""
+        if time.monotonic() > STARTED + START_WAIT:
+            return False
+        return is_start or os.path.exists(daemon_address(self._invocation.address).lock)
+
+    def _ask(self, request: bytes, *, is_handed_over: bool) -> None:
+        """Have a daemon answer, and end; return if none is there, or if it leaves the event to another."""
         try:
             place = daemon_address(self._invocation.address).socket
-            connection = place.connect(self._invocation.hook_wait)
+            connection = place.connect(max(0.01, self._ends_at - time.monotonic()))
         except OSError:
-            self.end("no daemon")
-        self._connection = connection
+            return
+        self._connection, self._is_awaiting = connection, False
         with connection, connection.makefile("rb") as answers:
-            connection.sendall(command_client.request(self._invocation, self._words(data)))
-            if "ready" not in command_client.next_answer(answers):
-                self.end("no daemon")
-            connection.settimeout(None)
-            connection.sendall(b"go\n")
-            if name in NOT_AWAITED:
+            try:
+                connection.sendall(request)
+                if "ready" not in command_client.next_answer(answers):
+                    return
+                connection.settimeout(None)
+                connection.sendall(b"go\n")
+            except ConnectionError:
+                # It was ending.
+                return
+            if is_handed_over:
                 self.end("handed over")
             printed = ""
             while answer := command_client.next_answer(answers):
@@ -123,7 +169,7 @@ class _Call:
                 if "status" in answer:
                     self._end_answered(printed)
                 if "refused" in answer:
-                    self.end("no daemon")
+                    return
         self.end("failed: the daemon ended")
 
     def _end_answered(self, printed: str) -> "NoReturn":

@@ -23,11 +23,10 @@ from minutebook import __version__
 from minutebook.config import Settings, environment, load
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import narrowed, opened
-from minutebook.domain.caller import ANYBODY, in_call
+from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.records import Role
 from minutebook.domain.turns import check_session
-from minutebook.invocation import DAEMON_WAIT
+from minutebook.invocation import FILE, OF_ITS_PROCESS, OWN, UNSHARED, stamp
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.daemon import commands
 from minutebook.server.daemon.rendezvous import INVALID, LOG, DaemonAddress, read_line
@@ -49,6 +48,8 @@ HELLO_WAIT = 10.0
 TICK = 1.0
 """Seconds between two looks at whether the daemon is still wanted."""
 
+_WORDS = 64
+
 SLOW = 5.0
 """Seconds of a start that are worth a warning."""
 
@@ -64,18 +65,29 @@ _HELLO: Mapping[str, type[dict[Any, Any] | list[Any] | str]] = {
 
 
 class Daemon:
-    """Serves every client that connects, until there is none for a while or its home is gone."""
+    """Serves every client that connects, until there is none for a while or its home is gone.
+
+    It ends, too, once the file of settings says otherwise than what it runs with, and another takes its place.
+    """
 
     def __init__(
         self,
-        settings: Settings,
+        configured: "Configured",
         address: DaemonAddress,
         run_command: commands.Run,
         is_in_place: Callable[[], bool],
         began: float,
+        successor: Callable[[], int],
     ) -> None:
-        """`is_in_place` tells whether the place is still this daemon's; `began`, when it started."""
-        self._settings = settings
+        """`is_in_place` tells whether the place is still this daemon's; `began`, when it started.
+
+        `successor` starts another that takes the place once this one has ended, and returns a pipe on which
+        that one says that it is ready.
+        """
+        self._configured = configured
+        self._settings = settings = configured.settings
+        self._successor = successor
+        self._is_closed = threading.Event()
         self._address = address
         self._run_command = run_command
         self._is_in_place = is_in_place
@@ -101,8 +113,14 @@ class Daemon:
         log.log(level, "the daemon listens, %.1f s after its start", took)
         for signum in (signal.SIGINT, signal.SIGTERM):
             signal.signal(signum, lambda signum, frame: self._end())
+        next_one: threading.Thread | None = None
         while not self._stopping.is_set() and self._is_wanted():
+            if next_one is None and self._is_outdated():
+                next_one = threading.Thread(target=self._await_next, name="next", daemon=True)
+                next_one.start()
             ready, _, _ = select.select([listener, self._woken], [], [], TICK)
+            if self._woken in ready:
+                self._woken.recv(_WORDS)
             if listener in ready:
                 self._accept(listener)
             if _mark(self._path) is None and self._is_in_place():
@@ -112,8 +130,18 @@ class Daemon:
             _bound_log(self._settings.home)
         self._unlink_socket()
         listener.close()
+        self._is_closed.set()
         self._finish()
         self._end()
+
+    def _await_next(self) -> None:
+        """Start the daemon that is to take the place, serve until it is ready, then stop."""
+        ready = self._successor()
+        # One that could not start says nothing, and its end is read: then the next client starts one.
+        os.read(ready, 1)
+        os.close(ready)
+        self._stopping.set()
+        self._wake()
 
     def _listen(self) -> socket.socket:
         listener = self._address.socket.open()
@@ -136,6 +164,17 @@ class Daemon:
         if idle is None:
             return True
         return _mark(self._path) == self._mark and idle < self._settings.daemon_idle
+
+    def _is_outdated(self) -> bool:
+        """Tell whether the file of settings was changed so that another is to take the place; see to it then."""
+        if not self._configured.look():
+            return False
+        self._wake()
+        return True
+
+    def _wake(self) -> None:
+        with suppress(OSError):
+            self._waker.send(b"x")
 
     def _idle(self) -> float | None:
         """Return for how many seconds there has been no client, None while there is one."""
@@ -163,7 +202,8 @@ class Daemon:
                 _say(connection, self._answer(str(hello["ask"])))
             elif "command" in hello:
                 stay = partial(self._stay, connection)
-                host = commands.Host(self._loader, self._check_same, stay)
+                check = self._check_stated if hello.get("reads") is True else self._check_same
+                host = commands.Host(self._loader, check, stay)
                 commands.answer(connection, hello, host, self._run_command)
             else:
                 self._serve(connection, hello)
@@ -182,7 +222,7 @@ class Daemon:
         """Answer a question about the daemon, which may be to stop."""
         if ask == "stop":
             self._stopping.set()
-            self._waker.close()
+            self._wake()
         idle = self._idle()
         return {
             "pid": os.getpid(),
@@ -213,6 +253,10 @@ class Daemon:
             )
         except MinutebookError as error:
             _say(connection, {"refused": str(error), "invalid": True})
+            return
+        if self._is_outdated():
+            # It is sent away without a word once nobody listens here, and finds the next.
+            self._is_closed.wait(HELLO_WAIT)
             return
         if differing := _differing(settings, self._settings):
             reason = f"it was started with another {', '.join(differing)}"
@@ -256,7 +300,15 @@ class Daemon:
             yield commands.Stay(self._loader, wait)
 
     def _check_same(self, settings: Settings) -> None:
+        if self._is_outdated():
+            raise commands.LeftToClient("its settings were changed, and another takes its place")
         if differing := _differing(settings, self._settings):
+            raise commands.LeftToClient(f"it was started with another {', '.join(differing)}")
+
+    def _check_stated(self, settings: Settings) -> None:
+        """Do the same for what only reads: it need not wait for the settings that were just changed."""
+        self._is_outdated()
+        if differing := _differing(settings, self._configured.latest):
             raise commands.LeftToClient(f"it was started with another {', '.join(differing)}")
 
     def _opened(self, names: list[str]) -> list[Contract]:
@@ -295,41 +347,64 @@ def main(
     run_command: commands.Run,
     is_in_place: Callable[[], bool],
     began: float,
+    successor: Callable[[], int],
 ) -> NoReturn:
     """Run the daemon of an address that no other daemon has.
 
     `options` is JSON; `run_command` runs what a person typed at a terminal;
-    `is_in_place` and `began` as `Daemon` takes them.
+    `is_in_place`, `began` and `successor` as `Daemon` takes them.
     """
     try:
-        settings = shared(load(json.loads(options), environment()))
+        configured = Configured(json.loads(options))
     except InvalidInput as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(INVALID)
+    settings = configured.settings
     make_home(settings.home)
     # All that is said, by whatever part of the process, goes to the log in the data directory.
     _open_log(settings.home)
     log_to_stderr(settings, "info")
-    Daemon(settings, address, run_command, is_in_place, began).run()
+    Daemon(configured, address, run_command, is_in_place, began, successor).run()
+
+
+class Configured:
+    """The settings that a daemon was started with, and whether their file says otherwise by now."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        """Read the settings that options, variables and file state. Raises InvalidInput if one does not fit."""
+        self._given = given
+        self._lock = threading.Lock()
+        self.is_outdated = False
+        home = Path(load(given, environment()).home)
+        self._file = str(home / FILE)
+        # Looked at before it is read: what is changed between the two is found at the next look.
+        self._stamp = stamp(self._file)
+        self.settings = self.latest = shared(load(given, environment()))
+
+    def look(self) -> bool:
+        """Look whether the file was changed, and return `is_outdated`."""
+        with self._lock:
+            now = stamp(self._file)
+            if now == self._stamp:
+                return self.is_outdated
+            self._stamp = now
+            try:
+                self.latest = shared(load(self._given, environment()))
+            except InvalidInput as error:
+                log.warning("the file of settings was changed, and does not fit: %s", error)
+                return False
+            self.is_outdated = self.latest != self.settings
+            if self.is_outdated:
+                log.info("the file of settings was changed; another daemon takes this one's place")
+            return self.is_outdated
 
 
 def shared(settings: Settings) -> Settings:
     """Return the settings that all connections of a daemon share; the others have their defaults."""
-    return replace(
-        settings,
-        role=Role.AGENT,
-        agent=ANYBODY,
-        # A ledger of one's own is that of one organization.
-        organization=None if settings.ledger is None else settings.organization,
-        repository=None,
-        user=None,
-        scope_from_folder="off",
-        daemon_wait=float(DAEMON_WAIT),
-        tool_names="contract",
-        read_only=False,
-        tools=(),
-        answers="json",
-    )
+    standard = Settings(home=settings.home)
+    # A ledger of one's own is that of one organization.
+    kept = set() if settings.ledger is None else {"organization"}
+    return replace(settings, **{name: getattr(standard, name) for name in (OWN | UNSHARED) - kept})
 
 
 class BadHello(Exception):
@@ -357,8 +432,9 @@ def _hello(line: bytes) -> Mapping[str, Any]:
 
 
 def _differing(one: Settings, other: Settings) -> list[str]:
+    """Name the settings that two clients of one daemon may not have each its own."""
     one = shared(one)
-    names = (field.name for field in fields(Settings))
+    names = (field.name for field in fields(Settings) if field.name not in OF_ITS_PROCESS)
     return [name for name in names if getattr(one, name) != getattr(other, name)]
 
 

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from minutebook.disk.filelock import FileLock
@@ -108,6 +108,30 @@ def _awaited(
     return None
 
 
+def spawned(
+    *arguments: str,
+    log: int,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    stdout: int = subprocess.DEVNULL,
+) -> "subprocess.Popen[bytes]":
+    """Start a process that becomes the daemon of an address, unless another is; it outlives this one.
+
+    `arguments` are those of `start.main`: the address, the options as JSON. In `log` it says what keeps it
+    from starting; `environment` is this process's if None.
+    """
+    return subprocess.Popen(  # noqa: S603
+        module_command("minutebook.daemon", *arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=log,
+        env=environment,
+        cwd=folder,
+        start_new_session=True,
+        creationflags=_APART,
+    )
+
+
 class _Starting:
     """A process that begins to be the daemon, or finds that another is."""
 
@@ -115,15 +139,12 @@ class _Starting:
         self._log = Path(invocation.home, LOG)
         log = _log_of(invocation)
         self._log_size = os.fstat(log).st_size
-        self.process = subprocess.Popen(  # noqa: S603
-            module_command("minutebook.daemon", invocation.address, json.dumps(invocation.given)),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            env={**invocation.environment, **invocation.variables},
-            cwd=Path(address.lock).parent,
-            start_new_session=True,
-            creationflags=_APART,
+        self.process = spawned(
+            invocation.address,
+            json.dumps(invocation.given),
+            log=log,
+            folder=Path(address.lock).parent,
+            environment={**invocation.environment, **invocation.variables},
         )
         os.close(log)
         # A parent that outlives the daemon must not leave a zombie in the table of processes.
