@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.cli.hooks import Known
+from minutebook.cli.hook_told import Known
 from minutebook.config import load
 from minutebook.whereabouts import repository_known
 from tests.folders.test_finding import NAME, git, repository, with_commit

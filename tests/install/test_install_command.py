@@ -15,7 +15,6 @@ CASES = [
     (client, hooks, remote)
     for client, hooks, remote in itertools.product(CLIENTS, (False, True), (False, True))
     if (client in HOOKS or not hooks)
-    and not (hooks and remote)
     and (
         not remote
         or ((found := CLIENTS[client].remote) and (found.variable or found.token_variable))

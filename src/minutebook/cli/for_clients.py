@@ -53,6 +53,6 @@ def _refusal(command: str, contracts: Collection[str], *, read_only: bool) -> st
         return f"`{escaped(command[:50])}` does not run on a server; there are {names()}"
     if SERVED[command] not in contracts:
         return f"`{command}` needs the contract {SERVED[command]}, which this server does not serve"
-    if read_only and not DAEMON_COMMANDS[command]:
+    if read_only and not DAEMON_COMMANDS.get(command, True):
         return f"`{command}` writes, and this server is read-only"
     return None

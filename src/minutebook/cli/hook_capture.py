@@ -96,6 +96,15 @@ def _found(client: str, event: HookEvent, folder: Path | None) -> Iterable[Found
     return found_in(Source(path, of.is_wanted), SOURCES[of.source])
 
 
+def found_turns(client: str, event: HookEvent, folder: Path | None) -> list[TurnDraft]:
+    """Return the turns that an event brings, without what is private.
+
+    Raises InvalidInput for a transcript that is none of the client's.
+    """
+    found = _found(client, event, folder)
+    return [_without_private(each) for each in found if isinstance(each, TurnDraft)]
+
+
 def _turn(client: str, event: HookEvent) -> Found:
     """Read a turn that a client gives itself."""
     turn, place = object_at(event.fields, "turn"), Place(event.name)

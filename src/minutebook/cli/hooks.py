@@ -2,9 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,13 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.hook_events import MOST_TOKENS, HookEvent, Moment, output_of, read_event
-from minutebook.cli.keyboard import HOSTED, TypedPath
+from minutebook.cli.hook_told import FIELD, Known, is_ignored
+from minutebook.cli.keyboard import HOSTED, TypedPath, remote_caller
 from minutebook.cli.printing import echo, say
 from minutebook.cli.settings import write_setting
 from minutebook.cli.terminal import as_json, check_begun, identity, opened, settings_of, when_read
 from minutebook.config import Settings
-from minutebook.domain.caller import ANYBODY, Call, Caller
+from minutebook.domain.caller import ANYBODY, Call, Caller, FolderScope
 from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.private import without_private
 from minutebook.install.known_hooks import HOOKS
@@ -33,12 +34,13 @@ CONTRACT = "hooks"
 ACT = "before a prompt"
 """What the recall log calls it when a memory is put before a prompt."""
 
-FORGETS = frozenset({"compact", "clear"})
-"""Sources of a session's start after which it has forgotten what it was told."""
 
 LATELY = 200
 """Calls of hooks that are summed up."""
 
+
+_MOST_TOKENS = 10_000
+"""Tokens that a client of a server may ask for when a session starts."""
 
 _FEWEST = 10
 """Calls from which on they say something about how hooks are."""
@@ -70,6 +72,11 @@ def hook(
     if event is None or HOSTED.get() is None:
         # Whatever asked for this is no client that waits for an answer.
         return
+    if remote_caller() is not None:
+        with opened(options) as (app, caller):
+            answered = _answer_elsewhere(app, caller, client, json.loads(event))
+        echo(json.dumps(asdict(answered)))
+        return
     settings = settings_of(options)
     with opened(options) as (app, _):
         answer = _answer(app, settings, client, read_event(json.loads(event)), client_folder)
@@ -89,7 +96,7 @@ def _answer(
         caller = replace(caller, folder_scope=scope_of(place))
     match event.moment:
         case Moment.START | Moment.PROMPT:
-            return _context(app, settings, client, caller, event)
+            return _context(app, client, caller, event, _asked_here(settings, client, event))
         case Moment.TURN | Moment.END:
             from minutebook.cli.hook_capture import capture
 
@@ -105,72 +112,75 @@ def _caller(settings: Settings, client: str, session: str) -> Caller:
     return replace(settings.caller(), name=agent, call=Call(request="hook", origin=origin))
 
 
-def _context(
-    app: "App", settings: Settings, client: str, caller: Caller, event: HookEvent
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is wanted of an answer: how much, how relevant, and what the session was told already."""
+
+    known: frozenset[str]
+    is_briefed: bool
+    last: str | None
+    tokens: int
+    relevance: float
+
+
+def _asked_here(settings: Settings, client: str, event: HookEvent) -> _Asked:
+    known = Known(hook_log.entries(str(settings.home)), event.session)
+    return _Asked(
+        frozenset(known.ids),
+        known.is_briefed,
+        known.last_session_in(event.folder, repository_known(settings)),
+        min(settings.hook_tokens, MOST_TOKENS.get(client, settings.hook_tokens)),
+        settings.hook_relevance,
+    )
+
+
+def _answer_elsewhere(
+    app: "App", caller: Caller, client: str, fields: Mapping[str, Any]
 ) -> _Answer:
+    """Answer an event of a client on another machine, which says itself what the session was told."""
+    event, said = read_event(fields), fields.get(FIELD)
+    if not isinstance(said, dict) or event.moment not in (Moment.START, Moment.PROMPT):
+        return _Answer("unknown event")
+    try:
+        asked = _Asked(
+            frozenset(map(str, said["known"])),
+            said["is_briefed"] is True,
+            None if said["last"] is None else str(said["last"]),
+            max(0, min(int(said["tokens"]), _MOST_TOKENS)),
+            float(said["relevance"]),
+        )
+        if said["also"] is not None:
+            repository = None if said["repository"] is None else str(said["repository"])
+            scope = FolderScope(repository, frozenset(map(str, said["also"])))
+            caller = replace(caller, folder_scope=scope)
+    except (KeyError, TypeError, ValueError):
+        return _Answer("unknown event")
+    return _context(app, client, caller, event, asked)
+
+
+def _context(app: "App", client: str, caller: Caller, event: HookEvent, asked: _Asked) -> _Answer:
     """Answer a session that starts, or a prompt, with what is kept about it."""
     from minutebook.services.hooks import joined
 
-    known = Known(hook_log.entries(str(settings.home)), event.session)
     contexts, start, hits = app.hook_contexts, None, None
     # One that came too late when the session started is given with its first prompt.
-    is_briefing = event.moment is Moment.START or not known.is_briefed
+    is_briefing = event.moment is Moment.START or not asked.is_briefed
     if is_briefing:
-        last = known.last_session_in(event.folder, repository_known(settings))
-        tokens = min(settings.hook_tokens, MOST_TOKENS.get(client, settings.hook_tokens))
-        start = contexts.at_start(caller, last, tokens)
+        start = contexts.at_start(caller, asked.last, asked.tokens)
     if event.moment is Moment.PROMPT:
-        hits = contexts.before_prompt(caller, event.prompt, settings.hook_relevance, known.ids)
+        hits = contexts.before_prompt(caller, event.prompt, asked.relevance, asked.known)
     if hits is not None:
         prompt, got = without_private(event.prompt), hits.got
-        when_read(lambda: app.recalls.note(caller, ACT, prompt, got))
+        note = partial(app.recalls.note, caller, ACT, prompt, got)
+        if remote_caller() is None:
+            when_read(note)
+        else:
+            note()
     context = joined(start, hits)
     if context is None:
         return _Answer("nothing to say", is_briefing=is_briefing)
     output = output_of(client, event.name, context.text)
     return _Answer("answered", output, context.tokens, context.ids, is_briefing)
-
-
-class Known:
-    """What a session was told already, in time to be read, as the log of hooks has it.
-
-    What it was told before it was compacted or cleared, it has forgotten.
-    """
-
-    def __init__(self, entries: Sequence[Mapping[str, Any]], session: str) -> None:
-        self._entries = entries
-        self._session = session
-        own: list[Mapping[str, Any]] = []
-        for entry in entries:
-            if entry.get("session") == session:
-                if entry.get("source") in FORGETS:
-                    own.clear()
-                own.append(entry)
-        lists = [ids for entry in own if isinstance(ids := entry.get("ids"), list)]
-        self.ids = {str(id) for ids in lists for id in ids}
-        self.is_briefed = any(entry.get("is_briefing") is True for entry in own)
-
-    def last_session_in(
-        self, folder: Path, repository_of: Callable[[str], str | None]
-    ) -> str | None:
-        """Return the name of the session, another than this, that was captured last in a folder or its project."""
-        here = str(folder)
-        project = repository_of(here)
-        for entry in reversed(self._entries):
-            if entry.get("outcome") != "captured" or entry.get("session") == self._session:
-                continue
-            there = str(entry.get("folder"))
-            if there == here or (project is not None and repository_of(there) == project):
-                # Some clients name the session in its transcript in another way than in events.
-                return str(entry.get("kept") or entry.get("session", ""))
-        return None
-
-
-def is_ignored(folder: Path, patterns: tuple[str, ...]) -> bool:
-    """Tell whether a folder, or one that it is in, is one of those that hooks leave alone."""
-    paths = [str(each) for each in (folder, *folder.parents)]
-    named = [str(Path(pattern).expanduser()) for pattern in patterns]
-    return any(fnmatch(path, pattern) for pattern in named for path in paths)
 
 
 @click.command(short_help="Say what the hooks of clients did lately, or switch them on or off.")

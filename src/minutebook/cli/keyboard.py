@@ -67,10 +67,10 @@ def need_own_files() -> None:
     need_at_hand("it reads or writes files where it was typed")
 
 
-def stdin_text() -> str:
-    """Return what stdin holds, without the last line's end."""
+def stdin_text(most: int = -1) -> str:
+    """Return what stdin holds, so many characters at most, without the last line's end."""
     need_at_hand("it reads the stdin of where it was typed")
-    return sys.stdin.read().rstrip("\n")
+    return sys.stdin.read(most).rstrip("\n")
 
 
 def is_answered() -> bool:

@@ -20,6 +20,7 @@ SERVED: Mapping[str, str] = {
     **dict.fromkeys(("lock", "unlock", "verify", "deprecate", "link"), "governance"),
     **dict.fromkeys(("audit", "audit verify", "audit head"), "governance"),
     **dict.fromkeys(("decide", "decisions", "proposals"), "ledger"),
+    "hook": "knowledge",
     **dict.fromkeys(("sessions", "session", "summarize"), "journal"),
 }
 """The commands that run on a server, and the contract that it must serve for each.
@@ -95,10 +96,16 @@ def run_there(command: ServerCommand, environment: Mapping[str, str], find: Find
     from minutebook.api.over_http import OverHttp
 
     token = environment.get(command.token_variable) or None
-    if token is None and command.token_variable != TOKEN_VARIABLE:
+    is_hook = command.words[0] == "hook"
+    # A hook never stops what a person does: the server says the rest.
+    if token is None and command.token_variable != TOKEN_VARIABLE and not is_hook:
         raise InvalidInput("--token-env", f"names {command.token_variable}, which is empty")
     origin = Origin(client="minutebook", version=__version__)
     server = OverHttp(command.url, token, TIMEOUT, origin)
+    if is_hook:
+        from minutebook.cli.hooks_there import answer
+
+        answer(server, command.words)
     try:
         printed, status = server.run(
             _with_stdin(command.words, find), is_terminal=sys.stdout.isatty()

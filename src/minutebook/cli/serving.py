@@ -252,10 +252,6 @@ def install(
         raise InvalidInput(
             "--token-env", "needs --url: a server that the client starts takes no token"
         )
-    if url is not None and hooks:
-        raise InvalidInput(
-            "--hooks", "cannot be used with --url: hooks ask the daemon of this machine"
-        )
     entry = _Entry(options, client, contracts, server_name, "project" if project else "user")
     plans = []
     if remove and not hooks:
@@ -267,7 +263,9 @@ def install(
     # A file that is another client's, too, goes only where hooks are named.
     has_own = client in HOOKS and HOOKS[client].command_name == client
     if hooks or (remove and has_own):
-        hooked = entry.hooks(remove=remove, earlier=plans[0] if plans else None)
+        hooked = entry.hooks(
+            remove=remove, earlier=plans[0] if plans else None, url=url, token_variable=token_env
+        )
         plans = [*(each for each in plans if each.path != hooked.path), hooked]
     for plan in plans:
         _apply(plan, dry_run=dry_run)
@@ -337,14 +335,29 @@ class _Entry:
             self._client, command=command, environment=import_path(environment()), **self._named
         )
 
-    def hooks(self, *, remove: bool, earlier: "Installation | None") -> "Installation":
-        """Plan hooks that ask the daemon of these settings, or their removal; `earlier` as `plan_hooks` has it."""
+    def hooks(
+        self,
+        *,
+        remove: bool,
+        earlier: "Installation | None",
+        url: str | None,
+        token_variable: str | None,
+    ) -> "Installation":
+        """Plan hooks that ask the daemon of these settings, or a server at a URL, or their removal.
+
+        `earlier` is as `plan_hooks` has it.
+        """
         from minutebook.install.hooks import hook_client, plan_hooks
         from minutebook.install.launch import installed_command
 
         name = hook_client(self._client).command_name
-        stated = _stated_in(load(self._options), self._options, IDENTITY)
-        command = [*installed_command(), "hook", name, *stated]
+        if url is None:
+            stated = _stated_in(load(self._options), self._options, IDENTITY)
+            words = ["hook", name, *stated]
+        else:
+            there = ["--url", url, *(["--token-env", token_variable] if token_variable else [])]
+            words = [*there, "hook", name]
+        command = [*installed_command(), *words]
         return plan_hooks(
             self._client, command=command, remove=remove, earlier=earlier, **self._given
         )

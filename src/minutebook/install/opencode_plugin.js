@@ -4,7 +4,7 @@ import { spawn } from "node:child_process"
 
 const COMMAND = []
 // Milliseconds after which the command is ended, which ends itself long before.
-const LIMIT = 1000
+const LIMIT = 4000
 const LONGEST = 30000
 
 const ask = (event) =>

@@ -43,6 +43,11 @@ def typed(house: House, *words: str, input: str = "") -> subprocess.CompletedPro
     )
 
 
+def is_replaced(house: House, first: int) -> bool:
+    daemons = house.daemons()
+    return len(daemons) == 1 and daemons[0]["pid"] != first
+
+
 def hook(house: House, name: str, session: str) -> str:
     """Run a hook of Claude Code; what it prints."""
     event = {"hook_event_name": name, "session_id": session, "cwd": "/", "prompt": "What is new?"}
@@ -64,7 +69,7 @@ def test_hooks_and_tools_of_open_sessions_go_on_whatever_is_set(house: House) ->
         for place, pipe in enumerate(pipes):
             assert stored(pipe, f"Note {number} of session {place}.")
     assert {entry["outcome"] for entry in hook_log.entries(str(house.home))} == {"answered"}
-    wait_until(lambda: len(house.daemons()) == 1 and house.pid() != first)
+    wait_until(lambda: is_replaced(house, first))
     for pipe in pipes:
         assert WITHOUT not in house.said(pipe)
     # A client that comes now, and what a person types, find the same daemon.
@@ -92,7 +97,7 @@ def test_a_file_that_does_not_fit_leaves_the_daemon_as_it_is(house: House) -> No
     assert house.pid() == first
     assert stored(pipe, "It goes on.")
     (house.home / "config.toml").write_text('durability = "normal"\n')
-    wait_until(lambda: len(house.daemons()) == 1 and house.pid() != first)
+    wait_until(lambda: is_replaced(house, first))
     assert stored(pipe, "It goes on and on.")
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.cli.hooks import is_ignored, lately, trouble_in
+from minutebook.cli.hook_told import is_ignored
+from minutebook.cli.hooks import lately, trouble_in
 from minutebook.install.known_hooks import HOOKS
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client, hook_log

@@ -96,7 +96,7 @@ class _Call:
         took = round((time.monotonic() - STARTED) * 1000)
         if output:
             try:
-                _write_all(output.encode())
+                write_all(output.encode())
                 self._say_printed()
             except OSError:
                 outcome = "nobody reads"
@@ -189,6 +189,7 @@ def _client_of(arguments: Sequence[str]) -> str:
     return next((word for word in arguments[1:] if not word.startswith("-")), "")
 
 
-def _write_all(data: bytes) -> None:
+def write_all(data: bytes) -> None:
+    """Write bytes to stdout, all of them. Raises OSError."""
     while data:
         data = data[os.write(1, data) :]

@@ -1,0 +1,54 @@
+"""What a session was told already, and which folders hooks leave alone, by this machine's log and settings."""
+
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+FORGETS = frozenset({"compact", "clear"})
+"""Sources of a session's start after which it has forgotten what it was told."""
+
+FIELD = "minutebook"
+"""The field of an event in which the machine of a client of a server says what the server cannot know."""
+
+
+class Known:
+    """What a session was told already, in time to be read, as the log of hooks has it.
+
+    What it was told before it was compacted or cleared, it has forgotten.
+    """
+
+    def __init__(self, entries: Sequence[Mapping[str, Any]], session: str) -> None:
+        self._entries = entries
+        self._session = session
+        own: list[Mapping[str, Any]] = []
+        for entry in entries:
+            if entry.get("session") == session:
+                if entry.get("source") in FORGETS:
+                    own.clear()
+                own.append(entry)
+        lists = [ids for entry in own if isinstance(ids := entry.get("ids"), list)]
+        self.ids = {str(id) for ids in lists for id in ids}
+        self.is_briefed = any(entry.get("is_briefing") is True for entry in own)
+
+    def last_session_in(
+        self, folder: Path, repository_of: Callable[[str], str | None]
+    ) -> str | None:
+        """Return the name of the session, another than this, that was captured last in a folder or its project."""
+        here = str(folder)
+        project = repository_of(here)
+        for entry in reversed(self._entries):
+            if entry.get("outcome") != "captured" or entry.get("session") == self._session:
+                continue
+            there = str(entry.get("folder"))
+            if there == here or (project is not None and repository_of(there) == project):
+                # Some clients name the session in its transcript in another way than in events.
+                return str(entry.get("kept") or entry.get("session", ""))
+        return None
+
+
+def is_ignored(folder: Path, patterns: tuple[str, ...]) -> bool:
+    """Tell whether a folder, or one that it is in, is one of those that hooks leave alone."""
+    paths = [str(each) for each in (folder, *folder.parents)]
+    named = [str(Path(pattern).expanduser()) for pattern in patterns]
+    return any(fnmatch(path, pattern) for pattern in named for path in paths)

@@ -1,0 +1,181 @@
+"""Hooks of a client whose memory is on a server: what it is told comes from there, and is kept there.
+
+Which project a folder is, what a session was told already and what is left alone are this machine's matters;
+the server chooses within what the token may see.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from minutebook.cli.hook_events import MOST_TOKENS, HookEvent, Moment, read_event
+from minutebook.cli.hook_told import FIELD, Known, is_ignored
+from minutebook.cli.keyboard import stdin_text
+from minutebook.config import Settings, environment, load
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.private import without_private
+from minutebook.install.launch import module_command
+from minutebook.server.daemon import hook_log
+from minutebook.server.daemon.hook_client import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
+from minutebook.whereabouts import follows_folders, known_place, repository_known
+
+if TYPE_CHECKING:
+    from minutebook.api.over_http import OverHttp
+
+WAIT = 2.0
+"""Seconds in which a prompt's hook ends, unless `hook_wait` is more: a network lies between."""
+
+LONGEST_PROMPT = 4_000
+"""Characters of a prompt that are sent."""
+
+APART = "--event"
+"""The option with which a process that nobody waits for is given its event."""
+
+_MOST_TURNS = 500
+
+
+def answer(server: "OverHttp", words: Sequence[str]) -> NoReturn:
+    """Answer the event on stdin by a server, and end the process with 0 whatever becomes of it.
+
+    `words` are `hook CLIENT`, with `--event EVENT` in the process that keeps a session that ended.
+    """
+    entry: dict[str, object] = {"client": words[1] if len(words) > 1 else ""}
+    home = ""
+    try:
+        settings = load({})
+        home = str(settings.home)
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        data = words[-1] if APART in words else stdin_text(LARGEST_EVENT)
+        event = read_event(json.loads(data))
+        entry |= {
+            "event": event.name,
+            "session": event.session,
+            "source": event.fields.get("source"),
+        }
+        _end_in_time(home, entry, settings, event)
+        outcome, output = _answered(server, settings, str(entry["client"]), event, words, entry)
+    except MinutebookError as error:
+        outcome, output = f"failed: {type(error).__name__}", None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        outcome, output = f"failed: {type(error).__name__}", None
+    _end(home, entry, outcome, output)
+
+
+_ending = threading.Lock()
+
+
+def _end(home: str, entry: Mapping[str, object], outcome: str, output: object = None) -> NoReturn:
+    """Print what there is, note the outcome, end; who comes second does nothing."""
+    _ending.acquire()
+    if output:
+        try:
+            write_all(json.dumps(output).encode())
+        except OSError:
+            outcome = "nobody reads"
+    if home:
+        hook_log.append(home, **entry, outcome=outcome)
+    os._exit(0)
+
+
+def _end_in_time(
+    home: str, entry: Mapping[str, object], settings: Settings, event: HookEvent
+) -> None:
+    if event.moment not in (Moment.START, Moment.PROMPT):
+        return
+    least = START_WAIT if event.moment is Moment.START else WAIT
+    timer = threading.Timer(max(least, settings.hook_wait), _end, (home, entry, "late"))
+    timer.daemon = True
+    timer.start()
+
+
+def _answered(
+    server: "OverHttp",
+    settings: Settings,
+    client: str,
+    event: HookEvent,
+    words: Sequence[str],
+    entry: dict[str, object],
+) -> tuple[str, object]:
+    """Return what became of an event, and what the client is to print; add to the entry of the log."""
+    if settings.hooks == "off":
+        return "off", None
+    place = known_place(settings, event.folder)
+    if is_ignored(event.folder, settings.hook_ignore) or place.hooks_off:
+        return "ignored", None
+    if event.moment is Moment.END and APART not in words:
+        _keep_apart(event)
+        return "handed over", None
+    if event.moment in (Moment.END, Moment.TURN):
+        count, name = _kept(server, client, event)
+        entry |= {"event": "capture", "turns": count, "kept": name, "folder": str(event.folder)}
+        return "captured", None
+    if event.moment is None:
+        return "unknown event", None
+    known = Known(hook_log.entries(str(settings.home)), event.session)
+    sent = {
+        **{name: event.fields[name] for name in ("source",) if name in event.fields},
+        "hook_event_name": event.name,
+        "session_id": event.session,
+        "prompt": without_private(event.prompt)[:LONGEST_PROMPT],
+        FIELD: {
+            "known": sorted(known.ids),
+            "is_briefed": known.is_briefed,
+            "last": known.last_session_in(event.folder, repository_known(settings)),
+            "tokens": min(settings.hook_tokens, MOST_TOKENS.get(client, settings.hook_tokens)),
+            "relevance": settings.hook_relevance,
+            "repository": place.repository if follows_folders(settings) else None,
+            "also": sorted(place.also) if follows_folders(settings) else None,
+        },
+    }
+    printed, status = server.run(["hook", client, "--event", json.dumps(sent)], is_terminal=False)
+    if status != 0:
+        return "failed: the server refuses", None
+    found = json.loads("".join(text for stream, text in printed if stream == "stdout"))
+    entry |= {name: found[name] for name in ("tokens", "ids", "is_briefing")}
+    return str(found["outcome"]), found.get("output")
+
+
+def _keep_apart(event: HookEvent) -> None:
+    """Have another process keep a session that ended: the client does not wait so long."""
+    command = module_command("minutebook", *sys.argv[1:], APART, json.dumps(dict(event.fields)))
+    subprocess.Popen(  # noqa: S603 - this program
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=dict(environment()),
+        start_new_session=True,
+    )
+
+
+def _kept(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
+    """Send the turns of a session that the server has not, and have them summed up; their count, and its name there."""
+    from minutebook.cli.hook_capture import TRANSCRIPTS, found_turns
+    from minutebook.sources.conversation import session_name
+
+    folder = environment().get(FOLDERS.get(client, ""))
+    turns = found_turns(client, event, Path(folder) if folder else None)
+    names = sorted({turn.session for turn in turns})
+    if event.moment is Moment.END and client not in TRANSCRIPTS and event.session:
+        # Its turns came one by one.
+        name = session_name(event.session)
+        server.call("journal", "summarize_sessions", {"sessionId": name})
+        return 0, name
+    sent = 0
+    for name in names:
+        own = [turn for turn in turns if turn.session == name][:_MOST_TURNS]
+        given = {"sessionId": name, "limit": 1, "offset": 0}
+        kept = server.call("journal", "get_session_memories", given).content
+        have = int(kept["total"]) if event.moment is Moment.END else 0
+        for turn in own[have:]:
+            texts = {"prompt": turn.prompt, "thought": turn.thought, "response": turn.response}
+            server.call("journal", "add_memory", {**texts, "sessionId": name})
+            sent += 1
+        if event.moment is Moment.END and sent:
+            server.call("journal", "summarize_sessions", {"sessionId": name})
+    return sent, min(names, default="")
