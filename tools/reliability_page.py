@@ -151,7 +151,7 @@ TABLES: Mapping[str, Table] = {
         "Machines in step",
         "Two or three machines, each with a store, meet in a folder; on each somebody does at random, 120 times in all, what changes "
         "records: stores, edits, supersedes, links, locks, deletes, erases, decides, converses, tidies and takes that back, imports archives, "
-        "brings back backups, syncs. After each act `audit verify` must be whole on its machine; after the last all sync, and then must "
+        "brings back backups, syncs. In the second row the folder loses files, or their ends, and is brought back to an earlier state. After each act `audit verify` must be whole on its machine; after the last all sync, and then must "
         "hold the same records, with `audit verify`, `sync --check` and `doctor` content on each.",
         "machines",
         {
@@ -215,6 +215,19 @@ TABLES: Mapping[str, Table] = {
         "last writes are not read, and nothing tells it from what a crash leaves of a write that nobody acknowledged.",
         "part",
         {"damaged": "damaged", "told": "told", "harmless": "harmless", "cut": "cut short"},
+    ),
+    "edits": Table(
+        "Edits past the trail",
+        "Each column of each table that the database itself names is changed by SQL in one row, a row taken out, and a copy of one "
+        "put in under another id. Found: by `audit verify` or `doctor`. Listed: what `audit verify` says that it does not compare.",
+        "engine",
+        {
+            "tables": "tables",
+            "edits": "edits",
+            "found": "found",
+            "listed": "listed",
+            "unnoticed": "unnoticed",
+        },
     ),
     "many sessions": Table(
         "Thousands of sessions and subscriptions",

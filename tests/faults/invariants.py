@@ -176,6 +176,8 @@ def unproven(proofs: Iterable[Proof], uncovered: int = 0) -> Iterator[str]:
             yield f"{each.kind} {each.id} of {name} is not as its trail says: {each.reason}"
         if proof.uncovered > uncovered:
             yield f"the trail of {name} has no fingerprint of {proof.uncovered} records"
+        if proof.unknown > uncovered:
+            yield f"the trail of {name} has nothing of {proof.unknown} versions"
 
 
 def _of_ledger(app: App, organization: str) -> Iterator[str]:

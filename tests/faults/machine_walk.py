@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from random import Random
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from minutebook.config import Settings
 from minutebook.domain.archive import JOURNAL, OWN, Mode
@@ -61,6 +61,10 @@ class Nothing(Exception):
     """There is nothing that the act could be done to."""
 
 
+Acts: TypeAlias = "Mapping[str, tuple[float, Callable[[Walk], object]]]"
+"""What may be done, with how often it comes."""
+
+
 @dataclass
 class Walk:
     """Machines that somebody uses at random, each with its own data directory below a folder."""
@@ -76,6 +80,7 @@ class Walk:
     """The machine that is in use."""
     caller: Caller = PERSON
     trace: list[str] = field(default_factory=list)
+    acts: Acts = field(default_factory=lambda: ACTS)
 
     @property
     def world(self) -> World:
@@ -123,10 +128,10 @@ class Walk:
         self.at = chance.randrange(len(self.machines.worlds))
         self.caller = AT_WORK if chance.random() < 0.25 else PERSON
         self.world.clock.turn(chance.choice((1, 5, 90, 4000, -50)))
-        name = chance.choices(list(ACTS), [weight for weight, _ in ACTS.values()])[0]
+        name = chance.choices(list(self.acts), [weight for weight, _ in self.acts.values()])[0]
         outcome = "done"
         try:
-            ACTS[name][1](self)
+            self.acts[name][1](self)
         except Nothing:
             return
         except MinutebookError as error:
@@ -146,6 +151,9 @@ class Walk:
         """Sync all until none has any news; then all must hold the same."""
         machines = self.machines
         self.trace.append("all sync")
+        for number in range(len(machines.worlds)) if self.acts is not ACTS else ():
+            # Who lacks what is gone says so until each has looked at what it left there.
+            machines.sync(number)
         machines.settle()
         everywhere = [machines.held(number) for number in range(len(machines.worlds))]
         differing = {
@@ -158,7 +166,8 @@ class Walk:
         for self.at in range(len(machines.worlds)):
             self.check()
             compared = machines.compare(self.at)
-            assert (compared.differences, compared.refused) == ((), ()), compared
+            wrong = (compared.differences, compared.refused, compared.lost)
+            assert wrong == ((), (), ()), compared
             findings = [
                 each.finding
                 for each in self.world.app.doctor.examine()
@@ -207,9 +216,10 @@ def walk(home: Path, chance: Random, count: int) -> Iterator[Walk]:
             raise
 
 
-def walked(home: Path, chance: Random, steps: int) -> Walk:
+def walked(home: Path, chance: Random, steps: int, acts: "Acts | None" = None) -> Walk:
     """Walk so many steps on two or three machines, then sync them. Raises AssertionError for what is wrong."""
     with walk(home, chance, chance.choice((2, 3))) as made:
+        made.acts = ACTS if acts is None else acts
         for _ in range(steps):
             made.step()
         made.settle()
@@ -500,7 +510,7 @@ def locked(memory: Memory) -> bool:
     return memory.locked_by is not None
 
 
-ACTS: Mapping[str, tuple[float, Callable[[Walk], object]]] = {
+ACTS: Acts = {
     "remember": (6, remember),
     "remember many": (1, remember_many),
     "update": (8, update),

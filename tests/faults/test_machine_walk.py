@@ -10,6 +10,7 @@ from minutebook.services.access.audit import Trail
 from minutebook.services.sync.machines import _Exchange
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.machine_walk import ACTS, walked
+from tests.faults.put_back_walk import PUT_BACK
 
 STEPS = 120
 
@@ -30,6 +31,29 @@ def test_machines_end_equal_and_each_trail_says_what_became_of_every_record(
     report(
         "machines",
         "two or three",
+        walks=number,
+        steps=steps,
+        acts=len(done),
+        syncs=done["sync"],
+        refused=refused,
+        differing=0,
+        alarms=0,
+    )
+
+
+def test_machines_end_equal_though_their_place_loses_files_or_is_put_back(tmp_path: Path) -> None:
+    source, done, refused, steps = chance("put back"), Counter[str](), 0, 0
+    number = rounds(2, 40)
+    for each in range(number):
+        by, home = Random(source.getrandbits(32)), tmp_path / f"{each}"
+        home.mkdir()
+        one = walked(home, by, STEPS, PUT_BACK)
+        done += one.done
+        refused += one.refused
+        steps += one.done.total() + one.refused
+    report(
+        "machines",
+        "two or three, whose folder loses files or is put back",
         walks=number,
         steps=steps,
         acts=len(done),

@@ -31,11 +31,20 @@ IN_A_TRANSACTION = """
 import sys
 from pathlib import Path
 from minutebook.store.file_locks import FileLocks
+from minutebook.domain.records import Kind
+from minutebook.services.access.audit import Trail
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import entity
+from tests.faults.test_sleep import ANA
+from tests.world import NOON
 home = Path(sys.argv[1])
 store = SqliteStore(home / "minutebook.db")
-with FileLocks(home / "claims").hold("sync"), store.transaction("default"):
+trail = Trail(store, lambda: NOON)
+with (
+    FileLocks(home / "claims").hold("sync"),
+    trail.audited(ANA, "default", "create", Kind.ENTITY, "a") as audit,
+):
+    audit.check()
     store.put(entity("a", "Kept over a sleep", organization="default"))
     print("asleep", flush=True)
     sys.stdin.readline()
@@ -88,8 +97,7 @@ def woken(process: "subprocess.Popen[str]") -> str:
 
 def test_who_sleeps_within_a_write_keeps_its_claim_and_others_are_told(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path / "home", embedder="none", writer_wait=0.3)
-    # Who sleeps writes to the store itself.
-    said = Acknowledged(uncovered=1)
+    said = Acknowledged()
     with closing(open_app(settings)) as app:
         app.memories.store(ANA, Draft(content="Before", type=MemoryType.FACT))
         with asleep(IN_A_TRANSACTION, settings.home) as process:

@@ -51,6 +51,11 @@ class DictSnapshot:
         check_in_snapshot(self.organizations, where.organization)
         yield from _sorted(_selected(self.state, of, where), order)
 
+    def wrong_names(self, organization: str) -> list[str]:
+        # Names are looked up in the entities themselves.
+        check_in_snapshot(self.organizations, organization)
+        return []
+
 
 class DictTokenUses:
     def __init__(self) -> None:

@@ -124,8 +124,8 @@ def audit_verify(
 ) -> None:
     """Prove that no entry was changed, removed, reordered or put in; exit with 1 if one was.
 
-    Memories, decisions, sessions, entities, links, relations and tokens are compared with the trail's
-    digests, too. Each trail's end is printed. Noted elsewhere and given again as --noted (with --organization) or
+    Memories with all their versions, decisions, proposals, sessions, entities, links, relations and tokens are
+    compared with the trail's digests, too; what is not is listed. Each trail's end is printed. Noted elsewhere and given again as --noted (with --organization) or
     --heads, it proves that the trail has only grown since.
     """
     ends = [] if heads is None else _read_heads(heads)
@@ -143,7 +143,7 @@ def audit_verify(
         proofs = app.trail.prove(caller, ends, public)
     say(
         [_proof_shape(each) for each in proofs],
-        [line for each in proofs for line in _proof_lines(each)],
+        [*(line for each in proofs for line in _proof_lines(each)), *_not_proved()],
         as_json,
     )
     unsigned = key is not None and any(each.head and not each.signed.number for each in proofs)
@@ -152,6 +152,8 @@ def audit_verify(
 
 
 def _proof_shape(proof: "Proof") -> dict[str, object]:
+    from minutebook.services.access.audit_proof import NOT_PROVED
+
     signed = proof.signed
     return {
         "organization": proof.organization,
@@ -162,6 +164,8 @@ def _proof_shape(proof: "Proof") -> dict[str, object]:
         "differences": [fields_of(each) for each in proof.differences],
         "erased": [fields_of(each) for each in proof.erased],
         "uncovered": proof.uncovered,
+        "unknown": proof.unknown,
+        "not_proved": list(NOT_PROVED),
     }
 
 
@@ -182,9 +186,19 @@ def _proof_lines(proof: "Proof") -> Iterator[str]:
     if proof.uncovered:
         what = count_of(proof.uncovered, "record")
         yield f"  of {what} the text alone is covered: nothing changed since an earlier version wrote it"
+    if proof.unknown:
+        what = count_of(proof.unknown, "text of before a change", "texts of before a change")
+        yield f"  {what}: the trail has nothing of it, an earlier version of Minutebook wrote it"
     for each in proof.differences[:MOST_NAMED]:
         yield style(f"  {each.kind} {each.id}: {each.reason}", fg="red")
     yield from _more(len(proof.differences), "are not as the trail says")
+
+
+def _not_proved() -> Iterator[str]:
+    from minutebook.services.access.audit_proof import NOT_PROVED
+
+    yield style("Not compared with the trail:", dim=True)
+    yield from (style(f"  {each}", dim=True) for each in NOT_PROVED)
 
 
 def _signed_lines(signed: "Signed", head: Head) -> Iterator[str]:

@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from operator import attrgetter
 
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
@@ -22,10 +23,12 @@ from minutebook.domain.records import (
     TextRecord,
     Token,
     Turn,
+    Version,
+    text_of,
 )
 
 FINGERPRINTED: tuple[type[Record], ...] = (
-    *(Memory, Decision, Proposal, Turn, Summary, Entity),
+    *(Memory, Version, Decision, Proposal, Turn, Summary, Entity),
     *(Relation, Link, Token),
 )
 """The records of which the trail has fingerprints."""
@@ -42,7 +45,17 @@ _FIELDS = {
 }
 """In the order of the class; who adds a field adds it at the end, with a default."""
 
-_DEFAULTS = {of.kind: {f.name: f.default for f in fields(of)} for of in FINGERPRINTED}
+_values_of = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
+
+
+def _columns(of: type[Record]) -> tuple[list[str], list[object], list[bytes]]:
+    """Return of each field of a fingerprint its name, its default, and what stands for a value that is absent."""
+    kept = [f for f in fields(of) if f.name not in LEFT_OUT]
+    absent = [f"{f.name}=\n".encode("ascii") for f in kept]
+    return [f.name for f in kept], [f.default for f in kept], absent
+
+
+_COLUMNS = {of.kind: _columns(of) for of in FINGERPRINTED}
 _encode = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode
 
 
@@ -86,20 +99,21 @@ def fingerprint(record: Record) -> str:
     of the rest. A field that holds its default counts as absent, so that fingerprints stay good when
     a class gets one more.
     """
-    names, defaults = _FIELDS[record.kind], _DEFAULTS[record.kind]
-    values = [(name, getattr(record, name)) for name in names]
     encoded = [
-        f"{name}={'' if value == defaults[name] else _encoded(value)}\n".encode("ascii")
-        for name, value in values
+        absent if value == default else f"{name}={_encoded(value)}\n".encode("ascii")
+        for name, default, absent, value in zip(
+            *_COLUMNS[record.kind], _values_of[record.kind](record), strict=True
+        )
     ]
-    salted = hashlib.sha256(_salt(record))
-    parts = []
-    for each in encoded:
-        part = salted.copy()
-        part.update(each)
-        parts.append(b64encode(part.digest()[:3])[:_PART])
-    salted.update(b"".join(each for each in encoded if not each.endswith(b"=\n")))
-    return (b64encode(salted.digest())[:_WHOLE] + b"".join(parts)).decode()
+    salt = _salt(record)
+    digests = b"".join([hashlib.sha256(salt + each).digest()[:3] for each in encoded])
+    whole = hashlib.sha256(
+        salt + b"".join([each for each in encoded if not each.endswith(b"=\n")])
+    ).digest()
+    # Of the four characters of three bytes the first three: 18 bits.
+    fours = b64encode(digests).decode()
+    parts = [fours[at : at + _PART] for at in range(0, len(fours), 4)]
+    return b64encode(whole).decode()[:_WHOLE] + "".join(parts)
 
 
 def differing(before: str, record: Record) -> tuple[str, ...]:
@@ -141,6 +155,8 @@ def _text(record: Record) -> str:
     match record:
         case TextRecord():
             return record.text
+        case Version():
+            return text_of(record.title, record.content)
         case Edge():
             # Its type is all that somebody wrote, and is compared as a field.
             return ""

@@ -6,9 +6,11 @@ from datetime import datetime
 from zlib import crc32
 
 from minutebook.domain.fingerprints import (
+    FINGERPRINTED,
     Fingerprinted,
     differing,
     fingerprint,
+    has_fingerprint,
     id_in_trail,
     is_same,
 )
@@ -44,10 +46,14 @@ MISSING = "it is missing, and the trail has no act that removed it"
 CHANGED = "its text is not the one that the trail has the digest of"
 BACK = "the trail says that it was removed"
 NO_ENTRY = "the trail has no entry with its digest"
+NAMES = "it is not found by its names and aliases, or by others"
 
 _KINDS = frozenset(of.kind for of in _COMPARED)
-_RESET_SILENTLY = frozenset({Kind.ENTITY, Kind.RELATION, Kind.LINK})
+_FINGERPRINTED_KINDS = frozenset(of.kind for of in FINGERPRINTED)
+_RESET_SILENTLY = frozenset({Kind.VERSION, Kind.ENTITY, Kind.RELATION, Kind.LINK})
 _OF_MANY = frozenset({"import", IMPORT_OWN, "replace", "sync"})
+_SILENT = frozenset({"read", "export", "enter"})
+"""Acts that change no record."""
 _GONE = b""
 
 
@@ -73,7 +79,8 @@ class LastTexts:
     """Reads the entries of a trail in order; then tells what of the records contradicts them.
 
     An act of an earlier version that took in many records at once said nothing of each: what it may
-    have changed is not compared. Of several parts, each of which holds
+    have changed is not compared. Where an earlier version has written anything, a record of which the
+    trail has nothing is counted; elsewhere it is a difference. Of several parts, each of which holds
     the records of some ids, it may be one.
     """
 
@@ -86,8 +93,12 @@ class LastTexts:
         self._changed_between: dict[str, int] = {}
         self._states: dict[tuple[Kind, str], tuple[str, int]] = {}
         self._passed_on: dict[tuple[Kind, str], int] = {}
+        self._covers: set[Kind] = set()
+        self._earlier: set[Kind] = set()
         self.uncovered = 0
-        """Records that were asked for of which the trail has no fingerprint."""
+        """Records that were asked for of which the trail has no fingerprint, but a digest of the text."""
+        self.unknown = 0
+        """Records that were asked for of which the trail has nothing."""
 
     def holds(self, kind: Kind, id: str) -> bool:
         """Tell whether a record that the trail names by an id belongs to this part."""
@@ -96,16 +107,18 @@ class LastTexts:
         return crc32(f"{kind} {id}".encode("utf-8", "surrogatepass")) % self._parts == self._part
 
     def heard(self, entries: Iterator[Entry]) -> Iterator[Entry]:
-        """Yield the entries of the trail, taking each."""
+        """Yield the entries of the trail, taking each once it was looked at."""
         for entry in entries:
-            self.add(entry)
             yield entry
+            # Not sooner: one that breaks the trail may hold anything.
+            self.add(entry)
 
     def add(self, entry: Entry) -> None:
         """Take the next entry of the trail."""
         if entry.outcome != DONE:
             return
         self._add_text(entry)
+        self._note_earlier(entry)
         if entry.act == ERASE:
             self._states.pop((entry.subject_kind, entry.subject), None)
         elif entry.act in ("import", IMPORT_OWN) and entry.subject_kind is Kind.HEAD:
@@ -113,8 +126,26 @@ class LastTexts:
             self._forget_states({Kind.TOKEN})
         for text in entry.fingerprints:
             made = Fingerprinted.of(text)
+            self._covers.add(made.kind)
             if self.holds(made.kind, made.id):
                 self._add_state(made, entry.number)
+
+    def _note_earlier(self, entry: Entry) -> None:
+        """Note by which kinds an entry shows that a version wrote it that had no fingerprints of them."""
+        kind = entry.subject_kind
+        has_new_text = entry.before != entry.after and entry.act not in (TAKE_IN, ERASE)
+        if entry.fingerprints:
+            kinds = {text.split(" ", 1)[0] for text in entry.fingerprints}
+            if has_new_text and entry.after and Kind.MEMORY in kinds and Kind.VERSION not in kinds:
+                self._earlier.add(Kind.VERSION)
+        elif entry.act in _SILENT or entry.reason.endswith(EACH):
+            return
+        elif (
+            (not self._covers and has_fingerprint(kind))
+            or entry.act in _OF_MANY
+            or (kind in _KINDS and has_new_text)
+        ):
+            self._earlier.update(_FINGERPRINTED_KINDS)
 
     def _add_state(self, made: Fingerprinted, number: int) -> None:
         key = (made.kind, made.id)
@@ -159,7 +190,12 @@ class LastTexts:
     def _state_difference(self, record: Record) -> Difference | None:
         key = (record.kind, id_in_trail(record.kind, record.id))
         if key not in self._states:
-            self.uncovered += 1
+            if record.kind not in self._earlier:
+                return _difference(record, NO_ENTRY)
+            if record.kind is Kind.VERSION:
+                self.unknown += 1
+            else:
+                self.uncovered += 1
             return None
         last, _ = self._states.pop(key)
         if not last:

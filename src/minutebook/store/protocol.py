@@ -100,6 +100,9 @@ class Snapshot(Protocol):
     def each(self, of: type[R], where: Filter, order: Sequence[str] = ()) -> Iterator[R]:
         """Yield the selected records one at a time, by the fields of `order`, then by id, holding few of them."""
 
+    def wrong_names(self, organization: str) -> list[str]:
+        """Return the sorted ids of the entities that texts are found to name otherwise than by their names and aliases."""
+
 
 class Store(Protocol):
     """Keeps records durably, finds them, and tells what changed.

@@ -37,6 +37,7 @@ from minutebook.domain.records import (
     TextRecord,
     Token,
     Turn,
+    Version,
 )
 from minutebook.domain.trail_texts import (
     BACK,
@@ -56,7 +57,17 @@ from tests.scoped import BEARER, populated
 from tests.services.decided import PERSON, draft
 from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED
 from tests.store.engine import engine_named
-from tests.store.samples import decision, edge, entity, memory, proposal, summary, token, turn
+from tests.store.samples import (
+    decision,
+    edge,
+    entity,
+    memory,
+    proposal,
+    summary,
+    token,
+    turn,
+    version,
+)
 from tests.world import NOON, World
 
 CALLER = Caller(name="ana", role=Role.ADMIN, organization="acme")
@@ -64,7 +75,7 @@ CALLER = Caller(name="ana", role=Role.ADMIN, organization="acme")
 SAMPLES: dict[type[Record], Record] = {
     type(each): each
     for each in (
-        *(memory(), decision(), proposal(), turn(), summary(), entity()),
+        *(memory(), version(), decision(), proposal(), turn(), summary(), entity()),
         *(edge(Relation, "e1", "e2"), edge(Link, "m1", "m2")),
         token(organization=SYSTEM_ORGANIZATION, bound_organization="acme"),
     )
@@ -72,6 +83,7 @@ SAMPLES: dict[type[Record], Record] = {
 
 OF_TEXT = {
     Memory: {"content", "title"},
+    Version: {"content", "title"},
     Decision: {"title", "target", "rationale", "consequences"},
     Proposal: {"title", "target", "rationale", "consequences"},
     Turn: {"prompt", "thought", "response"},
@@ -126,10 +138,14 @@ def reasons(proof: Proof) -> list[tuple[str, str]]:
 
 def value_for(table: str, name: str, value: Value) -> Value:
     """Return another value for a column than the one that it has."""
-    if name in OTHER:
-        other = OTHER[name]
-        return other[table] if isinstance(other, dict) else other
+    other = OTHER.get(name)
+    if isinstance(other, dict):
+        other = other.get(table)
+    if other is not None and value != other:
+        return other
     match value:
+        case bytes():
+            return value + b"forged"
         case str() if value.startswith("["):
             return json.dumps([*json.loads(value), "forged"])
         case int() | float():

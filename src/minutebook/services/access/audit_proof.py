@@ -8,9 +8,9 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.fingerprints import FINGERPRINTED, id_in_trail
 from minutebook.domain.grants import home_of
 from minutebook.domain.head_signatures import Signatures, Signed
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Token
-from minutebook.domain.trail import Break, first_break
-from minutebook.domain.trail_texts import Difference, Erased, LastTexts
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Token
+from minutebook.domain.trail import HEAD, Break, first_break
+from minutebook.domain.trail_texts import NAMES, NO_ENTRY, Difference, Erased, LastTexts
 from minutebook.services.access.trail_key import fits
 from minutebook.store.protocol import Snapshot, Store
 
@@ -18,12 +18,25 @@ MOST_HELD = 200_000
 """Records of which a proof holds digests at a time, about 1 KiB each."""
 
 
+NOT_PROVED = (
+    "what searches and filters read beside the records: words, vectors, token states, mentions, digests",
+    "the index of code: projects, files, chunks; `minutebook index` makes it anew",
+    "the commits of decisions, and how far a ledger was followed: Git has both",
+    "when a token was used last",
+    "which records questions got",
+    "suggestions of `minutebook tidy` that nobody applied",
+    "what is noted of syncs, moves and the order of changes",
+)
+"""What stands in a store and is not compared with its trail."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What was found of an organization's trail.
 
     Where it ends, where it breaks, if it does, how far it is signed, which records are not as it
-    says, which records were erased, and of how many the trail has no fingerprint.
+    says, which records were erased, of how many the trail has no fingerprint but a digest of the text
+    (`uncovered`), and of how many it has nothing (`unknown`).
     """
 
     organization: str
@@ -33,6 +46,7 @@ class Proof:
     differences: tuple[Difference, ...] = ()
     erased: tuple[Erased, ...] = ()
     uncovered: int = 0
+    unknown: int = 0
 
     @property
     def is_sound(self) -> bool:
@@ -67,8 +81,8 @@ def proof_of(
 
     def heard(entries: Iterator[Entry]) -> Iterator[Entry]:
         for entry in entries:
-            signatures.add(entry)
             yield entry
+            signatures.add(entry)
 
     with store.snapshot(*{organization, SYSTEM_ORGANIZATION}) as moment:
         head = _head(moment, organization)
@@ -79,6 +93,7 @@ def proof_of(
         proof = Proof(organization, head, broken, signatures.found())
         if broken is not None:
             return proof
+        proof = replace(proof, differences=tuple(_beside(moment, organization)))
         proof = _compared(moment, proof, texts)
         for part in range(1, parts):
             texts = LastTexts(part, parts)
@@ -103,6 +118,7 @@ def _compared(moment: Snapshot, proof: Proof, texts: LastTexts) -> Proof:
         differences=proof.differences + differences,
         erased=tuple(sorted((*proof.erased, *texts.erased()), key=lambda each: each.at)),
         uncovered=proof.uncovered + texts.uncovered,
+        unknown=proof.unknown + texts.unknown,
     )
 
 
@@ -135,6 +151,15 @@ def _differences(moment: Snapshot, organization: str, texts: LastTexts) -> Itera
     yield from texts.missing()
 
 
+def _beside(moment: Snapshot, organization: str) -> Iterator[Difference]:
+    """Yield what does not follow from the records: ends that no trail has, names of entities."""
+    for head in moment.each(Head, Filter(organization=organization)):
+        if head.id != HEAD:
+            yield Difference(Kind.HEAD, head.id, NO_ENTRY)
+    for id in moment.wrong_names(organization):
+        yield Difference(Kind.ENTITY, id, NAMES)
+
+
 def _tokens(moment: Snapshot, organization: str, texts: LastTexts) -> Iterator[Token]:
     """Yield the tokens of which this trail tells, whomever they are for by now, and those for this organization."""
     for token in moment.each(Token, Filter(organization=SYSTEM_ORGANIZATION)):
@@ -143,7 +168,8 @@ def _tokens(moment: Snapshot, organization: str, texts: LastTexts) -> Iterator[T
 
 
 def _head(moment: Snapshot, organization: str) -> Head | None:
-    return next(moment.each(Head, Filter(organization=organization)), None)
+    here = Filter(organization=organization, ids=frozenset({HEAD}))
+    return next(moment.each(Head, here), None)
 
 
 def _entries(moment: Snapshot, organization: str) -> Iterator[Entry]:

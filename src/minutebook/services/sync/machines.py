@@ -527,6 +527,8 @@ class _Exchange:
         count = sum(len(files) for files in changes.values())
         is_due = count >= COMPACT_FROM and size > self.files.size_of_snapshots()
         if not (compact or is_due) or (self.report.refused and not compact):
+            if cut := self.files.cut_short(self.files.covered()):
+                self._remote.publish({}, self._own(), cut)
             return
         snapshots, _ = self.files.snapshots()
         earlier = [each.header.covers for each in snapshots]
@@ -548,6 +550,7 @@ class _Exchange:
             if each.path.name != name
             and all(covers.get(m, 0) >= n for m, n in each.header.covers.items())
         ]
+        gone += [each for each in self.files.cut_short(covers) if not each.endswith(f"/{name}")]
         try:
             self._remote.publish({f"snapshots/{name}": staged}, self._own(), gone)
         except NameTaken:
@@ -555,7 +558,7 @@ class _Exchange:
             self._remote.publish({}, {}, [f"snapshots/{name}"])
             self._remote.publish({f"snapshots/{name}": staged}, self._own(), gone)
         staged.unlink(missing_ok=True)
-        self.report.compacted = sum(each.startswith("changes/") for each in gone)
+        self.report.compacted = sum(each.startswith("changes/") for each in set(gone))
 
     def _passed(
         self,

@@ -15,6 +15,9 @@ from minutebook.services.sync.remotes import NameTaken, Remote, names_in
 FILE = re.compile(r"([0-9a-f]{16})-([0-9]{8})\.jsonl")
 """The name of a file of changes: its machine and its number there."""
 
+_MADE = re.compile(r"([0-9a-f]{16})-([0-9]{8})[-.]")
+"""How the name of a file begins: with its machine, and how many files of changes that had made."""
+
 _HEADER = "sync.json"
 _FORMAT = "minutebook-sync-remote"
 
@@ -90,15 +93,31 @@ class RemoteFiles:
 
         Of each file the end alone is read; `verified` finds what is damaged before it.
         """
-        changes, covered = self.changes(), dict[str, int]()
-        for name in names_in(self._folder, "snapshots"):
-            for machine, number in covers_of(self._folder / "snapshots" / name, self._id).items():
-                covered[machine] = max(covered.get(machine, 0), number)
+        changes, covered = self.changes(), self.covered()
         for machine, last in sorted(published.items()):
             files = changes.get(machine, {})
             for number in range(covered.get(machine, 0) + 1, last + 1):
                 if number not in files or not is_sealed(self.path(machine, number)):
                     yield machine, number
+
+    def covered(self) -> dict[str, int]:
+        """Return by machine up to which number the snapshots that were not cut short hold its files."""
+        covered: dict[str, int] = {}
+        for name in names_in(self._folder, "snapshots"):
+            for machine, number in covers_of(self._folder / "snapshots" / name, self._id).items():
+                covered[machine] = max(covered.get(machine, 0), number)
+        return covered
+
+    def cut_short(self, covered: Mapping[str, int]) -> list[str]:
+        """Return the files that were cut short, of which a snapshot that covers so much holds all that they held."""
+        found = []
+        for kind in ("changes", "snapshots"):
+            for name in names_in(self._folder, kind):
+                made = _MADE.match(name)
+                is_held = made is not None and int(made[2]) <= covered.get(made[1], 0)
+                if is_held and not is_sealed(self._folder / kind / name):
+                    found.append(f"{kind}/{name}")
+        return found
 
     def path(self, machine: str, number: int) -> Path:
         """Return the path of a file of changes."""

@@ -29,6 +29,10 @@ _CONTRADICTIONS = {
         "SELECT count(*) FROM names AS r WHERE NOT EXISTS (SELECT 1 FROM entities AS e"
         " WHERE e.organization = r.organization AND e.id = r.entity)"
     ),
+    "{} organizations have records and no name": (
+        "SELECT count(*) FROM feeds AS r LEFT JOIN organizations AS o ON o.number = r.organization"
+        " WHERE o.number IS NULL"
+    ),
     **{
         f"{{}} {name} changed later than their organization": (
             f"SELECT count(*) FROM {name} AS r LEFT JOIN feeds AS f"  # noqa: S608

@@ -1,7 +1,7 @@
 """The names of entities, found in a text by their first word."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity
@@ -14,8 +14,7 @@ from minutebook.store.postgres.tables import SHORT, selection, table_of
 
 def keep(connection: Connection, number: int, entity: Entity) -> None:
     """List an entity under its present name and aliases."""
-    names = {tuple(words_of(name)) for name in (entity.name, *entity.aliases)} - {()}
-    listed = sorted(names)
+    listed = sorted(_names(entity))
     connection.execute(
         "WITH further AS (DELETE FROM names WHERE organization = %s AND entity = %s AND place > %s)"
         " INSERT INTO names (organization, entity, place, first, words)"
@@ -33,6 +32,27 @@ def keep(connection: Connection, number: int, entity: Entity) -> None:
             [json.dumps(name) for name in listed],
         ),
     )
+
+
+def wrong(connection: Connection, number: int, entities: Iterable[Entity]) -> list[str]:
+    """Return the sorted ids of the entities that are listed otherwise than under their names and aliases."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    rows = connection.execute(
+        "SELECT entity, first, words FROM names WHERE organization = %s", (number,)
+    )
+    for entity, first, words in rows:
+        found.setdefault(entity, set()).add((first, words))
+    others = [
+        each.id
+        for each in entities
+        if found.pop(each.id, set()) != {(_first(n[0]), json.dumps(n)) for n in _names(each)}
+    ]
+    return sorted([*others, *found])
+
+
+def _names(entity: Entity) -> set[tuple[str, ...]]:
+    """Return the words of each name and alias."""
+    return {tuple(words_of(name)) for name in (entity.name, *entity.aliases)} - {()}
 
 
 def forget(connection: Connection, number: int, entity: str) -> None:

@@ -8,6 +8,7 @@ from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind
 from minutebook.search.text import ANALYSIS
 from minutebook.store.postgres import change_feed
 from minutebook.store.postgres.connections import Connection
+from minutebook.store.postgres.errors import damaged
 from minutebook.store.postgres.tables import packed_terms, table_of
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import Block, P
@@ -165,9 +166,13 @@ class WordSource(Source[Postings]):
 
     def _payload(self, rows: Sequence[Sequence[Any]]) -> Postings:
         of = TEXT_CLASSES[self._key.kind]
-        return Postings.of_packed(
-            [
-                packed_terms(self._table.record_of(of, "", fields)) if kept is None else kept
-                for kept, *fields in rows
-            ]
-        )
+        kept_terms = [
+            packed_terms(self._table.record_of(of, "", fields)) if kept is None else kept
+            for kept, *fields in rows
+        ]
+        try:
+            return Postings.of_packed(kept_terms)
+        except ValueError as error:
+            raise damaged(
+                f"the database is damaged: a row of {self._table.name} holds in terms what no such column can"
+            ) from error

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Record
-from minutebook.store.postgres import rows
+from minutebook.domain.records import Entity, Record
+from minutebook.store.postgres import entity_names, rows
 from minutebook.store.postgres.connections import Connection
 from minutebook.store.protocol import R
 from minutebook.store.transaction_names import check_in_snapshot
@@ -33,3 +33,12 @@ class PostgresSnapshot:
         if number is None:
             return iter(())
         return rows.each(self._connection, number, of, where, order)
+
+    def wrong_names(self, organization: str) -> list[str]:
+        """Return the sorted ids of the entities that are listed otherwise than under their names and aliases."""
+        check_in_snapshot(self._organizations, organization)
+        number = self._numbers.get(organization)
+        if number is None:
+            return []
+        entities = self.each(Entity, Filter(organization=organization))
+        return entity_names.wrong(self._connection, number, entities)

@@ -1,7 +1,7 @@
 """The names of entities, found in a text by their first word."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import apsw
 
@@ -17,12 +17,31 @@ _BATCH = 512
 def keep(connection: apsw.Connection, number: int, entity: Entity) -> None:
     """List an entity under its present name and aliases."""
     forget(connection, number, entity.id)
-    for name in (entity.name, *entity.aliases):
-        if words := words_of(name):
-            connection.execute(
-                "INSERT OR IGNORE INTO names VALUES (?, ?, ?, ?)",
-                (number, text_value(words[0]), text_value(entity.id), json.dumps(words)),
-            )
+    for first, words in sorted(_listed(entity)):
+        connection.execute(
+            "INSERT INTO names VALUES (?, ?, ?, ?)",
+            (number, text_value(first), text_value(entity.id), words),
+        )
+
+
+def wrong(connection: apsw.Connection, organization: str, entities: Iterable[Entity]) -> list[str]:
+    """Return the sorted ids of the entities that are listed otherwise than under their names and aliases."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    rows = connection.execute(
+        "SELECT entity, first, words FROM names"
+        " WHERE organization = (SELECT number FROM organizations WHERE name = ?)",
+        (text_value(organization),),
+    )
+    for entity, first, words in rows:
+        found.setdefault(value_text(entity), set()).add((value_text(first), value_text(words)))
+    others = [each.id for each in entities if found.pop(each.id, set()) != _listed(each)]
+    return sorted([*others, *found])
+
+
+def _listed(entity: Entity) -> set[tuple[str, str]]:
+    """Return the first word and the JSON of all words of each name and alias."""
+    names = (words_of(name) for name in (entity.name, *entity.aliases))
+    return {(words[0], json.dumps(words)) for words in names if words}
 
 
 def forget(connection: apsw.Connection, number: int, entity: str) -> None:

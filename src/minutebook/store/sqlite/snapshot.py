@@ -8,9 +8,9 @@ import apsw
 
 from minutebook.disk.encryption import Key
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Record
+from minutebook.domain.records import Entity, Record
 from minutebook.store.protocol import R
-from minutebook.store.sqlite import rows
+from minutebook.store.sqlite import entity_names, rows
 from minutebook.store.sqlite.encryption import connect
 from minutebook.store.sqlite.errors import translate_errors
 from minutebook.store.transaction_names import check_in_snapshot
@@ -32,6 +32,11 @@ class SqliteSnapshot:
         """Yield the selected records one at a time, in order, then by id."""
         check_in_snapshot(self._organizations, where.organization)
         return rows.each(self._connection, of, where, order)
+
+    def wrong_names(self, organization: str) -> list[str]:
+        """Return the sorted ids of the entities that are listed otherwise than under their names and aliases."""
+        entities = self.each(Entity, Filter(organization=organization))
+        return entity_names.wrong(self._connection, organization, entities)
 
 
 class SqliteMoment:
