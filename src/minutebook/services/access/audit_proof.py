@@ -93,14 +93,15 @@ def proof_of(
         proof = Proof(organization, head, broken, signatures.found())
         if broken is not None:
             return proof
-        proof = replace(proof, differences=tuple(_beside(moment, organization)))
         proof = _compared(moment, proof, texts)
         for part in range(1, parts):
             texts = LastTexts(part, parts)
             for _ in texts.heard(_entries(moment, organization)):
                 pass
             proof = _compared(moment, proof, texts)
-        return proof
+        named = {each.id for each in proof.differences if each.kind is Kind.ENTITY}
+        beside = (each for each in _beside(moment, organization) if each.id not in named)
+        return replace(proof, differences=(*proof.differences, *beside))
 
 
 def _size(moment: Snapshot, organization: str, head: Head | None) -> int:
