@@ -10,6 +10,7 @@ import pytest
 from minutebook.config import load
 from minutebook.places import data_directory
 from minutebook.store.postgres.connections import place_of
+from minutebook.stores import server_store
 from tests.postgres_server import server
 from tests.terminal import Run, remembered
 
@@ -57,7 +58,9 @@ def test_a_store_moves_to_a_server_and_back(
     assert "tea at five" in done(run, "show", id)
     assert "Use one store" in done(run, "decisions")
     assert "ana" in done(run, "token", "list")
-    assert "in order" in done(run, "doctor")
+    examined = done(run, "doctor")
+    assert "in order" in examined
+    assert f"PostgreSQL: {place_of(url)}" in examined
     done(run, "audit", "verify")
     coffee = remembered(run, "coffee at six")
     other = ("--home", str(tmp_path / "other"))
@@ -75,6 +78,33 @@ def test_what_is_in_use_is_not_moved(run: Run, url: str) -> None:
         said = refused(run, "migrate", "--to", url)
     assert "first end the clients and servers that have it open" in said
     assert "memory 1" in done(run, "migrate", "--to", url)
+
+
+def test_a_folder_whose_move_was_killed_is_no_empty_store(
+    run: Run, url: str, tmp_path: Path
+) -> None:
+    remembered(run, "tea at five")
+    done(run, "migrate", "--to", url)
+    (tmp_path / "other").mkdir()
+    other = ("--home", str(tmp_path / "other"))
+    (tmp_path / "other" / ".moving").touch()
+    assert "a move was cut short" in refused(run, "remember", "coffee", *other)
+    done(run, "migrate", "--from", url, *other)
+    assert not (tmp_path / "other" / ".moving").exists()
+    assert "tea at five" in done(run, "list", *other)
+
+
+def test_a_move_after_a_kill_says_how_long_it_waits_and_goes_on(
+    run: Run, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minutebook.store.leases.SECONDS", 1.0)
+    remembered(run, "tea at five")
+    done(run, "migrate", "--to", url)
+    with closing(server_store(load({}), url, receives=True)) as store:
+        assert store.leases.take("moving records", "who was killed", 1.5)
+    result = run("migrate", "--to", url)
+    assert result.exit_code == 0, result.output + result.stderr
+    assert "after 1 s at most" in result.output + result.stderr
 
 
 def test_a_target_with_records_is_refused(run: Run, url: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from minutebook.store.leases import LeaseLocks
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Tended
 from minutebook.store.sqlite import SqliteStore, missing_database
+from minutebook.store.transfer import being_filled
 
 if TYPE_CHECKING:
     # What most do without is not installed for all.
@@ -30,7 +31,12 @@ def open_store(settings: Settings) -> Tended:
 
 
 def file_store(settings: Settings, *, receives: bool = False) -> SqliteStore:
-    """Open the store in the data directory; one that `receives` may be begun beside old ledgers."""
+    """Open the store in the data directory; one that `receives` may be begun beside old ledgers.
+
+    Raises StoreError if a move into an empty directory was cut short, and this does not go on with it.
+    """
+    if not receives and moving_mark(settings).exists():
+        raise being_filled(str(settings.database))
     return SqliteStore(
         settings.database,
         durability=settings.durability,
@@ -39,6 +45,11 @@ def file_store(settings: Settings, *, receives: bool = False) -> SqliteStore:
         receives=receives,
         keys=place_of(settings.key),
     )
+
+
+def moving_mark(settings: Settings) -> Path:
+    """Return the file that says that records are being moved into a data directory that held no store."""
+    return settings.home / ".moving"
 
 
 def locks_of(settings: Settings, store: Tended) -> NamedLocks:

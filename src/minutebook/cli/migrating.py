@@ -89,8 +89,7 @@ def _stores(
     """Open both stores for nobody else, the one that gives first. Raises StoreBusy, StoreError."""
     from minutebook.places import data_directory
     from minutebook.services.maintenance.data_directory import make_home
-    from minutebook.store.leases import LeaseLocks
-    from minutebook.stores import file_store, server_store
+    from minutebook.stores import file_store, moving_mark, server_store
 
     in_file = replace(settings, store=None)
     if is_to_server:
@@ -100,11 +99,27 @@ def _stores(
         stack.enter_context(data_directory(in_file).reserved())
         server = server_store(settings, url, receives=is_to_server)
         stack.callback(server.close)
-        held = stack.enter_context(LeaseLocks(server.leases).hold(_LOCK))
-        if held is None:
-            raise StoreBusy(f"{server.place}: records are being moved there already")
+        _wait_for_turn(stack, server)
+        if not is_to_server and not settings.database.exists():
+            # Until all is here: a kill may come before the database itself says so.
+            moving_mark(settings).touch(mode=0o600)
         file = stack.enter_context(closing(file_store(in_file, receives=not is_to_server)))
         yield (file, server) if is_to_server else (server, file)
+        moving_mark(settings).unlink(missing_ok=True)
+
+
+def _wait_for_turn(stack: ExitStack, server: "Transferable") -> None:
+    """Hold the lock of who moves records; that of a move which was killed runs out. Raises StoreBusy."""
+    from minutebook.store.leases import SECONDS, LeaseLocks
+
+    locks = LeaseLocks(server.leases)  # type: ignore[arg-type]
+    if locks.is_held(_LOCK):
+        warn(
+            f"{server.place}: another move is under way, or was killed less than {SECONDS:g} s ago; "
+            f"this one goes on when it is over, after {SECONDS:g} s at most."
+        )
+    if stack.enter_context(locks.hold(_LOCK, SECONDS + 1)) is None:
+        raise StoreBusy(f"{server.place}: records are being moved there already")
 
 
 def _has_ledger(store: "Transferable") -> bool:

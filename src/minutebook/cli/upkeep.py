@@ -172,11 +172,12 @@ def doctor(
     paragraphs = [
         (each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings
     ]
-    say(
-        shapes,
-        [line for lines in paragraphs for line in lines] or "Everything is in order.",
-        as_json,
-    )
+    lines = [line for each in paragraphs for line in each] or ["Everything is in order."]
+    if settings.store is not None:
+        from minutebook.store.postgres.connections import place_of
+
+        lines.append(f"The store is in PostgreSQL: {place_of(settings.store)}")
+    say(shapes, lines, as_json)
     sys.exit(1 if findings else 0)
 
 

@@ -68,6 +68,9 @@ class Transferable(Tended, Protocol):
         here since an earlier move had ended.
         """
 
+    def has_all_of(self, source: str) -> bool:
+        """Tell whether a move from a store, named by its identity, has ended and nobody wrote here since."""
+
     def received(self, organization: str) -> int:
         """Return the sequence of the source up to which an organization's changes were transferred."""
 

@@ -250,6 +250,15 @@ def test_a_second_move_brings_what_was_written_since_unless_both_were(pair: Pair
     assert pair.target.get(Memory, "acme", "later") is None
 
 
+def test_moving_the_same_again_changes_nothing(pair: Pair) -> None:
+    fill(pair.source)
+    pair.move()
+    asked = logged("later", "a")
+    pair.target.recalls.write("acme", [asked])
+    assert pair.move().changes == 0
+    assert asked in list(pair.target.recalls.everything("acme")), "what was asked here since stays"
+
+
 def test_a_store_with_other_records_is_left_alone(pair: Pair) -> None:
     fill(pair.source)
     pair.target.put(memory("own"))

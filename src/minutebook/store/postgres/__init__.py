@@ -414,6 +414,11 @@ class PostgresStore(Probing):
             check_may_receive(self._place, source, *transfer.state(connection))
             transfer.begin(connection, source)
 
+    def has_all_of(self, source: str) -> bool:
+        """Tell whether a move from a store, named by its identity, has ended and nobody wrote here since."""
+        with self._connections.committed() as connection:
+            return transfer.state(connection) == ((source, True), [])
+
     def received(self, organization: str) -> int:
         """Return the sequence of the source up to which an organization's changes were transferred."""
         if (number := self._number_of(organization)) is None:

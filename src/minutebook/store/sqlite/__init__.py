@@ -388,6 +388,11 @@ class SqliteStore:
             check_may_receive(self.place, source, *transfer.state(connection))
             transfer.begin(connection, source)
 
+    def has_all_of(self, source: str) -> bool:
+        """Tell whether a move from a store, named by its identity, has ended and nobody wrote here since."""
+        with self._connections.reading() as connection:
+            return transfer.state(connection) == ((source, True), [])
+
     def received(self, organization: str) -> int:
         """Return the sequence of the source up to which an organization's changes were transferred."""
         with self._connections.reading() as connection:
