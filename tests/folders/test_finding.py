@@ -1,7 +1,9 @@
 """`folders/finding.py`: to which repository a folder belongs, with folders that Git itself made."""
 
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,8 @@ def git(folder: Path, *arguments: str) -> None:
 def repository(folder: Path, remote: str | None = REMOTE) -> Path:
     folder.mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main")
+    (folder / "README.md").write_text("Read me.\n")
+    git(folder, "add", "README.md")
     if remote is not None:
         git(folder, "remote", "add", "origin", remote)
     return folder
@@ -198,6 +202,49 @@ def test_a_repository_of_another_user_is_not_believed(tmp_path: Path) -> None:
     place = find_place(folder)
     assert place.repository is None
     assert "another user" in (place.problem or "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no inodes")
+@pytest.mark.parametrize("version", ["2", "3", "4"])
+def test_a_repository_that_was_unpacked_is_asked_for_once(tmp_path: Path, version: str) -> None:
+    made = repository(tmp_path / "made")
+    (made / "src").mkdir()
+    for name in ("a long name.txt", "src/b.txt", "src/ba.txt"):
+        (made / name).write_text(name)
+    git(made, "add", ".")
+    if version == "3":
+        git(made, "add", "--intent-to-add", "--force", ".")
+        (made / "new.txt").write_text("new")
+        git(made, "add", "--intent-to-add", "new.txt")
+    git(made, "update-index", "--index-version", version)
+    for name in ("README.md", "a long name.txt", "src/b.txt"):
+        # Only the last of those in the index is as Git knew it.
+        Path(shutil.copy(made / name, tmp_path / "copy")).replace(made / name)
+    assert repository_of(made) == NAME
+    trusted = TrustedFolders(tmp_path)
+    unpacked = Path(shutil.copytree(made, tmp_path / "unpacked"))
+    without = Path(shutil.copytree(made, tmp_path / "without"))
+    (without / ".git" / "index").unlink()
+    for folder in (unpacked, without):
+        place = find_place(folder, trusted.has)
+        assert place.repository is None
+        assert "may have come with the folder" in (place.problem or "")
+        assert place.claim is not None
+        trusted.add(place.claim.place, place.claim.repository)
+        assert repository_of(folder, trusted.has) == NAME
+    # Once the person's own Git has looked at it, it is believed as any clone.
+    git(unpacked, "status")
+    assert repository_of(unpacked) == NAME
+
+
+@pytest.mark.parametrize(
+    "index",
+    [b"", b"DIRC", b"DIRC" + bytes(8), b"no index" * 99, b"DIRC\0\0\0\4\0\0\0\7" + b"\xff" * 200],
+)
+def test_a_damaged_index_knows_nothing(tmp_path: Path, index: bytes) -> None:
+    folder = repository(tmp_path / "api")
+    (folder / ".git" / "index").write_bytes(index)
+    assert repository_of(folder) is None
 
 
 def test_odd_files_are_told_and_hold_nobody_up(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Find the repository that a folder belongs to: by `.minutebook.toml`, a Git remote, or a kept name.
 
-Nothing here is a permission. What a person's own Git wrote (`.git`) is believed; what came with the
+Nothing here is a permission. What a person's own Git wrote (`.git`, whose index knows the files here) is believed; what came with the
 folder (`.minutebook.toml`) is believed as far as it names a part of the same repository, or a person
 trusts it.
 """
@@ -13,9 +13,11 @@ from pathlib import Path
 from minutebook.domain.errors import InvalidInput
 from minutebook.folders.folder_file import NAME, FolderFile, read_folder_file
 from minutebook.folders.git_folders import (
+    LOCAL,
     GitFolder,
     Identity,
     around,
+    doubt_of_writer,
     find_git,
     identity_of,
     keep_name,
@@ -119,9 +121,11 @@ def _in_git(found: FolderPlace, git: GitFolder, trusts: Trusts) -> FolderPlace:
         is_sure = git.doubt is None
         return replace(found, unnamed=identity if is_sure else None, problem=git.doubt)
     name, *others = identity.names
-    claim = None if git.doubt is None else Claim(str(git.root), name)
+    # A name that is kept here was made here, of random letters: nobody else can claim it.
+    doubt = git.doubt or (None if name.startswith(LOCAL) else doubt_of_writer(git))
+    claim = None if doubt is None else Claim(str(git.root), name)
     if claim is not None and not trusts(claim.place, claim.repository):
-        return replace(found, problem=git.doubt, claim=claim)
+        return replace(found, problem=doubt, claim=claim)
     return replace(
         found, repository=name, also=tuple(others), source=identity.source, confirmed=claim
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minutebook.folders.git_config import values
+from minutebook.folders.git_index import has_seen
 from minutebook.folders.remotes import local_path, remote_name
 from minutebook.folders.small_files import read_small
 
@@ -29,13 +30,14 @@ _ODD = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class GitFolder:
-    """A work tree, and Git's directory, which all worktrees of a repository share.
+    """A work tree, and Git's directory, which all worktrees of a repository share; `index` is the tree's own.
 
     `doubt` says why the directory may be another's than it claims; None if it may not.
     """
 
     root: Path
     common: Path
+    index: Path
     doubt: str | None = None
 
 
@@ -69,7 +71,7 @@ def find_git(folder: Path, home: Path) -> GitFolder | None:
         mark = root / ".git"
         if mark.is_dir():
             if (mark / "HEAD").exists():
-                return GitFolder(root, mark, _doubt_of_owner(mark))
+                return GitFolder(root, mark, mark / "index", _doubt_of_owner(mark))
         elif mark.exists():
             return _linked(root, mark)
     return None
@@ -78,6 +80,16 @@ def find_git(folder: Path, home: Path) -> GitFolder | None:
 def identity_of(found: GitFolder) -> Identity:
     """Return the names of a repository. Raises OSError if a file of it cannot be read."""
     return _identity(found.common, found.root, _MOST_CLONES)
+
+
+def doubt_of_writer(found: GitFolder) -> str | None:
+    """Say that no Git of this machine has looked at the work tree, so that all of it may have been unpacked; None if one has."""
+    if not hasattr(os, "geteuid") or has_seen(found.index, found.root):
+        return None
+    return (
+        f"{found.common / 'config'} names a remote and may have come with the folder: Git knows none of its files here "
+        "yet; `minutebook where --trust` there believes it"
+    )
 
 
 def keep_name(identity: Identity, root: Path) -> str:
@@ -155,7 +167,8 @@ def _linked(root: Path, mark: Path) -> GitFolder:
     doubt = (
         f"{mark} leads to {own}, which does not lead back; `git worktree repair` mends a moved one"
     )
-    return GitFolder(root, common, _doubt_of_owner(common) if leads_back else doubt)
+    known = _doubt_of_owner(common) if leads_back else doubt
+    return GitFolder(root, common, own / "index", known)
 
 
 def _doubt_of_owner(path: Path) -> str | None:
