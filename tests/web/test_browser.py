@@ -406,3 +406,22 @@ def check_accessible(page: Page, path: str, rules: list[str] | None) -> None:
         for node in each["nodes"]
     ]
     assert told == []
+
+
+@pytest.mark.parametrize("locale", ["en", "de"])
+def test_the_head_is_one_row_on_a_small_laptop(browser: Browser, kept: Kept, locale: str) -> None:
+    state: object = kept.state
+    with closing(
+        browser.new_context(
+            storage_state=state,  # type: ignore[arg-type]
+            viewport={"width": 1024, "height": 700},
+            locale=locale,
+        )
+    ) as context:
+        page = context.new_page()
+        page.goto(kept.base + "/")
+        tops = page.eval_on_selector_all(
+            ".brand, .top nav a, .who", "all => all.map(e => e.getBoundingClientRect().top)"
+        )
+        assert max(tops) - min(tops) < 20
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1024

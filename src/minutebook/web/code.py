@@ -11,7 +11,7 @@ from markupsafe import Markup
 from minutebook.domain.errors import InvalidInput
 from minutebook.services.code.reading import ProjectSummary
 from minutebook.web.pages import Page, View, Visit, environment
-from minutebook.web.reasons import said
+from minutebook.web.reasons import notes_said
 from minutebook.web.source import code_hits, file_address, source_lines
 
 LIMIT = 10
@@ -63,9 +63,7 @@ def show(visit: Visit) -> Page:
     facts["names"] = _choices([each.id for each in known], query.fields.get("project"))
     languages = app.code_reading.languages(caller)
     facts["languages"] = _choices(languages, query.fields.get("language"))
-    facts["notes"] = {
-        name: said(note.text) for name, note in caller.call.notes.items() if note.text
-    }
+    facts["notes"] = notes_said(caller.call.notes)
     return Page("code_results.html" if visit.wants_part else "code.html", facts)
 
 

@@ -16,7 +16,7 @@ from minutebook.services.search.explained import Explained
 from minutebook.services.search.recall import Selection
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit
-from minutebook.web.reasons import said
+from minutebook.web.reasons import notes_said
 from minutebook.web.source import CodeHit, code_hits
 
 LIMIT = 10
@@ -92,9 +92,7 @@ def show(visit: Visit) -> Page:
         )
         # Memories of the system are everybody's: a store with nothing else is still an empty one.
         facts |= {"listed": page, "is_empty": not page.total and not query.is_narrowed}
-    facts["notes"] = {
-        name: said(note.text) for name, note in visit.caller.call.notes.items() if note.text
-    }
+    facts["notes"] = notes_said(visit.caller.call.notes)
     return Page("results.html" if visit.wants_part else "find.html", facts)
 
 

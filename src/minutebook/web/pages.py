@@ -17,7 +17,6 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.install.clients import Places
 from minutebook.web import catalogue, markup
-from minutebook.web.reasons import said
 from minutebook.web.wording import VERDICTS, Trouble
 from minutebook.web.words import word
 
@@ -140,7 +139,6 @@ def environment() -> Environment:
         markdown=markup.markdown,
         moment=markup.moment,
         number=catalogue.numeral,
-        said=said,
         word=word,
         day=markup.day,
         percent=markup.percent,

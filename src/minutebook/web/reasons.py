@@ -5,8 +5,11 @@ in the place of the `{names}`, and says it anew. A sentence that is not here sta
 """
 
 import re
+from collections.abc import Mapping
 from functools import cache
 
+from minutebook.domain.caller import Note
+from minutebook.services.access.provenance import PROVENANCE
 from minutebook.web.catalogue import later, spoken, text
 from minutebook.web.words import word
 
@@ -152,6 +155,13 @@ def said(sentence: str) -> str:
             }
             return text(message, **values)
     return sentence
+
+
+def notes_said(notes: Mapping[str, Note]) -> dict[str, str]:
+    """Return what is to be said to a person beside an answer, in their language; nothing that is for agents."""
+    return {
+        name: said(note.text) for name, note in notes.items() if note.text and name != PROVENANCE
+    }
 
 
 @cache

@@ -8,6 +8,7 @@ from minutebook.domain.records import Role
 from minutebook.services.search.viewpoints import Absence
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit
+from minutebook.web.reasons import notes_said
 
 LIMIT = 10
 """Hits that are shown: as many as an agent gets that asks for no other number."""
@@ -46,7 +47,8 @@ def show(visit: Visit) -> Page:
         "reasons": REASONS,
     }
     if text:
-        facts["view"] = visit.app.viewpoints.ask(visit.caller, other, text, LIMIT)
+        facts["view"] = view = visit.app.viewpoints.ask(visit.caller, other, text, LIMIT)
+        facts["notes"] = notes_said(view.notes)
     return Page("why.html", facts)
 
 

@@ -31,19 +31,23 @@ _LISTED = 50
 """Records that a note lists at most."""
 
 
+PROVENANCE = "provenance"
+"""The note that is for agents: a page shows each record's author and marks beside it."""
+
+
 def attribute(caller: Caller, records: Iterable[TextRecord]) -> None:
     """Note in the call who wrote the records of its answer, when, by which program and contract.
 
     Says in words which of them read as instructions: what is recalled is data, and orders nothing.
     """
-    earlier = caller.call.notes.get("provenance")
+    earlier = caller.call.notes.get(PROVENANCE)
     facts: list[Any] = list(earlier.facts["records"]) if earlier else []  # type: ignore[call-overload]
     for record in islice(records, _LISTED - len(facts)):
         known: dict[str, Any] = {"id": record.id, "kind": record.kind, **_said_of(record)}
         facts.append(known | mark_of(record))
     if facts:
         marked = [each for each in facts if "reads_as_instructions" in each]
-        caller.call.notes["provenance"] = Note({"records": facts}, _sentence(marked))
+        caller.call.notes[PROVENANCE] = Note({"records": facts}, _sentence(marked))
 
 
 @dataclass(frozen=True, slots=True)
