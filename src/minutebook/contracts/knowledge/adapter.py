@@ -30,6 +30,7 @@ Shape = dict[str, Any]
 
 _SOURCES = {
     Kind.MEMORY: Source.MEMORY,
+    Kind.RELATION: Source.MEMORY,
     Kind.DECISION: Source.DECISION,
     Kind.TURN: Source.SESSION,
     Kind.SUMMARY: Source.SESSION,
@@ -162,7 +163,7 @@ def recall(
 def _counted(ranking: Ranking) -> Shape:
     """Return how many of each kind were found, memories and code also where there are none."""
     usual = {
-        "memories_count": ranking.count(Kind.MEMORY),
+        "memories_count": ranking.count(Kind.MEMORY, Kind.RELATION),
         "code_count": ranking.count(Kind.CHUNK),
     }
     further = {

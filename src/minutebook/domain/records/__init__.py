@@ -20,7 +20,7 @@ from minutebook.domain.records.decisions import (
     Proposal,
     ProposalStatus,
 )
-from minutebook.domain.records.graph import Edge, Entity, Link, Mention, Relation
+from minutebook.domain.records.graph import Edge, Entity, Link, Mention, Relation, RelationText
 from minutebook.domain.records.journal import MOST_SCORE, SCORES, Category, Summary, Turn
 from minutebook.domain.records.memories import (
     Memory,
@@ -85,6 +85,7 @@ __all__ = [
     "ProposalStatus",
     "Record",
     "Relation",
+    "RelationText",
     "Role",
     "ScopeLevel",
     "Status",

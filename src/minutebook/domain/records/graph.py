@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from minutebook.domain.origin import Origin
 from minutebook.domain.records.memories import Memory
-from minutebook.domain.records.record import Kind, Record
+from minutebook.domain.records.record import Kind, Record, TextRecord
 
 RecordClass = type[Record]
 """For use where a field is called `type`."""
@@ -58,6 +58,23 @@ class Relation(Edge):
     __slots__ = ()
     kind: ClassVar[Kind] = Kind.RELATION
     joins = (Entity, Entity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationText(TextRecord):
+    """A relation as a sentence: `Ana Ruiz —works_on→ Halcyon`; `author` wrote the entity that it leads from."""
+
+    kind: ClassVar[Kind] = Kind.RELATION
+
+    sentence: str
+    at: datetime
+    author: str
+    origin: Origin | None = None
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return self.sentence
 
 
 class Link(Edge):

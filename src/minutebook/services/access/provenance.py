@@ -16,6 +16,7 @@ from minutebook.domain.records import (
     Memory,
     Proposal,
     Record,
+    RelationText,
     Status,
     Summary,
     TextRecord,
@@ -76,6 +77,8 @@ def written(record: TextRecord) -> Written | None:
             at, status = record.created_at, record.status
         case Turn() | Summary():
             at, session = record.at, record.session
+        case RelationText():
+            at = record.at
         case _:
             return None
     author = by_whom(record.author, record.origin)
@@ -120,6 +123,8 @@ def _said_of(record: Record) -> Mapping[str, str]:
             known = {"at": record.created_at.isoformat(), "trust": record.authorship}
         case Proposal():
             known = {"at": record.created_at.isoformat(), "trust": record.status}
+        case RelationText():
+            known = {"at": record.at.isoformat()}
         case Turn() | Summary():
             known = {"at": record.at.isoformat(), "trust": "captured"}
         case CodeChunk():

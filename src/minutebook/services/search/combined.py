@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import CodeChunk, Decision, Kind, Memory, Summary, Turn
+from minutebook.domain.records import CodeChunk, Kind, Summary, Turn
 from minutebook.domain.sources import Source
 from minutebook.search.fusion import Hit, Signal, z_normalise
 from minutebook.services.access.provenance import attribute
 from minutebook.services.search.code import CodeSearch
 from minutebook.services.search.passages import Passages
-from minutebook.services.search.recall import WHAT_HOLDS, Recall, Recalled, Selection
+from minutebook.services.search.recall import WHAT_HOLDS, Answering, Recall, Recalled, Selection
 from minutebook.services.search.signals import Key
 
 POOL = 40
@@ -21,7 +21,7 @@ POOL = 40
 class Ranked:
     """A record, its passage that answers, its score in the whole list, and what each signal contributed."""
 
-    record: Memory | Decision | Turn | Summary | CodeChunk
+    record: Answering | CodeChunk
     text: str
     score: float
     hit: Hit[Key]

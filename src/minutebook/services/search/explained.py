@@ -10,12 +10,10 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, visible_filter
 from minutebook.domain.records import (
     CodeChunk,
-    Decision,
     Entity,
     Memory,
     Proposal,
     Record,
-    Summary,
     Turn,
 )
 from minutebook.domain.sources import Source
@@ -25,7 +23,7 @@ from minutebook.search.text import words
 from minutebook.search.verdict import Verdict, verdict_of_text
 from minutebook.services.search.combined import CombinedRecall, Ranked
 from minutebook.services.search.decisions import FoundDecision
-from minutebook.services.search.recall import WEIGHTS, WHAT_HOLDS, Selection
+from minutebook.services.search.recall import WEIGHTS, WHAT_HOLDS, Answering, Selection
 from minutebook.services.search.signals import Key
 from minutebook.store.protocol import Store
 
@@ -56,7 +54,7 @@ class Explained:
     of the same session that lifted it. `followed` are the decisions, now superseded, that led here.
     """
 
-    record: Memory | Decision | Proposal | Turn | Summary
+    record: Answering | Proposal
     hit: Hit[Key]
     details: Mapping[str, float]
     excerpt: tuple[Part, ...]

@@ -9,8 +9,8 @@ from minutebook.search.excerpt import matches, sought_terms
 from minutebook.search.late_interaction import whole
 from minutebook.search.passages import PASSAGE_TOKENS, Part, allowance, count_tokens, passage
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.search.recall import Asked, Recalled
-from minutebook.services.search.signals import Key
+from minutebook.services.search.recall import Recalled
+from minutebook.services.search.signals import Asked, Key
 from minutebook.store.protocol import Store
 
 TOKENS_A_HIT = 30

@@ -11,6 +11,7 @@ from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import (
     Decision,
     Memory,
+    RelationText,
     Status,
     Summary,
     TextRecord,
@@ -24,7 +25,8 @@ from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.decisions import DecisionSearch, Truths
-from minutebook.services.search.signals import COMPARED, Key, Retriever, Signals
+from minutebook.services.search.relations import RelationSearch
+from minutebook.services.search.signals import COMPARED, Asked, Key, Retriever, Signals
 from minutebook.services.search.walk import GraphWalk
 from minutebook.store.protocol import Candidate, Store
 
@@ -73,6 +75,10 @@ class Found:
     score: float
 
 
+Answering = Memory | Decision | Turn | Summary | RelationText
+"""A record that can answer a question."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recalled:
     """A record, its fused score and the part of each signal in it.
@@ -80,20 +86,11 @@ class Recalled:
     `followed` names the decisions, now superseded, that matched before this one; empty where it did itself.
     """
 
-    record: Memory | Decision | Turn | Summary
+    record: Answering
     hit: Hit[Key]
     details: Mapping[str, float] = field(default_factory=dict)
     """What the vector signal was made of, by name."""
     followed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question as it is looked for: its text, its terms, and its vector if a model is ready."""
-
-    query: str
-    parsed: TextQuery
-    embedding: QueryEmbedding | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +115,7 @@ class _Gathered:
     wheres: dict[type[TextRecord], list[Filter]] = field(default_factory=dict)
     classes: dict[Key, type[TextRecord]] = field(default_factory=dict)
     truths: Truths | None = None
+    relations: dict[Key, RelationText] = field(default_factory=dict)
     nodes: int = 0
 
     def add(self, of: type[TextRecord], signals: Signals) -> None:
@@ -136,6 +134,7 @@ class Recall:
         self._embeddings = embeddings
         self._signals = Retriever(store, embeddings)
         self._graph = GraphWalk(store, embeddings, self._signals)
+        self._relations = RelationSearch(store, embeddings)
         self._clock = clock
         self._decided = decided
 
@@ -194,6 +193,8 @@ class Recall:
             found.wheres[Memory] = self._selected(caller, selection)
             for where in found.wheres[Memory]:
                 signals, walked = self._scored(where, asked, weights)
+                if weights[Signal.GRAPH] > 0:
+                    found.relations |= self._relations.add(where, asked, selection.at, signals)
                 found.add(Memory, signals)
                 found.nodes += walked
         if Source.DECISION in sources:
@@ -228,7 +229,7 @@ class Recall:
 
     def _read(self, found: _Gathered, hits: Sequence[Hit[Key]]) -> list[Recalled]:
         """Read the records of hits, without those that were removed meanwhile."""
-        read: dict[Key, Memory | Decision | Turn | Summary] = {}
+        read: dict[Key, Answering] = {**found.relations}
         followed: Mapping[Key, tuple[str, ...]] = {}
         if found.truths is not None:
             read |= found.truths.records

@@ -254,6 +254,15 @@ class Signals:
                         now[key] = 1 - (1 - now[key]) * (1 - NAMED)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it is looked for: its text, its terms, and its vector if a model is ready."""
+
+    query: str
+    parsed: TextQuery
+    embedding: QueryEmbedding | None
+
+
 class Retriever:
     """Asks the store for the best records of a class, in the space of the model in use."""
 

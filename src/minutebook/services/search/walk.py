@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from heapq import nsmallest
-from statistics import median
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Memory, Record
@@ -28,6 +27,9 @@ NEARNESS_EXPONENT = 0.25
 
 CERTAINTY_EXPONENT = 0.1
 """How much less the graph counts where the best of what it leads to answers the question less well."""
+
+BESIDE_EXPONENT = 2.0
+"""How much less a memory counts that answers the question less well than the best of those that the walk leads to."""
 
 LEAST_RANK = 1e-5
 """What the walk's end before it settles leaves to a memory that nothing leads to."""
@@ -95,9 +97,10 @@ class GraphWalk:
         return without_names(query, names)
 
     def _matches(self, where: Filter, query: str, ids: Collection[str]) -> dict[str, float]:
-        """Score how well memories answer, in [0, 1], beside one another: the lower half 0.
+        """Score how well memories answer, in [0, 1], beside the best of them.
 
-        The best has its relevance, raised to CERTAINTY_EXPONENT. All are 1 if no word is left to compare.
+        The best has its relevance, raised to CERTAINTY_EXPONENT; another the part of it that its strength has of
+        the best's, raised to BESIDE_EXPONENT. All are 1 if no word is left to compare.
         """
         embedding = self._embeddings.embed_query(query) if words(query) else None
         if embedding is None or not ids:
@@ -105,13 +108,12 @@ class GraphWalk:
         here = replace(where, ids=frozenset(ids))
         found = self._signals.compared(Memory, here, embedding, len(ids))
         strengths = {key[1]: found.likeness(key) for key in found.vector or ()}
-        best, middle = max(strengths.values(), default=0.0), median(strengths.values() or [0.0])
+        best = max(strengths.values(), default=0.0)
         certainty = relevance(best) ** CERTAINTY_EXPONENT
-        if best <= middle:
-            return dict.fromkeys(ids, certainty)
         return {
-            id: certainty * max(0.0, (each - middle) / (best - middle))
+            id: certainty * (each / best) ** BESIDE_EXPONENT
             for id, each in strengths.items()
+            if best
         }
 
     def _visible(self, where: Filter, around: Filter, ids: Set[str], passed: Set[str]) -> Set[str]:

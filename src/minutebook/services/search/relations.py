@@ -1,0 +1,117 @@
+"""What the graph says of the entities that a question names: each relation as a text that can be a hit."""
+
+from collections import OrderedDict
+from dataclasses import replace
+from datetime import datetime
+from heapq import nsmallest
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Entity, Relation, RelationText
+from minutebook.search.coverage import coverage
+from minutebook.search.text import TextQuery, word_terms, words
+from minutebook.services.embeddings import Embeddings, TextEmbedding
+from minutebook.services.search.signals import Asked, Key, Signals
+from minutebook.store.protocol import Store, Tie
+
+EDGES = 200
+"""The most relations around the named entities that are looked at, the heaviest first."""
+
+COMPARED = 8
+"""How many of them are compared with the question: those that share most words with it, then the heaviest."""
+
+REMEMBERED = 4096
+"""Texts of relations whose vectors are remembered: they are made when they are first asked for."""
+
+
+class RelationSearch:
+    """Finds the relations of the entities that a question names."""
+
+    def __init__(self, store: Store, embeddings: Embeddings) -> None:
+        self._store = store
+        self._embeddings = embeddings
+        self._embedded: OrderedDict[str, TextEmbedding] = OrderedDict()
+
+    def add(
+        self,
+        where: Filter,
+        asked: Asked,
+        at: datetime | None,
+        found: Signals,
+    ) -> dict[Key, RelationText]:
+        """Add the signals of the relations around what a question names, up to an instant; return them."""
+        around = replace(where, equal={}, client=None, since=None, until=None, valid_at=None)
+        named = self._store.entities_named(around, words(asked.query))
+        texts = self._texts(around, set(named), asked.parsed, at) if named else []
+        read = {(each.organization, each.id): each for each in texts}
+        embedding = asked.embedding
+        if embedding is None or found.vector is None:
+            self._cover(asked.parsed, read, found)
+            return {key: each for key, each in read.items() if key in found.lexical}
+        for key, each in read.items():
+            embedded = self._embed(each.text)
+            if embedded is None:
+                continue
+            found.vector[key] = float((embedded.vectors @ embedding.vector).max())
+            if embedding.question is not None and embedded.states is not None:
+                found.late[key] = float(embedding.question.scores([embedded.states])[0])
+            found.graph = {**(found.graph or {}), key: found.likeness(key)}
+        return {key: each for key, each in read.items() if key in found.vector}
+
+    def _texts(
+        self, around: Filter, named: set[str], parsed: TextQuery, at: datetime | None
+    ) -> list[RelationText]:
+        """Return the relations that are compared, of those whose ends the caller may both see."""
+        ties = [
+            tie
+            for tie in self._store.ties(around.organization, sorted(named), EDGES)
+            if tie.of is Relation
+        ]
+        ids = frozenset(end for tie in ties for end in (tie.source, tie.target))
+        entities = {each.id: each for each in self._store.find(Entity, replace(around, ids=ids))}
+        seen = [tie for tie in ties if tie.source in entities and tie.target in entities]
+        terms = frozenset(parsed.terms)
+
+        def order(tie: Tie) -> tuple[float, ...]:
+            said = _sentence(tie, entities)
+            return -len(terms.intersection(word_terms(said))), -tie.weight
+
+        best = nsmallest(COMPARED, seen, key=order)
+        chosen = frozenset(tie.id for tie in best)
+        here = replace(around, ids=chosen, repositories=None, users=None)
+        edges = {each.id: each for each in self._store.find(Relation, here)}
+        return [
+            RelationText(
+                organization=around.organization,
+                id=tie.id,
+                sentence=_sentence(tie, entities),
+                at=edges[tie.id].created_at,
+                author=entities[tie.source].author,
+                origin=edges[tie.id].origin,
+            )
+            for tie in best
+            if tie.id in edges and (at is None or edges[tie.id].created_at <= at)
+        ]
+
+    def _embed(self, text: str) -> TextEmbedding | None:
+        """Embed a relation's sentence, unless it is remembered; None where the model fails."""
+        embedded = self._embedded.pop(text, None) or self._embeddings.try_embed_passage(text)
+        if embedded is not None:
+            self._embedded[text] = embedded
+            while len(self._embedded) > REMEMBERED:
+                self._embedded.popitem(last=False)
+        return embedded
+
+    def _cover(self, parsed: TextQuery, read: dict[Key, RelationText], found: Signals) -> None:
+        """Add which part of the question each relation holds, where there is no model."""
+        said = {key: frozenset(word_terms(each.text)) for key, each in read.items()}
+        holding = [
+            [key for key, terms in said.items() if not terms.isdisjoint(forms)]
+            for forms in parsed.words
+        ]
+        for key, part in coverage(said, holding).items():
+            if part > 0:
+                found.covered[key], found.lexical[key] = part, float(part)
+
+
+def _sentence(tie: Tie, entities: dict[str, Entity]) -> str:
+    return f"{entities[tie.source].name} —{tie.type}→ {entities[tie.target].name}"
