@@ -60,10 +60,12 @@ class SearchServices(KnowledgeServices, LedgerServices):
     def combined(self) -> "CombinedRecall":
         """Search memories, decisions, sessions and code together."""
         from minutebook.services.search.combined import CombinedRecall
+        from minutebook.services.search.newest_first import NewestFirst
         from minutebook.services.search.passages import Passages
 
+        newest = NewestFirst(self._store, self.embeddings)
         passages = Passages(self._store, self.embeddings)
-        return CombinedRecall(self.recall, self.code_search, passages)
+        return CombinedRecall(self.recall, self.code_search, newest, passages)
 
     @service
     def filtered_search(self) -> "FilteredSearch":

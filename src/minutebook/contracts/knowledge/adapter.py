@@ -449,6 +449,8 @@ def _recalled(ranked: Ranked) -> Shape:
         "ppr_score": round(normalised.get(Signal.GRAPH, 0.0), 3),
         **_weighed(record),
     }
+    if (revised := ranked.revised_by) is not None:
+        shape["revised_by"] = {"id": revised.id, "at": to_the_second(revised.at)}
     if isinstance(record, CodeChunk):
         location = {"file_path": record.path, "start_line": record.start_line}
         shape |= location | {"end_line": record.end_line}

@@ -1,6 +1,6 @@
 """One answer from everything: memories, decisions, sessions and code, the newest truth first."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from minutebook.domain.caller import Caller
@@ -9,6 +9,7 @@ from minutebook.domain.sources import Source
 from minutebook.search.fusion import Hit, Signal, z_normalise
 from minutebook.services.access.provenance import attribute
 from minutebook.services.search.code import CodeSearch
+from minutebook.services.search.newest_first import NewestFirst, RevisedBy
 from minutebook.services.search.passages import Passages
 from minutebook.services.search.recall import WHAT_HOLDS, Answering, Recall, Recalled, Selection
 from minutebook.services.search.signals import Key
@@ -29,6 +30,8 @@ class Ranked:
     """What the vector signal was made of, by name."""
     followed: tuple[str, ...] = ()
     """The decisions, now superseded, that matched before this one."""
+    revised_by: RevisedBy | None = None
+    """What perhaps revises it, and stands above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,11 @@ class Ranking:
 class CombinedRecall:
     """Searches memories, decisions, sessions and code, and ranks what was found in one list."""
 
-    def __init__(self, recall: Recall, code: CodeSearch, passages: Passages) -> None:
+    def __init__(
+        self, recall: Recall, code: CodeSearch, newest: NewestFirst, passages: Passages
+    ) -> None:
         self._recall = recall
+        self._newest = newest
         self._code = code
         self._passages = passages
 
@@ -98,8 +104,9 @@ class CombinedRecall:
         tokens: int,
     ) -> Ranking:
         found = self._recall.recall(caller, query, max(limit, POOL), weights, selection, sources)
-        hits = list(_by_turns(found.hits))
-        shown = self._passages.within(hits[:limit], found.asked, tokens)
+        hits, revised = self._newest.order(_by_turns(found.hits))
+        best = hits[:limit]
+        shown = self._passages.within(best, found.asked, tokens, revised)
         results = [
             Ranked(
                 each.record,
@@ -108,14 +115,15 @@ class CombinedRecall:
                 each.hit,
                 each.details,
                 each.followed,
+                revised.get(each.hit.id),
             )
-            for each in hits[:limit]
+            for each in best
             if each.hit.id in shown
         ]
         return Ranking(results, found.subgraph_nodes, tuple(each.hit.id for each in hits))
 
 
-def _by_turns(hits: Sequence[Recalled]) -> Iterable[Recalled]:
+def _by_turns(hits: Sequence[Recalled]) -> list[Recalled]:
     """Order hits so that each session says one thing before another says its second."""
     said: dict[tuple[object, ...], int] = {}
     turns = []

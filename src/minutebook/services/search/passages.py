@@ -1,7 +1,7 @@
 """The passage of each hit that answers a question, all of them within a budget of tokens."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 
 from minutebook.domain.records import Memory, Summary, TextRecord, Turn
@@ -30,17 +30,20 @@ class Passages:
         self._store = store
         self._embeddings = embeddings
 
-    def within(self, hits: Sequence[Recalled], asked: Asked, tokens: int) -> dict[Key, str]:
+    def within(
+        self, hits: Sequence[Recalled], asked: Asked, tokens: int, last: Collection[Key]
+    ) -> dict[Key, str]:
         """Return the passage of each hit, best first, as far as `tokens` reach; 0: whole texts of all.
 
-        Passages shrink before a hit falls away.
+        Passages shrink before a hit falls away; of hits those of `last` fall away first.
         """
         texts = {each.hit.id: said(each.record) for each in hits}
         if not tokens:
             return texts
         sizes = {key: count_tokens(text) for key, text in texts.items()}
-        least = accumulate(TOKENS_A_HIT + min(size, LEAST_PASSAGE) for size in sizes.values())
-        shown = list(texts)[: max(1, sum(needed <= tokens for needed in least))]
+        wanted = sorted(texts, key=last.__contains__)
+        least = accumulate(TOKENS_A_HIT + min(sizes[key], LEAST_PASSAGE) for key in wanted)
+        shown = wanted[: max(1, sum(needed <= tokens for needed in least))]
         for_texts = max(LEAST_PASSAGE, tokens - TOKENS_A_HIT * len(shown))
         most = min(PASSAGE_TOKENS, allowance([sizes[key] for key in shown], for_texts))
         parts = self._parts([each for each in hits if each.hit.id in shown], asked, most, sizes)

@@ -1,0 +1,90 @@
+"""Put what revises an earlier hit above it, and say of the earlier one what perhaps revises it."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from minutebook.domain.records import Decision, Memory, TextRecord, Turn
+from minutebook.language.revisions import CUT, Candidate, revisions
+from minutebook.search.late_interaction import whole
+from minutebook.services.access.provenance import written
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.search.recall import Recalled
+from minutebook.services.search.signals import Key
+from minutebook.store.protocol import Store
+
+JUDGED = 16
+"""How many of the best hits are held against one another."""
+
+ORDERED_FROM = 0.3
+"""The chance from which the newer stands above the older: an order claims less than the mark, which needs CUT."""
+
+_JUDGED = (Memory, Decision, Turn)
+"""A summary says again what turns said, later; a relation is one sentence of the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisedBy:
+    """What perhaps revises a record: its id and when it was said, and how likely in [0, 1]."""
+
+    id: str
+    at: datetime
+    chance: float
+
+
+class NewestFirst:
+    """Finds which of the best hits revise others."""
+
+    def __init__(self, store: Store, embeddings: Embeddings) -> None:
+        self._store = store
+        self._embeddings = embeddings
+
+    def order(self, hits: Sequence[Recalled]) -> tuple[list[Recalled], Mapping[Key, RevisedBy]]:
+        """Return hits with each before what it may revise, and what is marked as revised, by its key."""
+        judged = [each for each in hits if isinstance(each.record, _JUDGED)][:JUDGED]
+        states = self._states(judged)
+        candidates = [
+            Candidate(each.record.text, _said_at(each.record), states.get(each.hit.id))
+            for each in judged
+        ]
+        found = revisions(candidates, self._embeddings.spell, ORDERED_FROM)
+        revised = {
+            judged[old].hit.id: RevisedBy(
+                judged[each.newer].record.id, candidates[each.newer].at, each.chance
+            )
+            for old, each in found.items()
+            if each.chance >= CUT
+        }
+        newer_of = {judged[old].hit.id: judged[each.newer] for old, each in found.items()}
+        ordered: dict[Key, Recalled] = {}
+        for each in hits:
+            _place(each, newer_of, ordered)
+        return list(ordered.values()), revised
+
+    def _states(self, hits: Sequence[Recalled]) -> dict[Key, bytes]:
+        """Read the token states of hits, of those that have any."""
+        ids: defaultdict[tuple[type[TextRecord], str], list[str]] = defaultdict(list)
+        for each in hits:
+            ids[type(each.record), each.record.organization].append(each.record.id)
+        return {
+            (organization, id): packed
+            for (of, organization), some in ids.items()
+            if (space := self._embeddings.space_of(of)).states
+            for id, packed in whole(self._store.token_states(of, organization, some, space)).items()
+        }
+
+
+def _place(hit: Recalled, newer_of: Mapping[Key, Recalled], ordered: dict[Key, Recalled]) -> None:
+    """Put a hit behind what revises it, and that behind what revises that: each is newer, so this ends."""
+    if hit.hit.id in ordered:
+        return
+    if (newer := newer_of.get(hit.hit.id)) is not None:
+        _place(newer, newer_of, ordered)
+    ordered[hit.hit.id] = hit
+
+
+def _said_at(record: TextRecord) -> datetime:
+    known = written(record)
+    assert known is not None
+    return known.at

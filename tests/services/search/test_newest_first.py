@@ -1,0 +1,96 @@
+"""The newest truth first: what revises an earlier hit stands above it, and the earlier one says so."""
+
+import pytest
+
+from minutebook.domain.sources import TEXTS
+from minutebook.embedding.service import Embedding
+from minutebook.services.search.combined import Ranked
+from minutebook.services.search.recall import WEIGHTS
+from tests.services.decided import AGENT
+from tests.world import Opener, World
+
+PAIRS = [
+    (
+        "We deploy with Jenkins.",
+        "We no longer use Jenkins; deploys run on GitHub Actions now.",
+        "What do we deploy with?",
+    ),
+    (
+        "Priya is responsible for the billing service.",
+        "Jonas is responsible for the billing service.",
+        "Who is responsible for the billing service?",
+    ),
+    (
+        "Der Müll wird mittwochs abgeholt.",
+        "Der Müll wird jetzt montags abgeholt.",
+        "Wann wird der Müll abgeholt?",
+    ),
+]
+APART = [
+    (
+        "In staging the cache lives for one minute.",
+        "In production the cache lives for one hour.",
+        "How long does the cache live in staging?",
+    ),
+    (
+        "The release train leaves on Monday.",
+        "The canteen closes at two.",
+        "When does the train leave?",
+    ),
+]
+
+
+@pytest.fixture
+def world(opener: Opener, built_in: Embedding) -> World:
+    return opener(built_in, wait=60.0)
+
+
+def told(world: World, query: str, tokens: int = 0) -> list[Ranked]:
+    return world.app.combined.recall(AGENT, query, 10, WEIGHTS, TEXTS, tokens=tokens).results
+
+
+def kept(world: World, older: str, newer: str) -> tuple[str, str]:
+    first = world.remember(older)
+    world.clock.turn(86400)
+    return first, world.remember(newer)
+
+
+@pytest.mark.parametrize(("older", "newer", "query"), PAIRS)
+def test_a_correction_stands_above_what_it_corrects(
+    world: World, older: str, newer: str, query: str
+) -> None:
+    old, new = kept(world, older, newer)
+    found = told(world, query)
+    assert [each.record.id for each in found[:2]] == [new, old]
+    assert found[0].revised_by is None
+    assert found[1].revised_by is not None
+    assert found[1].revised_by.id == new
+
+
+def test_the_contract_names_what_revises_a_hit_and_when(world: World) -> None:
+    old, new = kept(world, *PAIRS[0][:2])
+    first, second = world.call("recall", query=PAIRS[0][2])["results"]
+    assert "revised_by" not in first
+    assert second["revised_by"] == {"id": new, "at": first["at"]}
+
+
+@pytest.mark.parametrize(("older", "newer", "query"), APART)
+def test_what_is_about_something_else_is_not_marked(
+    world: World, older: str, newer: str, query: str
+) -> None:
+    kept(world, older, newer)
+    assert all(each.revised_by is None for each in told(world, query))
+
+
+def test_the_order_of_writing_decides_not_the_order_of_the_words(world: World) -> None:
+    newer, older, query = PAIRS[0]
+    kept(world, older, newer)
+    assert all(each.revised_by is None or each.text == older for each in told(world, query))
+
+
+def test_where_the_budget_is_short_what_was_revised_falls_away_first(world: World) -> None:
+    old, new = kept(world, *PAIRS[1][:2])
+    world.remember("The billing service is written in Go.")
+    ids = [each.record.id for each in told(world, PAIRS[1][2], tokens=90)]
+    assert new in ids
+    assert old not in ids
