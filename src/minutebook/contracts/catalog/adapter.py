@@ -20,6 +20,7 @@ from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import uuid_of
 from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status
 from minutebook.services.access.recall_log import MOST_GOT
+from minutebook.services.knowledge.similar import resembling
 
 _SHARED = ("organization", "scope_type", "memory_type")
 """What the items of a batch take from the first that has it."""
@@ -46,7 +47,8 @@ def admit(app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) ->
 
 def memory_write(app: App, caller: Caller, **arguments: Any) -> Shape:
     """Keep a new memory, or bring a known one to what the arguments say."""
-    return written(app.memories.write(*_drafted(app, caller, arguments)), arguments.get("id"))
+    shape = written(app.memories.write(*_drafted(app, caller, arguments)), arguments.get("id"))
+    return shape | resembling(caller, "uuid")
 
 
 def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iterator[Shape]:

@@ -20,6 +20,7 @@ from minutebook.search.fusion import Signal
 from minutebook.services.access.provenance import attribute, written
 from minutebook.services.code.projects import IndexingProgress
 from minutebook.services.knowledge.entities import Direction
+from minutebook.services.knowledge.similar import resembling
 from minutebook.services.search.combined import Ranked, Ranking
 from minutebook.services.search.recall import Found
 
@@ -51,7 +52,8 @@ def store_memory(
     draft = Draft(
         content=content, type=MemoryType(memory_type), user=user_id, metadata=metadata or {}
     )
-    return {"id": app.memories.store(caller, draft).id}
+    id = app.memories.store(caller, draft).id
+    return {"id": id, **resembling(caller, "id")}
 
 
 def get_memory(app: App, caller: Caller, id: str) -> Shape:
@@ -79,7 +81,8 @@ def update_memory(
         changes["metadata"] = metadata
     if not changes:
         return get_memory(app, caller, id)
-    return _whole(app, caller, app.memories.update(caller, id, changes))
+    changed = app.memories.update(caller, id, changes)
+    return _whole(app, caller, changed) | resembling(caller, "id")
 
 
 def delete_memory(app: App, caller: Caller, id: str) -> Shape:

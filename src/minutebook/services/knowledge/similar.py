@@ -1,11 +1,12 @@
 """Memories that say nearly the same as another, or the opposite: told, never merged or dropped."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from minutebook.domain.caller import Caller, Note
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
+from minutebook.language.revisions import Candidate, revisions
 from minutebook.search.late_interaction import likeness, whole
 from minutebook.services.access.visibility import Clock, filters
 from minutebook.services.embeddings import Embeddings
@@ -16,6 +17,9 @@ LEAST_LIKENESS = 0.55
 
 LEAST_COSINE = 0.9
 """What is farther is not compared token by token: paraphrases start at 0.928."""
+
+LEAST_RELATED = 0.84
+"""What is farther is not looked at for what the memory revises: the cosine of unrelated texts is 0.72."""
 
 LOOKED_AT = 5
 """How many of the nearest by cosine are compared token by token."""
@@ -43,6 +47,16 @@ class Pair:
     likeness: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """A memory with its token states, and those of the memories nearest to it, with their cosines, by id."""
+
+    memory: Memory
+    own: bytes
+    states: Mapping[str, bytes]
+    cosines: Mapping[str, float]
+
+
 class SimilarMemories:
     """Finds memories that are like another. Without a model, or its token states, it finds none."""
 
@@ -52,19 +66,29 @@ class SimilarMemories:
         self._clock = clock
 
     def note(self, caller: Caller, memory: Memory) -> None:
-        """Note in the call which memories the one just written is like."""
-        found = self.like(caller, memory)[:NAMED]
+        """Note in the call which memories the one just written is like, and which it perhaps revises."""
+        where = self._where(caller, memory.organization)
+        near = None if where is None else self._near(where, memory)
+        if near is None:
+            return
+        alike = {each.memory.id: each for each in list(self._alike(near))[:NAMED]}
+        revised = self._revised(near)
+        found = {each.id: each for each in (*revised, *(each.memory for each in alike.values()))}
         if not found:
             return
         facts = [
-            {"id": each.memory.id, "uuid": each.memory.uuid, "likeness": round(each.likeness, 3)}
-            for each in found
+            {
+                "id": each.id,
+                "uuid": each.uuid,
+                "text": _excerpt(each),
+                "likeness": round(alike[each.id].likeness, 3) if each.id in alike else None,
+                "revised": each in revised,
+            }
+            for each in found.values()
         ]
-        listed = "; ".join(f"{each.memory.id} “{_excerpt(each.memory)}”" for each in found)
-        text = (
-            f"Kept. It may repeat or contradict what is kept already: {listed}. Supersede or link what "
-            "it replaces."
-        )
+        listed = "; ".join(f"{each.id} “{_excerpt(each)}”" for each in found.values())
+        says = "It perhaps revises" if revised else "It may repeat or contradict"
+        text = f"Kept. {says} what is kept already: {listed}. Supersede or link what it replaces."
         caller.call.notes["similar"] = Note({"of": memory.id, "memories": facts}, text)
 
     def like(self, caller: Caller, memory: Memory) -> list[Similar]:
@@ -121,26 +145,51 @@ class SimilarMemories:
         return sorted(groups, key=lambda group: (-len(group), group[0].id))
 
     def _like(self, where: Filter, memory: Memory) -> Iterator[Similar]:
+        near = self._near(where, memory)
+        return iter(()) if near is None else self._alike(near)
+
+    def _near(self, where: Filter, memory: Memory) -> _Near | None:
+        """Read the token states of a memory and of those nearest to it, but for those that it is linked to."""
         stored = self._store.vectors(Memory, memory.organization, memory.id)
         space = self._embeddings.space_of(Memory)
         if stored is None or stored[0] != space or not space.states:
-            return
+            return None
         nearest = self._store.nearest(Memory, where, space, stored[1][0], LOOKED_AT + 1)
-        near = {each.id for each in nearest if each.score >= LEAST_COSINE} - {memory.id}
+        near = {
+            each.id: each.score
+            for each in nearest
+            if each.score >= LEAST_RELATED and each.id != memory.id
+        }
         if not near:
-            return
+            return None
         for edge in self._store.edges(memory.organization, [memory.id]):
-            near -= {edge.source, edge.target}
+            near.pop(edge.source, None)
+            near.pop(edge.target, None)
         kept = self._store.token_states(Memory, memory.organization, [memory.id, *near], space)
         states = whole(kept)
-        if (own := states.pop(memory.id, None)) is None:
-            return
-        alike = sorted((-likeness(own, packed), id) for id, packed in states.items())
+        own = states.pop(memory.id, None)
+        return None if own is None else _Near(memory, own, states, near)
+
+    def _alike(self, near: _Near) -> Iterator[Similar]:
+        """Yield those that say about the same, the most alike first."""
+        compared = {id for id in near.states if near.cosines[id] >= LEAST_COSINE}
+        alike = sorted((-likeness(near.own, near.states[id]), id) for id in compared)
         for negative, id in alike:
             if -negative < LEAST_LIKENESS:
                 return
-            if (other := self._store.get(Memory, memory.organization, id)) is not None:
+            if (other := self._store.get(Memory, near.memory.organization, id)) is not None:
                 yield Similar(other, -negative)
+
+    def _revised(self, near: _Near) -> list[Memory]:
+        """Return those that the memory perhaps revises."""
+        here = Filter(organization=near.memory.organization, ids=frozenset(near.states))
+        others = self._store.find(Memory, here)
+        candidates = [
+            Candidate(near.memory.text, near.memory.updated_at, near.own),
+            *(Candidate(each.text, each.event_time, near.states[each.id]) for each in others),
+        ]
+        found = revisions(candidates, self._embeddings.spell)
+        return [others[old - 1] for old, by in sorted(found.items()) if old and by.newer == 0]
 
     def _wheres(self, caller: Caller) -> list[Filter]:
         now = self._clock()
@@ -154,3 +203,21 @@ class SimilarMemories:
 def _excerpt(memory: Memory) -> str:
     text = " ".join(memory.text.split())
     return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
+
+
+def resembling(caller: Caller, by: str) -> dict[str, object]:
+    """Return what an answer says of the memories that the one just written is like: `similar`, or nothing.
+
+    `by` names the id that it shows: `id` or `uuid`.
+    """
+    note = caller.call.notes.get("similar")
+    if note is None:
+        return {}
+    memories = note.facts["memories"]
+    assert isinstance(memories, list)
+    return {
+        "similar": [
+            {"id": each[by], "text": each["text"], **({"revised": True} if each["revised"] else {})}
+            for each in memories
+        ]
+    }
