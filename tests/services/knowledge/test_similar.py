@@ -97,7 +97,7 @@ def test_the_tool_tells_it_beside_the_promised_answer(world: World) -> None:
     first, _ = kept(world, CLOSES)
     answer = world.contract.call(world.app, asking(), "store_memory", {"content": SHUTS})
     assert answer.content is not None
-    assert set(answer.content) == {"id"}
+    assert set(answer.content) == {"id", "similar"}
     assert first in answer.notes["similar"].text
 
 

@@ -16,13 +16,13 @@ PAIRS = [
         "What do we deploy with?",
     ),
     (
-        "Priya is responsible for the billing service.",
-        "Jonas is responsible for the billing service.",
-        "Who is responsible for the billing service?",
+        "The nightly backup keeps 7 copies.",
+        "The backup was changed: 30 nightly copies are kept.",
+        "How many copies does the nightly backup keep?",
     ),
     (
         "Der Müll wird mittwochs abgeholt.",
-        "Der Müll wird jetzt montags abgeholt.",
+        "Die Müllabfuhr kommt montags.",
         "Wann wird der Müll abgeholt?",
     ),
 ]
@@ -68,7 +68,7 @@ def test_a_correction_stands_above_what_it_corrects(
 
 
 def test_the_contract_names_what_revises_a_hit_and_when(world: World) -> None:
-    old, new = kept(world, *PAIRS[0][:2])
+    _, new = kept(world, *PAIRS[0][:2])
     first, second = world.call("recall", query=PAIRS[0][2])["results"]
     assert "revised_by" not in first
     assert second["revised_by"] == {"id": new, "at": first["at"]}
@@ -90,7 +90,7 @@ def test_the_order_of_writing_decides_not_the_order_of_the_words(world: World) -
 
 def test_where_the_budget_is_short_what_was_revised_falls_away_first(world: World) -> None:
     old, new = kept(world, *PAIRS[1][:2])
-    world.remember("The billing service is written in Go.")
+    world.remember("The nightly backup is written in Go.")
     ids = [each.record.id for each in told(world, PAIRS[1][2], tokens=90)]
     assert new in ids
     assert old not in ids
