@@ -110,7 +110,12 @@ AS_RULE = replace(FACT, type=MemoryType.BUSINESS_RULE)
         (MEMORY, [written(PERSON, act="take_in")], Voice.CLAIMED),
         (VERIFIED, [written(PERSON, act="take_in")], Voice.CLAIMED),
         (VERIFIED, [written(PERSON, act="take_in"), entry(2, "verify", PERSON, TEXT, TEXT)], Voice.PERSON),
-        (MEMORY, [written(PERSON), entry(2, "take_in", PERSON, TEXT, TEXT)], Voice.PERSON),
+        # What another machine changed of it is a person's there as well, or nobody's here any more.
+        (MEMORY, [written(PERSON), entry(2, "take_in", PERSON, TEXT, TEXT)], Voice.CLAIMED),
+        (MEMORY, [written(PERSON), entry(2, "take_in_persons", PERSON, TEXT, TEXT)], Voice.PERSON),
+        (MEMORY, [written(PERSON, act="take_in_persons")], Voice.PERSON),
+        (MEMORY, [written(PERSON, act="take_in_persons"), entry(2, "take_in", PERSON, TEXT, TEXT)], Voice.CLAIMED),
+        (MEMORY, [written(BOT, act="take_in_persons")], Voice.CLAIMED),
         (MEMORY, [entry(1, "created", PERSON, "", OTHER), entry(2, "take_in", PERSON, OTHER, TEXT)], Voice.CLAIMED),
         # An agent makes no rule of what a person said.
         (AS_RULE, [written(PERSON), kept(BOT, FACT, AS_RULE)], Voice.AGENT),

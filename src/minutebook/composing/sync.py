@@ -25,6 +25,7 @@ class SyncServices(KnowledgeServices, LedgerServices):
             self.mentions,
             self.rebuilds,
             self.ledger_texts,
+            self.doors,
             sync_folder(self._settings),
             machine_name(),
             decisions_travel=self._settings.ledger is None,

@@ -22,7 +22,7 @@ from minutebook.domain.records import (
     Status,
 )
 from minutebook.domain.trail import DONE, text_digest
-from minutebook.domain.trail_texts import TAKE_IN
+from minutebook.domain.trail_texts import TAKE_IN, TAKE_IN_PERSONS
 from minutebook.domain.turns import Session
 
 LASTING_TYPES = frozenset(
@@ -117,8 +117,8 @@ def voice_of_decision(decision: Decision, entries: Iterable[Entry]) -> Voice:
 def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) -> Voice:
     """Return whose words a memory holds, by its entries on the trail, newest first.
 
-    They are a person's if a person wrote the text as it is, or verified or locked it since, and no
-    agent moved it since to another type or place. Entries up to the number `foreign` came with an
+    They are a person's if a person wrote the text as it is, or verified or locked it since, here or on another
+    machine of theirs, and no agent moved it since to another type or place. Entries up to the number `foreign` came with an
     archive, and prove nothing.
     """
     digest, is_moved = text_digest(memory.text), False
@@ -127,6 +127,10 @@ def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) 
             continue
         is_foreign = entry.number <= foreign
         is_persons = entry.role in _PERSONS and not is_foreign
+        if entry.act == TAKE_IN_PERSONS and entry.after == digest and is_persons:
+            return Voice.AGENT if is_moved else Voice.PERSON
+        if entry.act == TAKE_IN and entry.after == digest:
+            return Voice.CLAIMED
         if entry.after == digest != entry.before:
             if entry.act == _MASK:
                 digest = entry.before

@@ -36,6 +36,9 @@ RESET = "reset"
 TAKE_IN = "take_in"
 """The act of one record that came from elsewhere: from an archive, another program or machine, or Git."""
 
+TAKE_IN_PERSONS = "take_in_persons"
+"""The same of a memory that a person wrote or confirmed on another machine of theirs."""
+
 IMPORT_OWN = "import_own"
 """The act that takes in an archive of a store of the importer's own, with what it says of persons and its trail."""
 
@@ -174,7 +177,7 @@ class LastTexts:
             self._check_follows(entry)
             self._last[key] = (bytes.fromhex(entry.after), entry.number)
             self._erased.pop(key, None)
-        elif entry.act == TAKE_IN:
+        elif entry.act in (TAKE_IN, TAKE_IN_PERSONS):
             self._last.pop(key, None)
 
     def difference(self, record: Record) -> Difference | None:

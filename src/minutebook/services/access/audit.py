@@ -30,7 +30,7 @@ from minutebook.domain.records import (
     Memory,
     Record,
 )
-from minutebook.domain.trail_texts import EACH, RESET, TAKE_IN
+from minutebook.domain.trail_texts import EACH, RESET, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.screening.secrets import masked
 from minutebook.services.access.audit_proof import Proof, chain_break, proof_of
 from minutebook.services.access.visibility import Clock, filters, narrowed
@@ -111,6 +111,8 @@ class TakenIn:
 
     memory: str
     digests: tuple[str, str]
+    is_persons: bool = False
+    """Whether a person wrote or confirmed that text, on another machine of theirs."""
 
     @classmethod
     def of(cls, id: str, before: Memory | None, after: Memory | None) -> "TakenIn":
@@ -267,7 +269,8 @@ class Trail:
     def take_in(self, caller: Caller, organization: str, taken: Sequence[TakenIn]) -> None:
         """Write an entry for each memory that an act on many took in, inside its transaction."""
         for each in taken:
-            draft = AuditDraft(caller, TAKE_IN, organization, each.memory, each.digests)
+            act = TAKE_IN_PERSONS if each.is_persons else TAKE_IN
+            draft = AuditDraft(caller, act, organization, each.memory, each.digests)
             self._append(draft, Kind.MEMORY, trail.DONE)
 
     def entries(
@@ -321,7 +324,7 @@ class Trail:
         return any(
             (each.kind, each.id) == (record.kind, id) and is_same(each.after, made)
             for entry in found
-            if entry.act != TAKE_IN
+            if entry.act not in (TAKE_IN, TAKE_IN_PERSONS)
             for each in map(Fingerprinted.of, entry.fingerprints)
         )
 

@@ -12,8 +12,9 @@ from typing import Any, BinaryIO
 from minutebook.domain.archive import check_sound
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.domain.json_lines import json_line, object_of, record_of
-from minutebook.domain.records import Key, Kind
+from minutebook.domain.records import Key, Kind, Memory
 from minutebook.domain.replication import TRAVELLING, State, document_of, state_of
+from minutebook.domain.trail import text_digest
 
 FORMAT = "minutebook-sync"
 VERSION = 1
@@ -43,11 +44,23 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a machine knows of one record, with its lines; whether it was erased, and must not come back."""
+    """What a machine knows of one record, with its lines; whether it was erased, and must not come back.
+
+    `is_persons` tells of a memory that a person wrote or confirmed it there as it is.
+    """
 
     key: Key
     state: State
     erased: bool = False
+    is_persons: bool = False
+
+    @property
+    def persons_text(self) -> str | None:
+        """The digest of a memory's text that a person wrote or confirmed there; None where machines disagree."""
+        records = [each.record for each in self.state.siblings]
+        if not self.is_persons or len(records) != 1 or not isinstance(records[0], Memory):
+            return None
+        return text_digest(records[0].text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,8 @@ class ChangeWriter:
         organization, kind, id = entry.key
         named = {"kind": kind, "organization": organization, "id": id}
         mark = {"erased": True} if entry.erased else {}
+        if entry.is_persons:
+            mark["person"] = True
         self._write({**named, **mark, **document_of(entry.state, with_lines=True)})
         self.count += 1
 
@@ -220,7 +235,7 @@ def _entry_of(document: Mapping[str, Any]) -> Entry:
             check_sound(record)
             if (record.organization, record.kind, record.id) != key:
                 raise InvalidInput("record", "must be the one that the line names")
-    return Entry(key, state, document.get("erased") is True)
+    return Entry(key, state, document.get("erased") is True, document.get("person") is True)
 
 
 @contextmanager

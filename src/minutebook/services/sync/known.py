@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from minutebook.domain.decision_drafts import is_erased_decision
+from minutebook.domain.doors import Voice
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.records import CLASSES, Decision, Entry, Key, Kind, Memory, Record, Version
@@ -23,7 +24,9 @@ from minutebook.domain.replication import (
 from minutebook.domain.sync_conflicts import SyncConflict, resolve
 from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import TakenIn
+from minutebook.services.access.doors import Doors
 from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.sync.change_files import Entry as FileEntry
 from minutebook.store.protocol import Store
 from minutebook.store.sync_rows import SENT, UNSENT, SyncRow, SyncRows
 
@@ -75,7 +78,10 @@ class Marks:
 
 
 class Known:
-    """Follows the edits of records; each method but `scan` is called inside a transaction of theirs."""
+    """Follows the edits of records; each method but `scan` is called inside a transaction of theirs.
+
+    `doors` tell whose words memories hold; None where nothing is sent.
+    """
 
     def __init__(
         self,
@@ -85,12 +91,14 @@ class Known:
         mentions: Mentions,
         randbits: RandomBits,
         kinds: frozenset[Kind],
+        doors: Doors | None = None,
     ) -> None:
         self._store = store
         self._rows = rows
         self._remote = remote
         self._mentions = mentions
         self.kinds = kinds
+        self._doors = doors
         self._randbits = randbits
         self.taken: dict[str, list[TakenIn]] = {}
         """By organization what became of memories in the last `take_all`."""
@@ -141,6 +149,27 @@ class Known:
             state = state.edited(self.marks.machine, line)
         self._put(key, digest, state, UNSENT)
         return state
+
+    def entry(self, key: Key) -> FileEntry:
+        """Return what is known of a record, that it was erased, if it was, and whether its words are a person's."""
+        state = self.observe(key)
+        is_erased = state.digests == {REMOVED} and self.is_erased(key)
+        return FileEntry(key, state, is_erased, self._is_persons(key))
+
+    def _is_persons(self, key: Key) -> bool:
+        organization, kind, id = key
+        memory = self._store.get(Memory, organization, id) if kind is Kind.MEMORY else None
+        if memory is None or self._doors is None:
+            return False
+        return self._doors.voice(memory) is Voice.PERSON
+
+    def taken_from(self, organization: str, batch: Sequence[FileEntry]) -> list[TakenIn]:
+        """Return what became of memories in the last `take_all`, and which of them are a person's where they came from."""
+        persons = {each.key[2]: each.persons_text for each in batch if each.key[0] == organization}
+        return [
+            replace(each, is_persons=each.digests[1] == persons.get(each.memory))
+            for each in self.taken.get(organization, ())
+        ]
 
     def is_erased(self, key: Key) -> bool:
         """Tell whether a record, or the memory whose version it is, was erased here: it must not come back."""

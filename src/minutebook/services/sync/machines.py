@@ -24,10 +24,11 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.records import Decision, Key, Kind
-from minutebook.domain.replication import REMOVED, TRAVELLING
+from minutebook.domain.replication import TRAVELLING
 from minutebook.domain.sync_conflicts import SyncConflict
 from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import Trail
+from minutebook.services.access.doors import Doors
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.ledger_texts import LedgerTexts
@@ -99,6 +100,7 @@ class MachineSync:
         mentions: Mentions,
         rebuilds: Rebuilds,
         ledger_texts: LedgerTexts,
+        doors: Doors,
         work: Path,
         name: str,
         *,
@@ -113,6 +115,7 @@ class MachineSync:
         self._mentions = mentions
         self._rebuilds = rebuilds
         self._ledger_texts = ledger_texts
+        self._doors = doors
         self._work = work
         self._name = name
         self._kinds = frozenset(TRAVELLING) - (set() if decisions_travel else {Kind.DECISION})
@@ -172,6 +175,7 @@ class MachineSync:
                     mentions=self._mentions,
                     randbits=self._randbits,
                     kinds=self._kinds,
+                    doors=self._doors,
                 )
                 id = identity_of(remote, self._randbits)
                 yield _Exchange(
@@ -329,7 +333,7 @@ class _Exchange:
                 erased = {each.key for each in batch if each.erased}
                 self._erase(verified, erased)
                 found = self._known.take_all([(each.key, each.state) for each in batch], erased)
-                self._log(verified, begun, found)
+                self._log(verified, begun, found, batch)
                 if is_last:
                     self._mark(verified, file)
                 # Last, since a commit is not undone.
@@ -390,7 +394,11 @@ class _Exchange:
         self._known.save()
 
     def _log(
-        self, verified: Verified, begun: Mapping[str, int], conflicts: Sequence[SyncConflict]
+        self,
+        verified: Verified,
+        begun: Mapping[str, int],
+        conflicts: Sequence[SyncConflict],
+        batch: Sequence[Entry],
     ) -> None:
         """Write to the trail what came, from which machine, and where that machine's own trail ended."""
         header = verified.header
@@ -401,7 +409,7 @@ class _Exchange:
                 f"taken from {header.name} {header.machine}-{header.number:08} "
                 f"(sha256 {verified.digest}){whence}"
             )
-            taken = self._known.taken.get(name, ())
+            taken = self._known.taken_from(name, batch)
             self._trail.log_many(self._caller, name, ACT, Kind.MEMORY, subject, taken, since)
         for each in conflicts:
             kept = f"; the other version is kept as {', '.join(each.copies)}" if each.copies else ""
@@ -457,7 +465,7 @@ class _Exchange:
         with replacing(staged) as file:
             writer = ChangeWriter(file, self._header(number))
             for row in rows:
-                entry = self._entry(row.key)
+                entry = self._known.entry(row.key)
                 if entry.erased or _erases_decision(entry):
                     self.marks.has_erased = True
                 noted = self._rows.get(self._id, row.key) or row
@@ -468,11 +476,6 @@ class _Exchange:
             writer.seal()
         self.report.sent += writer.count
         return _digest(staged)
-
-    def _entry(self, key: Key) -> Entry:
-        """Return what is known of a record, and that it was erased, if it was."""
-        state = self._known.observe(key)
-        return Entry(key, state, state.digests == {REMOVED} and self._known.is_erased(key))
 
     def _publish(self, number: int, staged: Path) -> None:
         marks = self.marks
@@ -540,7 +543,7 @@ class _Exchange:
             while batch := list(islice(rows, BATCH)):
                 with self._store.transaction(*sorted({row.key[0] for row in batch})):
                     for row in batch:
-                        writer.add(self._entry(row.key))
+                        writer.add(self._known.entry(row.key))
             digest = writer.seal()
         name = f"{self.marks.machine}-{self.marks.number:08}-{digest[:8]}.jsonl"
         gone = [f"changes/{each}" for each in self._passed(changes, covers, earlier)]
