@@ -148,7 +148,7 @@ def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) 
 
 def _moves(entry: Entry, memory: Memory) -> bool:
     """Tell whether an act gave a memory another type or place, or may have, where the trail does not say."""
-    if not entry.after or entry.act == TAKE_IN:
+    if not entry.after or entry.act in (TAKE_IN, TAKE_IN_PERSONS):
         return False
     made = [Fingerprinted.of(text) for text in entry.fingerprints]
     own = [each for each in made if (each.kind, each.id) == (Kind.MEMORY, memory.id)]
