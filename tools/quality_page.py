@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.evaluation.report import ALL, picture
-from tools import calibration_page
+from tools import calibration_page, verdict_page
 
 ROOT = Path(__file__).resolve().parent.parent
 NOW = ROOT / "docs" / "quality.json"
@@ -59,7 +59,7 @@ def page() -> str:
     lines = [OPENING, f"Measured with {told['program']}, {told['model']}, on {_machine(told)}.", ""]
     for each in told["sets"]:
         lines += _set(each, before.get(each["name"], {"levels": {}}))
-    return "\n".join([*lines, *calibration_page.section(), NO_HELP])
+    return "\n".join([*lines, *calibration_page.section(), *verdict_page.section(), NO_HELP])
 
 
 def drawing() -> str:

@@ -3,7 +3,7 @@
 `docs/settings.md` comes from the classes of `config/`, `docs/commands.md` from the command line,
 `docs/contracts/` from each contract's `contract.json`,
 `docs/promises.md` from the manifest of requirements and the tests that claim to prove them,
-`docs/quality.md` and its pictures from `docs/quality.json` and `docs/calibration.json`, `schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
+`docs/quality.md` and its pictures from `docs/quality.json`, `docs/calibration.json` and `docs/calibration_verdict.json`, `schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
 """
 
 import json

@@ -109,8 +109,11 @@ def test_a_question_about_nothing_that_was_decided_is_not_told_that_it_found_som
     agent.record("storage", "Keep rows in Paradox")
     assert agent.call("search_decisions", query="paradox")["message"] == "Found 1."
     told = agent.call("search_decisions", query="zebra")
-    assert told["message"] == NOTHING_DECIDED.text
-    assert len(told["results"]) == 1
+    assert told["message"] == f"{NOTHING_DECIDED} Looked through: decisions 1."
+    assert told["results"] == []
+    audited = agent.call("search_decisions", query="zebra", mode="audit")
+    assert audited["message"].startswith(NOTHING_DECIDED)
+    assert len(audited["results"]) == 1
 
 
 def test_recall_shows_what_holds_beside_memories(opener: Opener) -> None:

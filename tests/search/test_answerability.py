@@ -1,12 +1,21 @@
 """The chance that a search has found an answer, and how each text shares in it."""
 
+import json
+from dataclasses import asdict
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.search.answerability import (
+    BY_TOKENS,
+    BY_VECTORS,
+    BY_WORDS,
     FOUND_FROM,
     NOTHING_BELOW,
+    OF_CODE,
+    Coefficients,
     Judgement,
     Verdict,
     judge,
@@ -16,6 +25,8 @@ from minutebook.search.answerability import (
 )
 
 UNRELATED = 0.72
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def judged(late: dict[str, float], texts: int, cosine: float = 0.83) -> Judgement[str]:
@@ -109,3 +120,21 @@ def test_code_tells_nonsense_from_a_question() -> None:
     nonsense = {"a": 0.53, "b": 0.52, "c": 0.52, "d": 0.51, "e": 0.50}
     assert judge_code(answer, {"a": 14.0}, texts=300, words=6).verdict is Verdict.FOUND
     assert judge_code(nonsense, {}, texts=300, words=6).verdict is Verdict.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("name", "coefficients"),
+    [
+        ("BY_TOKENS", BY_TOKENS),
+        ("BY_VECTORS", BY_VECTORS),
+        ("BY_WORDS", BY_WORDS),
+        ("OF_CODE", OF_CODE),
+    ],
+)
+def test_the_coefficients_are_those_of_the_figures_that_are_kept(
+    name: str, coefficients: Coefficients
+) -> None:
+    kept = json.loads((ROOT / "docs" / "calibration_verdict.json").read_text(encoding="utf-8"))
+    fitted = kept["forms"][name]["coefficients"]
+    assert asdict(coefficients) == fitted | {"weights": tuple(fitted["weights"])}
+    assert (kept["nothing below"], kept["found from"]) == (NOTHING_BELOW, FOUND_FROM)

@@ -4,7 +4,7 @@ import pytest
 
 from minutebook.search.calibration import strength_of_late
 from minutebook.search.fusion import Hit, Share, Signal
-from minutebook.search.verdict import Verdict, verdict_of_code, verdict_of_text
+from minutebook.search.verdict import Verdict, verdict_of_relevance, verdict_of_text
 
 
 def hit(**strengths: float) -> Hit[str]:
@@ -37,15 +37,8 @@ def test_a_text_is_judged_by_its_own_strength(
 
 
 @pytest.mark.parametrize(
-    ("cosine", "is_named", "verdict"),
-    [
-        (0.8, False, Verdict.LIKELY),
-        (0.7, False, Verdict.POSSIBLE),
-        (0.5, False, Verdict.UNLIKELY),
-        (0.5, True, Verdict.LIKELY),
-    ],
+    ("relevance", "verdict"),
+    [(0.9, Verdict.LIKELY), (0.4, Verdict.POSSIBLE), (0.1, Verdict.UNLIKELY)],
 )
-def test_code_is_judged_by_its_cosine_or_its_name(
-    cosine: float, is_named: bool, verdict: Verdict
-) -> None:
-    assert verdict_of_code(cosine, is_named=is_named) is verdict
+def test_relevance_in_a_word(relevance: float, verdict: Verdict) -> None:
+    assert verdict_of_relevance(relevance) is verdict

@@ -4,7 +4,6 @@ import pytest
 
 from minutebook.domain.records import CodeChunk
 from minutebook.search.fusion import Hit
-from minutebook.search.verdict import Verdict
 from minutebook.services.search.code import FoundCode
 from minutebook.web.source import code_hits
 
@@ -41,6 +40,6 @@ def test_the_lines_with_the_most_matches_are_shown(
         end_line=20,
         content=content,
     )
-    found = FoundCode(chunk, 1.0, Hit(("o", "c"), 1.0, ()), Verdict.UNMEASURED)
+    found = FoundCode(chunk, 1.0, Hit(("o", "c"), 1.0, ()), 0.5)
     [hit] = code_hits([found], "kettle", shown)
     assert hit.lines == lines

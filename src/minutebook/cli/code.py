@@ -115,7 +115,18 @@ def code(
         project = None if project is None else name_meant("project's name", roots, project)
         found = app.code_search.search(caller, query, limit, project=project, language=language)
     if as_json:
-        say([{**fields_of(each.chunk), "score": each.score} for each in found], "", as_json)
+        say(
+            [
+                {
+                    **fields_of(each.chunk),
+                    "score": each.score,
+                    "relevance": round(each.relevance, 2),
+                }
+                for each in found
+            ],
+            "",
+            as_json,
+        )
         return
     if not found:
         echo("Nothing found." if roots else "No project is indexed; run `minutebook index`.")
@@ -126,7 +137,7 @@ def code(
             f"{_shown(roots[chunk.project], chunk.path)}:{chunk.start_line}", fg="cyan"
         )
         name = f"  {style(chunk.name, bold=True)}" if chunk.name else ""
-        echo(f"{location}{name}  {style(f'{each.score:.3f}', dim=True)}")
+        echo(f"{location}{name}  {style(f'{each.relevance:.2f}', dim=True)}")
         lines = chunk.content.rstrip().splitlines()
         for number, line in enumerate(lines[:_LINES], chunk.start_line):
             echo(f"{style(f'{number:>6}', dim=True)}  {_marked(line, terms)}")

@@ -42,6 +42,13 @@ class Answer:
     notes: Mapping[str, Note] = field(default_factory=dict)
 
 
+def texts_of(answer: Answer) -> list[str]:
+    """Return what is read of an answer, in order: the notes that lead, the answer, the other notes."""
+    notes = [each for each in answer.notes.values() if each.text]
+    first = [each.text for each in notes if each.leads]
+    return [*first, answer.text, *(each.text for each in notes if not each.leads)]
+
+
 def answered(content: Content) -> Answer:
     """Write out what an operation gave; a list is read once, object by object."""
     if isinstance(content, str):

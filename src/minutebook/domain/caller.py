@@ -33,10 +33,14 @@ Raises Unanswered if the client or its user declines, or if the answer is of no 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is said beside an answer: facts for programs, a sentence for readers (empty: none)."""
+    """What is said beside an answer: facts for programs, a sentence for readers (empty: none).
+
+    One that `leads` is read before the answer, which means little without it.
+    """
 
     facts: Mapping[str, object]
     text: str
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

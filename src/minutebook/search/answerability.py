@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
-NOTHING_BELOW, FOUND_FROM = 0.2, 0.6
+NOTHING_BELOW, FOUND_FROM = 0.18, 0.6
 """The chances below which a search has found nothing, and from which it has found an answer."""
 
 FILLER_BELOW = 0.05
@@ -124,11 +124,11 @@ BY_WORDS = Coefficients(
 """Strengths are the parts of the question that texts hold, where there is no model."""
 
 OF_CODE = Coefficients(
-    intercept=-17.53,
-    weights=(21.84, 5.57, 34.95, -2.24, 0.0, 0.87, -0.05, -0.1),
-    strength=30.0,
-    bm25=0.5,
-    absent=0.6,
+    intercept=-17.98,
+    weights=(43.83, 16.98, 0.49, -24.09, 0.0, 1.41, -0.23, -0.07),
+    strength=24.32,
+    bm25=1.41,
+    absent=0.55,
 )
 """Strengths are cosines of code with a question less a part of the mean question."""
 
@@ -199,10 +199,14 @@ def judge(
     Texts with a word but no vector were not compared: they are perhaps about the question.
     """
     scaled = {key: (cosine - unrelated) / (1 - unrelated) for key, cosine in cosines.items()}
-    coefficients = BY_TOKENS if late else BY_VECTORS
-    strengths = {**scaled, **late}
-    nearest = max(scaled.values(), default=0.0) if late else 0.0
-    found = _judged(coefficients, strengths, nearest, bm25, texts, words)
+    if late:
+        # The others were predicted to do worse than these.
+        strengths = dict.fromkeys(cosines, min(late.values())) | dict(late)
+        nearest = max(scaled.values(), default=0.0)
+        found = _judged(BY_TOKENS, strengths, nearest, bm25, texts, words)
+    else:
+        strengths = scaled
+        found = _judged(BY_VECTORS, scaled, 0.0, bm25, texts, words)
     unknown = bm25.keys() - strengths.keys()
     return replace(found, unknown=unknown).at_least_perhaps() if unknown else found
 

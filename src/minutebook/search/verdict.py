@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from minutebook.search.answerability import FOUND_FROM, NOTHING_BELOW
 from minutebook.search.calibration import CUT, relevance, strength_of_late
 from minutebook.search.fusion import Hit, Signal
 
 LIKELY = 0.5
 """The strength of a text that says much of what is asked; from a relevance of CUT on it is about it."""
-
-CODE_LIKELY, CODE_POSSIBLE = 0.73, 0.68
-"""Cosines of code with a question less the mean: docs/decisions/0015-code-search.md says of what."""
 
 
 class Verdict(StrEnum):
@@ -43,8 +41,8 @@ def verdict_of_text(hit: Hit[Any], details: Mapping[str, float]) -> Verdict:
     return Verdict.POSSIBLE if is_possible else Verdict.UNLIKELY
 
 
-def verdict_of_code(cosine: float, *, is_named: bool) -> Verdict:
-    """Return the verdict on a piece of code; one that the question names is what is looked for."""
-    if is_named or cosine >= CODE_LIKELY:
+def verdict_of_relevance(relevance: float) -> Verdict:
+    """Return the verdict on a hit of which a search says how likely it is about the question."""
+    if relevance >= FOUND_FROM:
         return Verdict.LIKELY
-    return Verdict.POSSIBLE if cosine >= CODE_POSSIBLE else Verdict.UNLIKELY
+    return Verdict.POSSIBLE if relevance >= NOTHING_BELOW else Verdict.UNLIKELY

@@ -124,8 +124,11 @@ _INPUTS = (
 )
 
 _NOTES = (
-    later("No code here is about that; these are the nearest pieces there are."),
-    later("No decision here is about that; these are the nearest decisions there are."),
+    later("No code here is about that. Looked through: pieces of code {count}."),
+    later("No decision here is about that. Looked through: decisions {count}."),
+    later("Nothing here is about that. Looked through: memories {count}."),
+    later("Nothing here is about that. Looked through: turns {count}."),
+    later("Nothing here is about that. Looked through: summaries {count}."),
     later("Nothing here is about that; these are the nearest records there are."),
     later(
         "Found by words alone: the embedding model is still loading; ask again soon to find by "

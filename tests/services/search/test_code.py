@@ -1,9 +1,11 @@
 """Whether the questions that people ask of code find it, with the model in the box."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
 
+from minutebook.domain.caller import Note
 from minutebook.embedding import Embedding
 from tests.world import World, worlds
 
@@ -125,13 +127,13 @@ def test_a_question_finds_what_does_it(shop: World, query: str, path: str, name:
     assert (first["file_path"], first["name"]) == (path, name)
 
 
-def note(shop: World, query: str) -> object:
+def note(shop: World, query: str) -> Note | None:
     fresh = shop.by(request=query)
     answer = fresh.contract.call(fresh.app, fresh.caller, "search_code", {"query": query})
     assert answer.content is not None
-    assert answer.content["results"]
     said = answer.notes.get("code")
-    return None if said is None else (said.facts, said.text)
+    assert bool(answer.content["results"]) is (said is None)
+    return said
 
 
 @pytest.mark.parametrize(
@@ -143,8 +145,12 @@ def note(shop: World, query: str) -> object:
     ],
 )
 def test_a_question_about_nothing_here_is_told_so(shop: World, query: str) -> None:
-    text = "No code here is about that; these are the nearest pieces there are."
-    assert note(shop, query) == ({"about": 0}, text)
+    said = note(shop, query)
+    assert said is not None
+    assert said.leads
+    assert re.fullmatch(
+        r"No code here is about that\. Looked through: pieces of code \d+\.", said.text
+    )
 
 
 @pytest.mark.parametrize(

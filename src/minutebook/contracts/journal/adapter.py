@@ -20,6 +20,7 @@ from minutebook.services.maintenance.database import (
     HealthStatus,
     health_unopened,
 )
+from minutebook.services.search.sessions import Found
 
 Shape = dict[str, Any]
 
@@ -100,7 +101,7 @@ def query_raw_memories(
     """Find turns by meaning and by words."""
     hits = app.journal_search.turns(caller, query, nResults, sessionId)
     app.recalls.note(caller, "query_raw_memories", query, ((hit.record, hit.score) for hit in hits))
-    return _found(query, [_turn(hit.record) | _nearness(hit.distance) for hit in hits])
+    return _found(query, [_turn(hit.record) | _nearness(hit) for hit in hits])
 
 
 def get_all_summaries(
@@ -134,7 +135,7 @@ def query_summaries(
     """Find summaries by meaning and by words."""
     hits = app.journal_search.summaries(caller, query, nResults, _category(category))
     app.recalls.note(caller, "query_summaries", query, ((hit.record, hit.score) for hit in hits))
-    return _found(query, [_summary(hit.record) | _nearness(hit.distance) for hit in hits])
+    return _found(query, [_summary(hit.record) | _nearness(hit) for hit in hits])
 
 
 def summarize_sessions(
@@ -269,13 +270,14 @@ def _found(query: str, results: Sequence[Shape]) -> Shape:
     return {"query": query, "count": len(results), "results": results}
 
 
-def _nearness(distance: float | None) -> Shape:
-    """Show how near a record is to what was asked; nothing where it has no vector yet."""
-    if distance is None:
-        return {}
+def _nearness(hit: Found[Turn] | Found[Summary]) -> Shape:
+    """Show how likely a record is about what was asked, and its distance where it has a vector."""
+    relevance = {"relevance": round(hit.relevance, 2)}
+    if hit.distance is None:
+        return relevance
     # The rounding of a cosine may lead a hair beyond what a distance can be.
-    clipped = min(2.0, max(0.0, distance))
-    return {"distance": clipped, "relevanceScore": 1 / (1 + clipped)}
+    clipped = min(2.0, max(0.0, hit.distance))
+    return {"distance": clipped, "relevanceScore": 1 / (1 + clipped), **relevance}
 
 
 def _turn(turn: Turn) -> Shape:

@@ -321,6 +321,7 @@ def search_code(
             "chunk_type": each.chunk.type,
             "name": each.chunk.name or None,
             "score": each.score,
+            "relevance": round(each.relevance, 2),
         }
         for each in found
     ]

@@ -10,7 +10,7 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from minutebook.contracts.answers import Answer, Failure, failed
+from minutebook.contracts.answers import Answer, Failure, failed, texts_of
 from minutebook.contracts.contract import Contract, Tool
 from minutebook.domain.caller import Progress, Sample
 from minutebook.domain.control_characters import encodable
@@ -112,7 +112,7 @@ def _as_result(
     if failure is not None and failure.code is not None:
         raise protocol_error(failure, request_meta)
     structured = answer.content if failure is None else failure.structured
-    texts = [answer.text, *(note.text for note in answer.notes.values() if note.text)]
+    texts = texts_of(answer)
     meta = {f"{_NOTES}/{name}": dict(note.facts) for name, note in answer.notes.items()}
     meta |= error_facts(failure, request_meta)
     # The command line can be given half a character, and what was stored can hold one.

@@ -4,16 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from minutebook.code.languages import LANGUAGES, Language, language_named
-from minutebook.domain.caller import Caller, Note
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Project
+from minutebook.search.answerability import (
+    FOUND_FROM,
+    Judgement,
+    judge_code,
+)
 from minutebook.search.code_rerank import Sight, is_named, rerank
 from minutebook.search.fusion import Fused, Hit, Signal, minmax
 from minutebook.search.text import TextQuery, parse_query, words
-from minutebook.search.verdict import CODE_POSSIBLE, Verdict, verdict_of_code
+from minutebook.search.verdict import Verdict, verdict_of_relevance
 from minutebook.services.access.visibility import filters, narrowed, read
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
+from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 from minutebook.store.protocol import Store
 
@@ -26,9 +32,7 @@ MEAN_PART = 0.5
 FEW_WORDS = 2
 """Of a question of so few words, what holds one is about it."""
 
-NO_CODE_ABOUT_IT = Note(
-    {"about": 0}, "No code here is about that; these are the nearest pieces there are."
-)
+NO_CODE_ABOUT_IT = "No code here is about that."
 
 WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
 """How much each signal says where the caller does not choose."""
@@ -36,12 +40,20 @@ WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
 
 @dataclass(frozen=True, slots=True)
 class FoundCode:
-    """A chunk, its score, what the signals said of it before names and places counted, and the verdict."""
+    """A chunk, its score, what the signals said of it before names and places counted, its relevance in [0, 1].
+
+    A chunk that the question names is no less relevant than what was found for sure.
+    """
 
     chunk: CodeChunk
     score: float
     hit: Hit[Key]
-    verdict: Verdict
+    relevance: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """The relevance in a word."""
+        return verdict_of_relevance(self.relevance)
 
 
 class CodeSearch:
@@ -66,43 +78,63 @@ class CodeSearch:
 
         A language may have any of its usual names: `C++`, `TypeScript`, `py`. Without a model words
         alone decide; a chunk that has no vector yet is ranked by its lexical score in place of its
-        cosine. Raises NotFound for an unknown project, InvalidInput for an unknown language.
+        cosine. Where no code is about the query the call notes so. Raises NotFound for an unknown project, InvalidInput for an unknown language.
         """
         embedding, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
         if embedding is not None:
             embedding = embedding.less_mean(MEAN_PART)
         wheres = self._selected(caller, project, language, path)
-        signals, best_cosine = self._gathered(wheres, embedding, parsed)
+        signals, measured = self._gathered(wheres, embedding, parsed)
         fused = Fused(signals.found(), weights)
         # All are ranked by what they are called; only the best are read whole.
         named = self._signals.fields(CodeChunk, wheres, fused.scores, ("path", "name", "type"))
         sights = [Sight(key, fused.scores[key], *names) for key, names in named.items()]
-        is_calibrated = embedding is not None and embedding.mean is not None
-        is_far = is_calibrated and bool(sights) and best_cosine < CODE_POSSIBLE
-        if is_far and not (_holds_few_words(query, signals) or is_named(query, sights)):
-            caller.call.notes["code"] = NO_CODE_ABOUT_IT
+        judged = self._judged(query, parsed, embedding, measured, wheres)
+        if _holds_few_words(query, signals) or is_named(query, sights):
+            judged = judged.at_least_perhaps()
+        if found_nothing(
+            caller, judged, self._store, {CodeChunk: wheres}, NO_CODE_ABOUT_IT, name="code"
+        ):
+            return []
         seen = {each.id: each for each in sights}
-        cosines = signals.vector or {} if is_calibrated else {}
         ranked = rerank(query, sights, limit)
         keys = [key for key, _ in ranked]
         chunks = self._signals.read(CodeChunk, wheres, keys)
-        return [
-            FoundCode(chunks[key], score, hit, _verdict(query, seen[key], cosines.get(key)))
-            for (key, score), hit in zip(ranked, fused.hits(keys), strict=True)
-            if key in chunks
-        ]
+        found = []
+        for (key, score), hit in zip(ranked, fused.hits(keys), strict=True):
+            if key in chunks:
+                relevance = judged.relevance(key)
+                if is_named(query, [seen[key]]):
+                    relevance = max(relevance, FOUND_FROM)
+                found.append(FoundCode(chunks[key], score, hit, relevance))
+        return found
 
     def _gathered(
         self, wheres: list[Filter], embedding: QueryEmbedding | None, query: TextQuery
-    ) -> tuple[Signals, float]:
-        """Return the signals, their missing cosines estimated, and the best cosine that was measured."""
-        signals, best = Signals(None, {}), 0.0
+    ) -> tuple[Signals, Signals]:
+        """Return the signals with their missing cosines estimated, and those that were measured."""
+        signals, measured = Signals(None, {}), self._signals.nothing(embedding)
         for where in wheres:
             found = self._signals.gather(CodeChunk, [where], embedding, query, CANDIDATES)
-            best = max([best, *(found.vector or {}).values()])
+            measured.add(found)
             found.vector = _with_estimated_cosines(found.vector or {}, found.lexical)
             signals.add(found)
-        return signals, best
+        return signals, measured
+
+    def _judged(
+        self,
+        query: str,
+        parsed: TextQuery,
+        embedding: QueryEmbedding | None,
+        measured: Signals,
+        wheres: list[Filter],
+    ) -> Judgement[Key]:
+        """Judge whether the question is answered. A model whose mean question is not known tells nothing for sure."""
+        if embedding is None:
+            return self._signals.judged(query, parsed, measured, {CodeChunk: wheres})
+        texts, length = self._signals.count(CodeChunk, wheres), len(words(query))
+        judged = judge_code(measured.vector or {}, measured.lexical, texts=texts, words=length)
+        return judged if embedding.mean is not None else judged.at_least_perhaps()
 
     def _selected(
         self, caller: Caller, project: str | None, language: str | None, path: str | None
@@ -137,14 +169,6 @@ def _language(name: str) -> Language:
 def _holds_few_words(query: str, signals: Signals) -> bool:
     """Tell whether a chunk holds a word of a query of so few words that one is enough."""
     return bool(signals.lexical) and len(words(query)) <= FEW_WORDS
-
-
-def _verdict(query: str, sight: Sight, cosine: float | None) -> Verdict:
-    """Return how sure it is that a chunk is about the query; `cosine` is None if none was measured."""
-    is_meant = is_named(query, [sight])
-    if cosine is None and not is_meant:
-        return Verdict.UNMEASURED
-    return verdict_of_code(cosine or 0.0, is_named=is_meant)
 
 
 def _with_estimated_cosines(vector: Scores, lexical: Scores) -> Scores:

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from minutebook.domain.caller import Caller, Note
+from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.lineage import scoped_target
-from minutebook.domain.records import Decision, DecisionStatus, Proposal
+from minutebook.domain.records import Decision, DecisionStatus, Proposal, TextRecord
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.signals import Key, Retriever, Signals
 from minutebook.store.protocol import Store
 
@@ -34,9 +35,7 @@ MOST_FOLLOWED = 10_000
 """The most decisions that are read along a chain, from one to the decision that holds now."""
 
 
-NOTHING_DECIDED = Note(
-    {"about": 0}, "No decision here is about that; these are the nearest decisions there are."
-)
+NOTHING_DECIDED = "No decision here is about that."
 
 
 class Mode(StrEnum):
@@ -53,7 +52,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FoundDecision:
-    """A decision or proposal, how it ranks, what the signals said, and from which old one it follows.
+    """A decision or proposal, how it ranks, what the signals said, from which old one it follows, its relevance in [0, 1].
 
     `followed` leads from the decision that matched to the one before this; empty where this matched
     best itself.
@@ -63,6 +62,7 @@ class FoundDecision:
     score: float
     hit: Hit[Key]
     followed: tuple[str, ...] = ()
+    relevance: float = 0.0
 
 
 @dataclass(slots=True)
@@ -94,21 +94,30 @@ class DecisionSearch:
     def search(self, caller: Caller, query: str, mode: Mode, limit: int) -> list[FoundDecision]:
         """Rank by 0.73 meaning and 0.27 BM25 over the candidates; 1 more for what is active.
 
-        What is not active keeps a tenth of its score. Without a model words alone decide. Notes in
-        the call where no decision is about the query.
+        What is not active keeps a tenth of its score. Without a model words alone decide. Where no
+        decision is about the query the call notes so; `audit` shows even then what is nearest.
         """
         classes = (Decision, Proposal) if mode is Mode.AUDIT else (Decision,)
         # What holds is not kept back while the model loads.
         embedding = self._signals.embed(query, caller, Decision)
-        found = self._candidates(caller, embedding, parse_query(query), classes)
+        parsed = parse_query(query)
+        found = self._candidates(caller, embedding, parsed, classes)
         signals = found.signals
-        if signals.is_off_the_point():
-            caller.call.notes["relevance"] = NOTHING_DECIDED
+        wheres = filters(self._store, caller)
+        looked_through: dict[type[TextRecord], list[Filter]] = dict.fromkeys(classes, wheres)
+        # What is followed to has the scores of what matched, which count once.
+        own = signals.among(signals.keys() - found.followed.keys())
+        judged = self._signals.judged(query, parsed, own, looked_through)
+        is_nothing = found_nothing(caller, judged, self._store, looked_through, NOTHING_DECIDED)
+        if is_nothing and mode is not Mode.AUDIT:
+            return []
         hits = fuse(signals.found(), TEXT_WEIGHTS, len(found.records), signals.strengths())
         ranked = []
         for hit in hits:
             record, followed = found.records[hit.id], found.followed.get(hit.id, ())
-            ranked.append(FoundDecision(record, _ranked(record, hit.score), hit, followed))
+            score = _ranked(record, hit.score)
+            relevance = judged.relevance((hit.id[0], followed[0]) if followed else hit.id)
+            ranked.append(FoundDecision(record, score, hit, followed, relevance))
         ranked.sort(key=lambda each: (-each.score, each.record.id))
         shown = list(_shown(ranked, mode))[:limit]
         attribute(caller, (each.record for each in shown))

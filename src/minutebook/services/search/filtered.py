@@ -15,11 +15,13 @@ from minutebook.domain.errors import InvalidInput, ScopeViolation
 from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
+from minutebook.search.answerability import Judgement
 from minutebook.search.calibration import CUT, rank_score, relevance, strength_of_cosine
 from minutebook.search.text import TextQuery, parse_query, word_terms
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
+from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.recall import CANDIDATES, Found
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 from minutebook.store.protocol import Store, Vectors
@@ -47,7 +49,7 @@ class FilteredSearch:
     """Finds what matches a question, however much that is.
 
     A memory matches by words when it holds one of the question's terms, and by meaning when it is
-    more likely about the question than not: see `search.calibration`.
+    perhaps about the question. Where nothing is, nothing matches: see `search.answerability`.
     """
 
     def __init__(self, store: Store, embeddings: Embeddings, clock: Clock) -> None:
@@ -61,16 +63,14 @@ class FilteredSearch:
     ) -> Iterator[Found]:
         """Yield each memory that matches, ended ones last, by relevance in [0, 1], then importance.
 
-        The latest comes first of equals. Without a query every memory matches, with relevance 0.
+        The latest comes first of equals. Where nothing is about the query the call notes so. Without a query every memory matches, with relevance 0.
         Records are read as they are asked for. A scope that is not the caller's holds nothing.
         """
         wheres = self._narrowed(caller, narrowing)
         if query is None:
             found = self._listed(wheres)
         else:
-            vector = self._signals.embed(query, caller, Memory)
-            scores = self._relevance(wheres, vector, parse_query(query))
-            found = self._ranked(wheres, scores)
+            found = self._ranked(wheres, self._relevance(caller, wheres, query))
         return _attributed(caller, self._current_first(wheres, narrowing, found))
 
     def by_vector(
@@ -124,12 +124,7 @@ class FilteredSearch:
             for where in filters(self._store, caller)
             for each in _divided(replace(where, valid_at=self._clock()), caller, types)
         ]
-        scores = self._relevance(
-            wheres,
-            self._signals.embed(query, caller, Memory),
-            parse_query(query),
-            CANDIDATES,
-        )
+        scores = self._relevance(caller, wheres, query, CANDIDATES)
         query_terms = set(word_terms(query))
         found = [
             (_tier(memory, query_terms), Found(memory, scores[key]))
@@ -149,26 +144,30 @@ class FilteredSearch:
         return [narrowing.narrow(where) for where in filters(self._store, held)]
 
     def _relevance(
-        self,
-        wheres: Sequence[Filter],
-        embedding: QueryEmbedding | None,
-        query: TextQuery,
-        limit: int | None = None,
+        self, caller: Caller, wheres: Sequence[Filter], query: str, limit: int | None = None
     ) -> Scores:
-        """Score what matches by words or meaning: all of it, or the best of each in each place."""
+        """Score what matches by words or meaning: all of it, or the best of each in each place.
+
+        Nothing where nothing is about the query, which the call notes.
+        """
+        embedding, parsed = self._signals.embed(query, caller, Memory), parse_query(query)
         total = self._signals.nothing(embedding)
         for where in wheres:
             room = self._store.count(Memory, where) if limit is None else limit
             if embedding is None:
-                found = self._signals.propose(Memory, where, None, query, room)
+                found = self._signals.propose(Memory, where, None, parsed, room)
             else:
-                found = self._near(where, embedding, query, CUT, room)
-                found.keep(
-                    {key for key in found.vector or () if found.is_about(key)}
-                    | found.lexical.keys()
-                )
+                found = self._near(where, embedding, parsed, CUT, room)
             total.add(found)
-        return total.fused()
+        judged = self._signals.judged(query, parsed, total, {Memory: wheres})
+        if found_nothing(caller, judged, self._store, {Memory: wheres}):
+            return {}
+        matching = {key for key in total.vector or () if self._is_about(total, judged, key)}
+        return {key: round(judged.relevance(key), 2) for key in matching | total.lexical.keys()}
+
+    def _is_about(self, found: Signals, judged: Judgement[Key], key: Key) -> bool:
+        """Tell whether a memory matches by meaning: by itself, and beside the others."""
+        return found.is_about(key) and not judged.is_filler(key)
 
     def _near(
         self,

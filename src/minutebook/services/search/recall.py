@@ -18,13 +18,13 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.sources import Source
-from minutebook.search.calibration import relevance
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.decisions import DecisionSearch, Truths
+from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.relations import RelationSearch
 from minutebook.services.search.signals import COMPARED, Asked, Key, Retriever, Signals
 from minutebook.services.search.walk import GraphWalk
@@ -141,16 +141,22 @@ class Recall:
     def by_meaning(self, caller: Caller, query: str, limit: int) -> list[Found]:
         """Rank memories by how likely they are about the query, in [0, 1], by meaning alone.
 
-        Raises EmbeddingNotReady.
+        Where nothing is about it the call notes so. Raises EmbeddingNotReady.
         """
         embedding = self._embeddings.require_query(query, caller.call.progress)
-        scores: dict[Key, float] = {}
+        total = self._signals.nothing(embedding)
         wheres = self._current_filters(caller)
         for where in wheres:
             found = self._signals.nothing(embedding)
             found.vector = self._signals.nearest(Memory, where, embedding, max(limit, CANDIDATES))
             self._signals.complete(Memory, where, embedding, found)
-            scores |= {key: relevance(found.likeness(key)) for key in found.vector}
+            total.add(found)
+        judged = self._signals.judged(query, parse_query(query), total, {Memory: wheres})
+        if found_nothing(caller, judged, self._store, {Memory: wheres}):
+            if (pending := self._embeddings.note_of_pending([Memory], wheres)) is not None:
+                caller.call.notes["meaning"] = pending
+            return []
+        scores = {key: judged.relevance(key) for key in judged.merits if not judged.is_filler(key)}
         best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
         read = self._signals.read(Memory, wheres, best)
         ranked = [Found(read[key], scores[key]) for key in best if key in read]

@@ -11,6 +11,7 @@ from minutebook.search.text import parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import filters, narrowed
 from minutebook.services.embeddings import Embeddings
+from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.signals import COMPARED, Retriever
 from minutebook.store.protocol import Store
 
@@ -22,11 +23,12 @@ R = TypeVar("R", bound=Turn | Summary)
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[R]):
-    """A record, its fused score, and its cosine distance; None while it has no vector."""
+    """A record, its fused score, its cosine distance (None while it has no vector), and its relevance in [0, 1]."""
 
     record: R
     score: float
     distance: float | None
+    relevance: float
 
 
 class JournalSearch:
@@ -42,7 +44,8 @@ class JournalSearch:
         """Return the best turns, best first; only those of one session if it is named.
 
         0.73 meaning and 0.27 BM25 choose, and what stands beside a turn counts for it; without a
-        model words alone choose. What has no vector yet comes last.
+        model words alone choose. What has no vector yet comes last. Where nothing is about the query the
+        call notes so.
         """
         named = {} if session is None else {"session": session}
         return self._search(Turn, caller, query, limit, named)
@@ -59,7 +62,11 @@ class JournalSearch:
     ) -> list[Found[R]]:
         embedding = self._signals.embed(query, caller, of)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
-        signals = self._signals.gather(of, reach, embedding, parse_query(query), CANDIDATES)
+        parsed = parse_query(query)
+        signals = self._signals.gather(of, reach, embedding, parsed, CANDIDATES)
+        judged = self._signals.judged(query, parsed, signals, {of: reach})
+        if found_nothing(caller, judged, self._store, {of: reach}):
+            return []
         signals.keep(signals.best(max(limit, COMPARED)))
         standings = self._signals.standings(of, reach, signals.keys())
         signals.keep(standings)
@@ -73,7 +80,7 @@ class JournalSearch:
                 continue
             cosine = (signals.vector or {}).get(key)
             distance = None if cosine is None else 1.0 - cosine
-            found.append(Found(records[key], scores[key], distance))
+            found.append(Found(records[key], scores[key], distance, judged.relevance(key)))
         found.sort(key=_nearest_first)
         attribute(caller, (each.record for each in found))
         return found

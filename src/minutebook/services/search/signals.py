@@ -13,8 +13,8 @@ from typing import Any
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import CodeChunk, Memory, Summary, TextRecord, Turn
-from minutebook.search.answerability import Judgement, judge, judge_words
+from minutebook.domain.records import Memory, Summary, TextRecord, Turn
+from minutebook.search.answerability import Judgement, Verdict, judge, judge_words
 from minutebook.search.calibration import (
     CUT,
     expectations,
@@ -325,8 +325,7 @@ class Retriever:
             found.vector = self.nearest(
                 of, where, embedding, limit, [id for _, id in found.lexical]
             )
-        elif of is not CodeChunk:
-            # Code is ranked by names and places.
+        else:
             found.covered = self._covered(of, where, query, found.lexical)
         return found
 
@@ -334,6 +333,40 @@ class Retriever:
         """Return the best of the selected records by words."""
         found = self._store.match(of, where, query, limit)
         return {(where.organization, each.id): each.score for each in found}
+
+    def judged(
+        self,
+        query: str,
+        parsed: TextQuery,
+        found: Signals,
+        looked_through: Mapping[type[TextRecord], Iterable[Filter]],
+    ) -> Judgement[Key]:
+        """Judge whether a question is answered by what was found in some selections, by class.
+
+        A text that holds every word of it is perhaps an answer, however many others there are.
+        """
+        texts = sum(self.count(of, wheres) for of, wheres in looked_through.items())
+        judged = found.judged(query, texts)
+        if judged.verdict is Verdict.NOTHING and any(
+            self._is_held(of, where, parsed, found.lexical)
+            for of, wheres in looked_through.items()
+            for where in wheres
+        ):
+            return judged.at_least_perhaps()
+        return judged
+
+    def _is_held(
+        self, of: type[TextRecord], where: Filter, query: TextQuery, lexical: Scores
+    ) -> bool:
+        """Tell whether one of the best by words holds every word and phrase of a question."""
+        best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
+        ids = frozenset(id for organization, id in best if organization == where.organization)
+        for forms in query.words:
+            if not ids:
+                return False
+            held = self._store.match(of, replace(where, ids=ids), TextQuery(forms), len(ids))
+            ids = frozenset(each.id for each in held)
+        return bool(ids)
 
     def count(self, of: type[TextRecord], wheres: Iterable[Filter]) -> int:
         """Count the records among which a search looks, ended ones too: a count at an instant is not remembered."""

@@ -1,0 +1,59 @@
+"""Say that a search found nothing, and how much it looked through."""
+
+from collections.abc import Iterable, Mapping
+
+from minutebook.domain.caller import Caller, Note
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import (
+    CodeChunk,
+    Decision,
+    Memory,
+    Proposal,
+    Summary,
+    TextRecord,
+    Turn,
+)
+from minutebook.search.answerability import Judgement, Verdict
+from minutebook.services.search.signals import Key
+from minutebook.store.protocol import Store
+
+KINDS: Mapping[type[TextRecord], str] = {
+    Memory: "memories",
+    Decision: "decisions",
+    Proposal: "proposals",
+    Turn: "turns",
+    Summary: "summaries",
+    CodeChunk: "pieces of code",
+}
+"""What records of a class are called where they are counted."""
+
+NOTHING = "Nothing here is about that."
+
+
+def nothing_note(looked_through: Mapping[str, int], said: str = NOTHING) -> Note:
+    """Return the note that leads an empty answer; `looked_through` has how many there were of each kind."""
+    counts = ", ".join(f"{kind} {count:,}" for kind, count in looked_through.items())
+    facts = {"about": 0, "looked_through": dict(looked_through)}
+    return Note(facts, f"{said} Looked through: {counts}.", leads=True)
+
+
+def found_nothing(
+    caller: Caller,
+    judged: Judgement[Key],
+    store: Store,
+    looked_through: Mapping[type[TextRecord], Iterable[Filter]],
+    said: str = NOTHING,
+    name: str = "relevance",
+) -> bool:
+    """Tell whether a search found nothing, and note it in the call by a name.
+
+    `looked_through` has what was searched, by class; it is counted only to be said.
+    """
+    if judged.verdict is not Verdict.NOTHING:
+        return False
+    counts = {
+        KINDS[of]: sum(store.count(of, where) for where in wheres)
+        for of, wheres in looked_through.items()
+    }
+    caller.call.notes[name] = nothing_note(counts, said)
+    return True

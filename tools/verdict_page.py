@@ -1,0 +1,77 @@
+"""Words the section on verdicts of `docs/quality.md` from `docs/calibration_verdict.json`."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / "docs" / "calibration_verdict.json"
+
+FORMS = {
+    "BY_TOKENS": "With the built-in model",
+    "BY_VECTORS": "With a model that gives no token states",
+    "BY_WORDS": "By words alone",
+    "OF_CODE": "Code",
+}
+
+SETS = {
+    "notes": "short notes beside turns of technical talk",
+    "locomo": "LoCoMo's turns",
+    "xquad": "XQuAD's paragraphs in five languages",
+    "chats": "messages of BEAM's long chats",
+    "code": "CoSQA's functions",
+}
+
+OPENING = """\
+## Nothing, by size of store
+
+Whether a search has found an answer is said by one logistic of eight things that it measures: the best strength, how
+far that is above the second and the fifth, the mean of the ten best, the greatest cosine, the best BM25, and the
+logarithms of the number of texts and of the words asked. `python -m benchmarks.calibrate_verdict --keep` fits it to
+questions asked of stores of so many texts that hold an answer, and of stores that do not. *Near* strangers are questions
+of the same set whose answer is elsewhere: of another conversation, of a note or paragraph that is left out. *Far* ones
+(`benchmarks/far_questions.jsonl`, 60 in eleven languages) are about nothing of the kind. One question in six is one
+to three words of a text. *Area* is that under the ROC curve of the chance for answerable questions against near
+strangers, *lost* the share of answerable questions that are told *nothing*, *found* the share of them that are told
+*found*; *near told found* is the share of near strangers told so wrongly. A question whose answer stands lower than others counts as
+answerable, too. Per cent, in brackets the 95 % interval. *Other sets* has the coefficients fitted without this set.
+"""
+
+
+def section() -> Iterator[str]:
+    """Yield the lines of the section."""
+    told = json.loads(KEPT.read_text(encoding="utf-8"))
+    yield OPENING
+    yield (
+        f"Fitted for {told['model']}; *nothing* is a chance below {told['nothing below']}, *found* one from "
+        f"{told['found from']}."
+    )
+    for name, form in told["forms"].items():
+        yield from ("", f"### {FORMS[name]}", "")
+        yield "| texts | n | area | lost | near told *nothing* | far told *nothing* | found | near told found |"
+        yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+        for part, title in (("sets", ""), ("left out", ", other sets")):
+            for of, sizes in form.get(part, {}).items():
+                yield from _rows(f"{SETS[of]}{title}", sizes)
+    yield ""
+
+
+def _rows(title: str, sizes: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    yield f"| **{title}** | | | | | | | |"
+    for size, each in sizes.items():
+        area, low, high = each["area"]
+        cells = [
+            f"{int(size):,}",
+            str(each["questions"]),
+            f"{area:.3f} [{low:.3f}, {high:.3f}]",
+            *(_share(each[key]) for key in ("lost", "near", "far", "found", "near found")),
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _share(value: Sequence[float] | None) -> str:
+    if value is None:
+        return ""
+    share, low, high = (100 * each for each in value)
+    return f"{share:.1f} [{low:.1f}, {high:.1f}]"
