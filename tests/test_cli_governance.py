@@ -145,7 +145,7 @@ def test_the_trail_is_listed_and_filtered(run: Run) -> None:
 
 def test_a_noted_end_is_proved_against_the_trail(run: Run) -> None:
     remembered(run, "Deploy on Tuesdays.")
-    end = done(run, "audit", "verify").split("its end is ")[1].strip()
+    end = done(run, "audit", "verify").split("its end is ")[1].split()[0]
     remembered(run, "The kettle is upstairs.")
     noted = ("audit", "verify", "--noted")
     assert "2 entries, sound" in done(run, *noted, end, "--organization", "default")
