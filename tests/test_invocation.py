@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -204,6 +205,7 @@ def test_what_connections_share_is_all_but_their_own() -> None:
         "read_only": True,
         "tools": ("recall",),
         "answers": "lines",
+        "recall_at": datetime(2026, 1, 31, tzinfo=UTC),
     }
     assert set(everything) == OWN
     assert set(SERVING) >= OWN

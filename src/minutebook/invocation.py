@@ -45,7 +45,7 @@ IDENTITY = (
 )
 """The settings that every command takes as options; the others come from file or environment."""
 
-SERVING = (*IDENTITY, "tool_names", "read_only", "tools", "answers")
+SERVING = (*IDENTITY, "tool_names", "read_only", "tools", "answers", "recall_at")
 """Those that the commands take which serve, or have a client serve."""
 
 OWN = frozenset(
@@ -60,6 +60,7 @@ OWN = frozenset(
         "read_only",
         "tools",
         "answers",
+        "recall_at",
     }
 )
 """The settings that are a connection's own; the others are the same for all of one daemon."""

@@ -41,6 +41,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
+from minutebook.services.access.provenance import written
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -208,21 +209,41 @@ def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str
     return replace(ended, superseded_by=following)
 
 
-@click.command(short_help="Find memories, and decisions that hold.")
+@click.command(short_help="Find memories, decisions, and what was said.")
 @click.argument("query")
 @click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True)
+@click.option(
+    "--at",
+    metavar="DATE",
+    help="Search what held then: a time such as 2026-01-31T12:00, or a span ago, 7d.",
+)
 @click.option("--explain", is_flag=True, help="Show what each signal adds to the score, and why.")
 @identity
 @as_json
-def search(options: dict[str, str], query: str, limit: int, explain: bool, as_json: bool) -> None:  # noqa: FBT001
-    """Find memories, and decisions that hold, by meaning, words and graph together."""
-    from minutebook.services.search.recall import WEIGHTS
+def search(
+    options: dict[str, str],
+    query: str,
+    limit: int,
+    at: str | None,
+    explain: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Find memories, decisions that hold, and what was said in sessions, the newest truth first."""
+    from minutebook.services.search.recall import WEIGHTS, Selection
 
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
+    moment = time_given("--at", at)
+    selection = None if moment is None else Selection(at=moment)
     with opened(options) as (app, caller):
         found = app.combined.recall(
-            caller, query, limit, WEIGHTS, app.recall_sources, tokens=app.recall_tokens
+            caller,
+            query,
+            limit,
+            WEIGHTS,
+            app.recall_sources,
+            selection=selection,
+            tokens=app.recall_tokens,
         ).results
         app.recalls.note(caller, "search", query, ((each.record, each.hit.score) for each in found))
     if as_json:
@@ -231,9 +252,19 @@ def search(options: dict[str, str], query: str, limit: int, explain: bool, as_js
     if not found:
         echo("Nothing found.")
     for number, each in enumerate(found, 1):
-        echo(headline(f"{number:>2}  {each.score:.3f}", each.record))
+        echo(headline(f"{number:>2}", each.record))
+        echo(style(f"    {_weighed(each)}", dim=True))
         for share in each.hit.shares if explain else ():
             echo(style(f"        {_explained(share, each.details)}", dim=True))
+
+
+def _weighed(ranked: "Ranked") -> str:
+    """Say when and by whom a hit was written, and what perhaps revises it."""
+    known = written(ranked.record)
+    parts = [] if known is None else [f"{known.at:%Y-%m-%d}", known.by, known.status]
+    if (by := ranked.revised_by) is not None:
+        parts.append(f"perhaps revised by {by.id} on {by.at:%Y-%m-%d}")
+    return ", ".join(filter(None, parts))
 
 
 def _explained(share: "Share", details: Mapping[str, float]) -> str:

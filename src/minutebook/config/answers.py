@@ -1,9 +1,10 @@
 """What a question is answered from, and how much of it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
-from minutebook.config.kinds import Kind, at_least, one_of, separated, setting
+from minutebook.config.kinds import MOMENT, Kind, at_least, one_of, separated, setting
 from minutebook.domain.sources import TEXTS, Source
 
 AnswerForm = Literal["json", "lines"]
@@ -34,6 +35,12 @@ class AnswerSettings:
         Kind(_sources, f"a list of {', '.join(TEXTS)}"),
         "What `recall` of the knowledge contract and `minutebook search` look through. "
         "`decision`: decisions that hold; `session`: turns and summaries of sessions.",
+    )
+    recall_at: datetime | None = setting(
+        None,
+        MOMENT,
+        "Answer `recall` and `minutebook search` as of then: what held and had been said at that time; of a day, at its "
+        "end. Not set: now.",
     )
     recall_tokens: int = setting(
         1500,

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.instants import moment_of
 from minutebook.domain.roots import NamedRoots
 from minutebook.invocation import KEY_FILE, KEYRING, absolute, path_from
 
@@ -115,6 +116,10 @@ def path_or_name(name: str, wanted: str) -> Kind:
 
 
 TEXT = Kind(lambda value, folder: str(value), "text")
+MOMENT = Kind(
+    lambda value, folder: moment_of(str(value), ends=True),
+    "a day or a time, such as 2026-01-31 or 2026-01-31T12:00Z",
+)
 FOLDER = Kind(lambda value, folder: Path(path_from(folder, value)), "a folder")
 FILE = Kind(lambda value, folder: Path(path_from(folder, value)), "a file")
 PLACE_OF_KEYS = Kind(_place_of_keys, f"{KEYRING}, or {KEY_FILE}PATH")

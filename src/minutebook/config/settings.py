@@ -92,6 +92,7 @@ class Settings(
             organization=self.organization,
             repositories=None if self.repository is None else frozenset({self.repository}),
             user=self.user,
+            as_of=self.recall_at,
         )
 
 

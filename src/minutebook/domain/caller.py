@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from minutebook.domain.origin import Origin
@@ -91,7 +92,7 @@ class Caller:
     `governed` protects rules and shared scopes from agents whatever the store's policy: for
     `governance`. `repository_bound` callers have a token that names repositories: they only read
     what belongs to a whole organization. `folder_scope` is the default of callers whose `repositories`
-    are any; None where folders say nothing. `call` is the request; callers are equal without it.
+    are any; None where folders say nothing. `as_of` is the instant as of which questions are answered; None: now. `call` is the request; callers are equal without it.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Caller:
     governed: bool = False
     repository_bound: bool = False
     folder_scope: FolderScope | None = None
+    as_of: datetime | None = None
     call: Call = field(default_factory=Call, compare=False)
 
     @property

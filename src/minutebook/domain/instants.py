@@ -1,6 +1,6 @@
 """Instants as text."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 
 from minutebook.domain.counts import count_of
 
@@ -26,6 +26,18 @@ def rfc3339(instant: datetime) -> str:
     """Write an instant as RFC 3339 in UTC, with microseconds and `Z`, as it goes over the wire."""
     text = instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
     return f"{text}Z"
+
+
+def moment_of(text: str, *, ends: bool = False) -> datetime:
+    """Read a day or an instant, in UTC where it names no zone; of a day its begin, or with `ends` its end.
+
+    Raises ValueError or OverflowError if it is neither.
+    """
+    if len(text) <= len("2026-01-31"):
+        begins = datetime.combine(date.fromisoformat(text), time(), UTC)
+        return begins + timedelta(days=1) if ends else begins
+    instant = datetime.fromisoformat(text)
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
 def age_of(instant: datetime, now: datetime) -> str:

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.instants import moment_of
 from minutebook.domain.records import MemoryType, ScopeLevel, Status
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.services.search.decisions import Mode
@@ -134,12 +135,7 @@ def day(name: str, given: str, *, ends: bool = False) -> datetime | None:
     if not given:
         return None
     try:
-        if len(given) <= len("2026-01-31"):
-            date_named = date.fromisoformat(given)
-            begins = datetime.combine(date_named, time(), UTC)
-            return begins + timedelta(days=1) if ends else begins
-        instant = datetime.fromisoformat(given)
-        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+        return moment_of(given, ends=ends)
     except (ValueError, OverflowError) as error:
         raise InvalidInput(
             name, f"must be a day or a time, such as 2026-01-31 (got {given[:50]!r})"

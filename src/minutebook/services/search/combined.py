@@ -11,7 +11,7 @@ from minutebook.services.access.provenance import attribute
 from minutebook.services.search.code import CodeSearch
 from minutebook.services.search.newest_first import NewestFirst, RevisedBy
 from minutebook.services.search.passages import Passages
-from minutebook.services.search.recall import WHAT_HOLDS, Answering, Recall, Recalled, Selection
+from minutebook.services.search.recall import Answering, Recall, Recalled, Selection
 from minutebook.services.search.signals import Key
 
 POOL = 40
@@ -69,7 +69,7 @@ class CombinedRecall:
         weights: Mapping[Signal, float],
         sources: Collection[Source],
         *,
-        selection: Selection = WHAT_HOLDS,
+        selection: Selection | None = None,
         tokens: int = 0,
         project: str | None = None,
         language: str | None = None,
@@ -77,9 +77,10 @@ class CombinedRecall:
         """Rank the records of some sources, each as the passage that answers, within a budget of tokens (0: whole).
 
         Texts are scored together. Code is scored by itself: where both are found, each list's scores become
-        z-scores. `project` and `language` narrow the code. Raises NotFound for an unknown project, InvalidInput
+        z-scores. Without a selection what holds at the caller's instant is ranked. `project` and `language` narrow the code. Raises NotFound for an unknown project, InvalidInput
         for an unknown language.
         """
+        selection = Selection(at=caller.as_of) if selection is None else selection
         ranking = Ranking([])
         if texts := [each for each in sources if each is not Source.CODE]:
             ranking = self._texts(caller, query, limit, weights, texts, selection, tokens)

@@ -23,7 +23,7 @@ from minutebook.search.text import words
 from minutebook.search.verdict import Verdict, verdict_of_text
 from minutebook.services.search.combined import CombinedRecall, Ranked
 from minutebook.services.search.decisions import FoundDecision
-from minutebook.services.search.recall import WEIGHTS, WHAT_HOLDS, Answering, Selection
+from minutebook.services.search.recall import WEIGHTS, Answering, Selection
 from minutebook.services.search.signals import Key
 from minutebook.store.protocol import Store
 
@@ -82,7 +82,7 @@ class ExplainedRecall:
         query: str,
         limit: int,
         sources: Collection[Source],
-        selection: Selection = WHAT_HOLDS,
+        selection: Selection | None = None,
     ) -> tuple[list[Explained], tuple[Key, ...]]:
         """Rank as `CombinedRecall.recall`; return the best, and the keys of all that was ranked, in order."""
         ranking = self._combined.recall(
