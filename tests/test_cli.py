@@ -54,11 +54,12 @@ def test_a_search_says_that_it_goes_by_words_only_where_the_model_fails(
 
 def test_a_search_explains_each_signal(run: Run) -> None:
     remembered(run, "tea at five")
-    headline, explained = run("search", "tea", "--explain").output.splitlines()
+    headline, written, explained = run("search", "tea", "--explain").output.splitlines()
+    assert headline.endswith("tea at five")
+    assert "through minutebook" in written
     signal, strength, _, weight, _, part, *told = explained.split()
     assert signal == "lexical"
     assert float(strength) * float(weight) == pytest.approx(float(part), abs=0.005)
-    assert part == headline.split()[1]
     assert " ".join(told[:6]) == "100% of the score rank 1"
     assert told[6] == "BM25"
 

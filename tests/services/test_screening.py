@@ -172,7 +172,7 @@ def test_an_archive_is_imported_as_it_is_and_its_secrets_are_named(
     world.app.archives.export_to(owner, OWN, path)
     other = open_one(name="other", redact=Redact.MASK)
     caller = in_call(owner, notes={})
-    other.app.archives.import_from(caller, path, Mode.MERGE)
+    other.app.archives.import_from(caller, path, Mode.MERGE, is_own=True)
 
     def records(of: World) -> list[Any]:
         return [
