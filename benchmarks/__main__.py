@@ -24,6 +24,7 @@ NAMES = (
         "journal",
         "summarizing",
         "retractions",
+        "revisions",
         "tidying",
         "screening",
         "encryption",

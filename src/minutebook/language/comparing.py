@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.language.statements import Floats, Sentence, Sort, Word
+from minutebook.language.statements import Floats, Sentence, Sort, Statements, Word
 
 PROBE: Floats = np.load(Path(__file__).with_name("word_roles.npy")).astype(np.float32)
 """By which a word's state tells its role, shape (d + 1, 2): fitted by `benchmarks/fit_revisions.py`."""
@@ -44,17 +44,27 @@ class Alignment:
     old_roles: Floats
     """Of each telling word how likely it names a thing, and what is said rather than of what, (n, 2)."""
     new_roles: Floats
+    only_old: list[int]
+    """Numbers of the older's telling words that the newer has in no form."""
+    only_new: list[int]
     has_states: bool
+    asked: "Asked | None" = None
 
-    @property
-    def only_old(self) -> list[int]:
-        """Numbers of the older's telling words that the newer has in no form."""
-        return [int(each) for each in np.flatnonzero(~self.same.any(axis=1))]
 
-    @property
-    def only_new(self) -> list[int]:
-        """Numbers of the newer's telling words that the older has in no form."""
-        return [int(each) for each in np.flatnonzero(~self.same.any(axis=0))]
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How well each telling word of a question is said by the words of two sentences and by their whole texts.
+
+    `by_old` has the shape (question's words, older's telling words), `by_new` likewise, in [0, 1];
+    `of_old` and `of_new` are the best by any word of each text, (question's words,).
+    """
+
+    by_old: Floats
+    by_new: Floats
+    of_old: Floats
+    of_new: Floats
+    scores: tuple[float, float] = (0.0, 0.0)
+    """The late interaction of the question with either text; 0 where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +85,32 @@ def align(
     old, new = older.keys, newer.keys
     same = np.array([[is_form(one, other) for other in new] for one in old], bool)
     roles = roles_of(older, old_states), roles_of(newer, new_states)
+    only: tuple[list[int], list[int]] = (
+        np.flatnonzero(~same.any(axis=1)).tolist(),
+        np.flatnonzero(~same.any(axis=0)).tolist(),
+    )
     if old_states is None or new_states is None:
-        return Alignment(older, newer, same.astype(np.float32), same, *roles, has_states=False)
+        return Alignment(
+            older, newer, same.astype(np.float32), same, *roles, *only, has_states=False
+        )
     cosines: Floats = old_states @ new_states.T
     cosines = np.where(same, np.maximum(cosines, SAME), cosines)
-    return Alignment(older, newer, cosines, same, *roles, has_states=True)
+    return Alignment(older, newer, cosines, same, *roles, *only, has_states=True)
+
+
+def said_by(asked: Statements, sentence: Sentence, states: Floats | None) -> Floats:
+    """Return how well the words of a sentence say those of a question, (question's words, sentence's), in [0, 1]."""
+    found = []
+    for question, own in zip(asked.sentences, asked.states, strict=True):
+        same = np.array(
+            [[is_form(one, other) for other in sentence.keys] for one in question.keys], np.float32
+        )
+        if own is not None and states is not None:
+            same = np.maximum(same, np.clip(own @ states.T / SAME, 0, 1))
+        found.append(same)
+    if not found:
+        return np.zeros((0, len(sentence.telling)), np.float32)
+    return np.vstack(found)
 
 
 def roles_of(sentence: Sentence, states: Floats | None) -> Floats:
@@ -134,22 +165,37 @@ def signs(pair: Alignment) -> dict[str, float]:
         **_of_places(pair, places),
         **_of_roles(pair, places),
         **_of_spans(pair),
+        **({} if pair.asked is None else _of_question(pair, pair.asked)),
         **_of_rest(pair, places, only_old, only_new),
         "one denies": float(denials[0] != denials[1]),
         "newer ends": float(newer.said["ended"] > 0),
         "newer changes": float(newer.said["changed"] > 0),
         "newer adds": float(newer.said["added"] > 0),
         "newer is open": float(newer.said["open"] > 0),
+        "newer ends, of the same": float(
+            (newer.said["ended"] > 0) * np.clip(pair.cosines.max(axis=1), 0, 1).max()
+        ),
+        "newer changes, with another value": float(
+            (newer.said["changed"] + newer.said["ended"] > 0) and bool(only_new)
+        ),
         "one asks": float(newer.is_question or older.is_question),
     }
 
 
 def _coverage(pair: Alignment) -> dict[str, float]:
     """Return how much of each sentence the other says, by states and by forms of words."""
-    cosines = np.clip(pair.cosines, 0, 1)
+    cosines = np.maximum(pair.cosines, 0)
     shares = (cosines.max(axis=1).mean(), cosines.max(axis=0).mean())
     forms = (pair.same.any(axis=1).mean(), pair.same.any(axis=0).mean())
+    words = [_telling(pair.older), _telling(pair.newer)]
+    numbers = [{each.key for each in side if each.sort is Sort.NUMBER} for side in words]
+    names = [roles[:, 2] > 0.5 for roles in (pair.old_roles, pair.new_roles)]
     return {
+        "a number common": float(bool(numbers[0] & numbers[1])),
+        "a name common": float(bool((pair.same.any(axis=1) & names[0]).any())),
+        "numbers all common": float(numbers[0] == numbers[1] and bool(numbers[0])),
+        "numbers in one alone": float(bool(numbers[0]) != bool(numbers[1])),
+        "names in one alone": float(bool(names[0].any()) != bool(names[1].any())),
         "less covered": float(min(shares)),
         "more covered": float(max(shares)),
         "fewer words common": float(min(forms)),
@@ -271,6 +317,37 @@ def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
         * (1 - max(of_subjects, default=0.0)),
         "value both, subject common": min(old[1], new[1]) * min(old[3], new[3]),
         "value both, subject left": min(old[1], new[1]) * min(old[0], new[0]),
+    }
+
+
+def _of_question(pair: Alignment, asked: Asked) -> dict[str, float]:
+    """Return how well both sentences say what is asked, and whether what differs is what is asked for."""
+    if not len(asked.by_old):
+        return {}
+    old, new = asked.by_old.max(axis=1), asked.by_new.max(axis=1)
+    differs_old = asked.by_old[:, pair.only_old].max(initial=0.0)
+    differs_new = asked.by_new[:, pair.only_new].max(initial=0.0)
+    lost = np.clip(old - new, 0, 1)
+    lost_anywhere = np.clip(asked.of_old - asked.of_new, 0, 1)
+    return {
+        "score of older": asked.scores[0],
+        "score of newer": asked.scores[1],
+        "newer answers less": max(0.0, asked.scores[0] - asked.scores[1]),
+        "newer answers more": max(0.0, asked.scores[1] - asked.scores[0]),
+        "question in older": float(old.mean()),
+        "question in newer": float(new.mean()),
+        "least of question in newer": float(new.min()),
+        "least of question in newer text": float(asked.of_new.min()),
+        "question in newer text": float(asked.of_new.mean()),
+        "asked in older alone": float(lost.max()),
+        "asked in older text alone": float(lost_anywhere.max()),
+        "much asked in older alone": float(lost_anywhere.max() > 0.35),
+        "asked in newer alone": float(np.clip(new - old, 0, 1).max()),
+        "what differs is asked": float(differs_old),
+        "what is new is asked": float(differs_new),
+        "a word that differs is asked": float(differs_old > 0.9),
+        "question said alike": float(1 - np.abs(asked.of_old - asked.of_new).mean()),
+        "question said by both": float(np.minimum(asked.of_old, asked.of_new).mean()),
     }
 
 

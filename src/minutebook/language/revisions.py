@@ -1,42 +1,33 @@
 """Tell whether a text revises an earlier one: says of the same subject another value, a denial or a replacement.
 
 The sentences of both are aligned word by word, by the states that the embedding model gave their tokens. What is shared,
-what differs, of which sort and in which role that is, and the words of a change are signs; a logistic model weighs
-them. Its numbers are in `revision_weights.toml`, fitted by `python -m benchmarks.fit_revisions`. The chance is a guess
-and hides nothing by itself.
+what differs, of which sort and in which role that is, the words of a change, and how well both answer the question are
+signs; a small network weighs them. Its numbers are in `revision_weights.npz`, fitted by `python -m
+benchmarks.fit_revisions`. The chance is a guess and hides nothing by itself.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from importlib import resources
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from minutebook.language.comparing import Alignment, align, signs
-from minutebook.language.statements import (
-    Floats,
-    Sentence,
-    Spell,
-    Statements,
-    statements_of,
-)
+from minutebook.language.comparing import Alignment, Asked, align, said_by, signs
+from minutebook.language.statements import Floats, Spell, Statements, asked_of, statements_of
+from minutebook.search.late_interaction import Question, unpacked
 
-_FILE: Mapping[str, Any] = tomllib.loads(
-    resources.files(__package__).joinpath("revision_weights.toml").read_text(encoding="utf-8")
-)
-
-CUT: float = _FILE["cut"]
-"""The chance from which on a text is marked as revised: where 5 % of look-alikes are, at most."""
-
-MOST_PAIRS = 16
+MOST_PAIRS = 10
 """Pairs of sentences that are compared word by word, of all candidates; the most alike come first."""
 
 LEAST_ALIKE = 0.12
-"""What pairs of sentences have in common at least, to be compared word by word."""
+"""What two sentences have in common at least, to be compared word by word."""
+
+LEAST_COSINE = 0.38
+"""The cosine of the mean states of two texts below which neither revises the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,86 +50,228 @@ class Revision:
     chance: float
     old: str
     new: str
+    is_likely: bool
+    """Whether the chance is one at which few look-alikes are marked."""
 
 
-def chance(newer: Candidate, older: Candidate, spell: Spell | None = None) -> float:
+@dataclass(frozen=True, slots=True)
+class _Net:
+    """Networks of one hidden layer of h beside a logistic model, over n signs; k of them are averaged."""
+
+    names: list[str]
+    mean: Floats
+    spread: Floats
+    into: Floats
+    into_bias: Floats
+    out: Floats
+    out_bias: Floats
+    straight: Floats
+    scale: Floats
+    cut: Floats
+
+    def chances(self, found: Sequence[Mapping[str, float]]) -> Floats:
+        """Return the chance that each of some pairs revises, by its signs, (pairs,)."""
+        rows = np.array([[each.get(name, 0.0) for name in self.names] for each in found])
+        rows = (rows - self.mean) / self.spread
+        hidden = np.tanh(rows @ self.into + self.into_bias[:, None])
+        odds = (hidden @ self.out[:, :, None])[:, :, 0] + self.out_bias
+        odds = (odds + self.straight @ rows.T).mean(axis=0)
+        likely: Floats = 1 / (1 + np.exp(-(odds * self.scale[0] + self.scale[1])))
+        return likely
+
+
+def _nets() -> dict[str, _Net]:
+    """Read the networks: by states or words, of a question or not."""
+    with np.load(Path(__file__).with_name("revision_weights.npz")) as kept:
+        parts: dict[str, dict[str, Any]] = {}
+        for key in kept.files:
+            name, part = key.split(".")
+            parts.setdefault(name, {})[part] = kept[key]
+    return {
+        name: _Net(**{**each, "names": [str(sign) for sign in each["names"]]})
+        for name, each in parts.items()
+    }
+
+
+_NETS = _nets()
+
+
+def chance(
+    newer: Candidate,
+    older: Candidate,
+    spell: Spell | None = None,
+    *,
+    asked: str = "",
+    question: Question | None = None,
+) -> float:
     """Return how likely a newer text revises an older one, in [0, 1]; 0 if it is not newer."""
-    found = revisions([older, newer], spell, least=0.0)
+    found = revisions([older, newer], spell, asked=asked, question=question, only_likely=False)
     return found[0].chance if 0 in found else 0.0
 
 
 def revisions(
-    candidates: Sequence[Candidate], spell: Spell | None = None, least: float = CUT
+    candidates: Sequence[Candidate],
+    spell: Spell | None = None,
+    *,
+    asked: str = "",
+    question: Question | None = None,
+    only_likely: bool = True,
 ) -> dict[int, Revision]:
     """Return which candidates are revised, by index, and by which newer one most likely.
 
     `candidates` may be in any order; of two that were said at the same instant neither revises the other.
     `spell` writes word pieces out, as the model's tokenizer does; without it words alone are compared.
+    `asked` is the question that all of them answer, if there is one, and `question` its tokens.
     """
-    read = [statements_of(each.text, each.states, spell) for each in candidates]
+    pairs = [
+        each
+        for each in alignments(candidates, spell, asked=asked, question=question)
+        if each[2].older.text.casefold() != each[2].newer.text.casefold()
+    ]
     found: dict[int, Revision] = {}
-    for older, newer, pair in _alike(candidates, read):
-        likely, old, new = judged(pair)
-        best = found.get(older)
-        if likely >= least and likely > 0 and (best is None or likely > best.chance):
-            found[older] = Revision(newer, likely, old, new)
+    for name in {_net_of(each) for *_, each in pairs}:
+        net = _NETS[name]
+        own = [each for each in pairs if _net_of(each[2]) == name]
+        chances = net.chances([signs(each) for *_, each in own])
+        for (older, newer, pair), likely in zip(own, chances.tolist(), strict=True):
+            best = found.get(older)
+            is_likely = likely >= net.cut[0]
+            if (is_likely or not only_likely) and (best is None or likely > best.chance):
+                old = pair.older.written(pair.only_old)
+                new = pair.newer.written(pair.only_new)
+                found[older] = Revision(newer, likely, old, new, is_likely)
     return found
 
 
-def judged(pair: Alignment) -> tuple[float, str, str]:
-    """Return how likely the newer of two aligned sentences revises the older, and the words that differ."""
-    if pair.older.text.casefold() == pair.newer.text.casefold():
-        return 0.0, "", ""
-    found = signs(pair)
-    weights = _FILE["by_states" if pair.has_states else "by_words"]
-    odds = sum(weights.get(name, 0.0) * value for name, value in found.items())
-    return (
-        float(1 / (1 + np.exp(-odds))),
-        _said(pair.older, pair.only_old),
-        _said(pair.newer, pair.only_new),
-    )
+def _net_of(pair: Alignment) -> str:
+    return ("states" if pair.has_states else "words") + ("" if pair.asked is None else "_asked")
 
 
-def _said(sentence: Sentence, numbers: Sequence[int]) -> str:
-    return " ".join(sentence.words[sentence.telling[each]].text for each in numbers)
+def alignments(
+    candidates: Sequence[Candidate],
+    spell: Spell | None = None,
+    *,
+    asked: str = "",
+    question: Question | None = None,
+) -> Iterator[tuple[int, int, Alignment]]:
+    """Yield the sentences of older and newer candidates that are most alike, aligned, with both indices."""
+    near = _near(candidates)
+    involved = sorted({index for pair in near for index in pair})
+    if not involved:
+        return
+    read = {
+        index: statements_of(candidates[index].text, candidates[index].states, spell)
+        for index in involved
+    }
+    answers = _Answers(asked, question, spell, candidates, read) if asked else None
+    for older, newer, one, other in _alike(near, read):
+        here, there = read[older], read[newer]
+        pair = align(
+            here.sentences[one], there.sentences[other], here.states[one], there.states[other]
+        )
+        yield (
+            older,
+            newer,
+            pair if answers is None else replace(pair, asked=answers.of(older, one, newer, other)),
+        )
+
+
+class _Answers:
+    """How well sentences, and the texts that they are of, say what is asked."""
+
+    def __init__(
+        self,
+        asked: str,
+        question: Question | None,
+        spell: Spell | None,
+        candidates: Sequence[Candidate],
+        read: Mapping[int, Statements],
+    ) -> None:
+        words = asked_of(asked, question, spell)
+        self._said = {
+            index: [
+                said_by(words, sentence, states)
+                for sentence, states in zip(each.sentences, each.states, strict=True)
+            ]
+            for index, each in read.items()
+        }
+        self._best = {
+            index: np.max([said.max(axis=1, initial=0) for said in each], axis=0)
+            for index, each in self._said.items()
+            if each
+        }
+        packed = [candidates[index].states or b"" for index in read]
+        scores = np.zeros(len(packed)) if question is None else question.scores(packed)
+        self._scores = dict(zip(read, scores.tolist(), strict=True))
+
+    def of(self, older: int, one: int, newer: int, other: int) -> Asked:
+        """Return it for a sentence of an older and one of a newer text."""
+        return Asked(
+            self._said[older][one],
+            self._said[newer][other],
+            self._best[older],
+            self._best[newer],
+            (self._scores[older], self._scores[newer]),
+        )
+
+
+def _near(candidates: Sequence[Candidate]) -> list[tuple[int, int]]:
+    """Return pairs of an older and a newer candidate whose states are near enough, or are not known."""
+    means: list[Floats | None] = []
+    for each in candidates:
+        rows = unpacked(each.states)[1] if each.states else None
+        mean = None if rows is None or not len(rows) else rows.mean(axis=0)
+        means.append(None if mean is None else mean / max(float(np.linalg.norm(mean)), 1e-6))
+    found = []
+    for one, other in combinations(range(len(candidates)), 2):
+        if _cosine(means[one], means[other]) < LEAST_COSINE:
+            continue
+        if candidates[one].at != candidates[other].at:
+            is_ordered = candidates[one].at < candidates[other].at
+            found.append((one, other) if is_ordered else (other, one))
+    return found
+
+
+def _cosine(one: Floats | None, other: Floats | None) -> float:
+    """Return the cosine of two unit vectors; 1 where it is not known."""
+    if one is None or other is None or one.shape != other.shape:
+        return 1.0
+    return float(one @ other)
 
 
 def _alike(
-    candidates: Sequence[Candidate], read: Sequence[Statements]
-) -> Iterator[tuple[int, int, Alignment]]:
-    """Yield the sentences of older and newer candidates that are most alike, aligned."""
-    flat = [
-        (index, sentence, states)
-        for index, each in enumerate(read)
-        for sentence, states in zip(each.sentences, each.states, strict=True)
+    near: Sequence[tuple[int, int]], read: Mapping[int, Statements]
+) -> list[tuple[int, int, int, int]]:
+    """Return the pairs of sentences that are most alike: older and newer text, and the sentence of each."""
+    places = [
+        (index, number) for index, each in read.items() for number in range(len(each.sentences))
     ]
-    if len(flat) < 2:
-        return
-    alike = _likenesses([sentence for _, sentence, _ in flat], [states for *_, states in flat])
-    pairs = []
-    for one, other in combinations(range(len(flat)), 2):
-        here, there = flat[one][0], flat[other][0]
-        if here == there or alike[one, other] < LEAST_ALIKE:
-            continue
-        moments = candidates[here].at, candidates[there].at
-        if moments[0] != moments[1]:
-            order = (one, other) if moments[0] < moments[1] else (other, one)
-            pairs.append((float(alike[one, other]), *order))
-    pairs.sort(key=lambda each: -each[0])
-    for _, one, other in pairs[:MOST_PAIRS]:
-        older, sentence, states = flat[one]
-        newer, later, later_states = flat[other]
-        yield older, newer, align(sentence, later, states, later_states)
+    if not places:
+        return []
+    first: dict[int, int] = {}
+    for row, (index, _) in enumerate(places):
+        first.setdefault(index, row)
+    alike = _likenesses([read[index] for index in read])
+    found = [
+        (float(alike[first[older] + one, first[newer] + other]), older, newer, one, other)
+        for older, newer in near
+        for one in range(len(read[older].sentences))
+        for other in range(len(read[newer].sentences))
+    ]
+    found.sort(key=lambda each: -each[0])
+    return [each[1:] for each in found[:MOST_PAIRS] if each[0] >= LEAST_ALIKE]
 
 
-def _likenesses(sentences: Sequence[Sentence], states: Sequence[Floats | None]) -> Floats:
-    """Return how alike sentences are, shape (n, n): the share of common words, and the cosine of their means."""
+def _likenesses(read: Sequence[Statements]) -> Floats:
+    """Return how alike sentences are, (n, n): by the share of common words and the cosine of their means."""
+    sentences = [sentence for each in read for sentence in each.sentences]
+    states = [rows for each in read for rows in each.states]
     numbers: dict[str, int] = {}
     held = [{numbers.setdefault(key[:5], len(numbers)) for key in each.keys} for each in sentences]
     holds = np.zeros((len(sentences), len(numbers)), np.float32)
     for row, keys in enumerate(held):
         holds[row, list(keys)] = 1
-    sizes = np.maximum(holds.sum(axis=1), 1)
+    sizes: NDArray[np.float32] = np.maximum(holds.sum(axis=1), 1)
     found: Floats = holds @ holds.T / np.sqrt(sizes[:, None] * sizes)
     width = next((each.shape[1] for each in states if each is not None), 0)
     if width:

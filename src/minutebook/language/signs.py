@@ -35,18 +35,29 @@ def said(kind: str, text: str, languages: Languages) -> list[re.Match[str]]:
     return list(found.finditer(text)) if found else []
 
 
-def is_number(word: str, languages: Languages) -> bool:
-    """Tell whether a word begins with a digit or is the name of a number."""
+def figures(word: str, languages: Languages) -> str | None:
+    """Return the figures of a number in small letters, whether it is written in figures or as a word; else None."""
     if word[:1].isdigit():
-        return True
-    found = _pattern("numbers", languages)
-    return found is not None and found.fullmatch(word) is not None
+        return word
+    return _numbers(languages).get(word)
+
+
+@cache
+def _numbers(languages: Languages) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for code in _codes(languages):
+        words = _FILE["numbers"].get(code, "").split()
+        found |= dict(zip(words[::2], words[1::2], strict=True))
+    return found
+
+
+def _codes(languages: Languages) -> list[str]:
+    return [_CODES[each] for each in languages if each in _CODES] or ["en"]
 
 
 @cache
 def _pattern(kind: str, languages: Languages) -> re.Pattern[str] | None:
-    codes = [_CODES[each] for each in languages if each in _CODES] or ["en"]
     alternatives = "|".join(
-        _FILE[kind][code].replace("\n", "") for code in codes if code in _FILE[kind]
+        _FILE[kind][code].replace("\n", "") for code in _codes(languages) if code in _FILE[kind]
     )
     return re.compile(rf"(?<![^\W_])(?:{alternatives})(?![^\W_])", re.IGNORECASE)

@@ -15,7 +15,7 @@ from minutebook.language import signs
 from minutebook.language.sentences import sentences
 from minutebook.search.folding import folded
 from minutebook.search.languages import Languages, is_function_word
-from minutebook.search.late_interaction import unpacked
+from minutebook.search.late_interaction import Question, unpacked
 from minutebook.search.text import languages_of
 
 Floats = NDArray[np.float32]
@@ -80,6 +80,10 @@ class Sentence:
         """The keys of the telling words."""
         return tuple(self.words[place].key for place in self.telling)
 
+    def written(self, numbers: Sequence[int]) -> str:
+        """Return some of the telling words, by number, as they are written."""
+        return " ".join(self.words[self.telling[each]].text for each in numbers)
+
 
 @dataclass(frozen=True, slots=True)
 class Statements:
@@ -94,7 +98,15 @@ def statements_of(text: str, packed: bytes | None, spell: Spell | None) -> State
     read = _read(text)
     if not packed or spell is None:
         return Statements(read, (None,) * len(read))
-    return Statements(read, tuple(_states(text, read, packed, spell)))
+    return Statements(read, tuple(_states(text, read, *unpacked(packed), spell)))
+
+
+def asked_of(text: str, question: Question | None, spell: Spell | None) -> Statements:
+    """Read a question; its tokens, where a model made them, make states of words."""
+    read = _read(text)
+    if question is None or spell is None:
+        return Statements(read, (None,) * len(read))
+    return Statements(read, tuple(_states(text, read, *question.tokens, spell)))
 
 
 @lru_cache(256)
@@ -124,8 +136,8 @@ def _words(text: str, languages: Languages, covered: Sequence[tuple[int, int]]) 
         plain = _POSSESSIVE.sub("", folded(written).casefold())
         is_label = len(written) == 1 and written.isupper() and place > 0
         sort = Sort.WORD
-        if signs.is_number(written, languages):
-            sort = Sort.NUMBER
+        if number := signs.figures(written.casefold(), languages):
+            sort, plain = Sort.NUMBER, number
         elif is_label or (
             written[:1].isupper() and ((place and not are_nouns_large) or _is_name(written))
         ):
@@ -150,10 +162,9 @@ def _is_name(word: str) -> bool:
 
 
 def _states(
-    text: str, read: Sequence[Sentence], packed: bytes, spell: Spell
+    text: str, read: Sequence[Sentence], pieces: NDArray[np.int32], rows: Floats, spell: Spell
 ) -> Iterator[Floats | None]:
     """Yield the mean states of the telling words of each sentence, unit rows; None where pieces do not fit."""
-    pieces, signs_of = unpacked(packed)
     shown = normalize("NFKC", text[:LONGEST])
     starts = np.array(_starts(shown, spell(pieces.tolist())))
     at = 0
@@ -169,15 +180,11 @@ def _states(
         stop = np.searchsorted(starts, [end for _, end in spans])
         # A piece may begin before a word and hold its beginning, as signs do.
         stop = np.maximum(stop, first + 1)
-        rows = [
-            signs_of[a:b].sum(axis=0) if a < len(signs_of) else None
-            for a, b in zip(first, stop, strict=True)
-        ]
-        if any(each is None for each in rows):
+        if not len(rows) or first.max(initial=0) >= len(rows):
             yield None
             continue
-        found_rows = np.stack(rows)  # type: ignore[arg-type]
-        yield found_rows / np.maximum(np.linalg.norm(found_rows, axis=1, keepdims=True), 1e-6)
+        sums = np.stack([rows[a:b].sum(axis=0) for a, b in zip(first, stop, strict=True)])
+        yield sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
 
 
 def _starts(text: str, pieces: Sequence[str]) -> list[int]:

@@ -197,6 +197,12 @@ class Question:
         lengths = np.linalg.norm(turned, axis=1, keepdims=True)
         self._rows: Floats = turned / np.maximum(lengths, np.finfo(np.float32).tiny)
 
+    @property
+    def tokens(self) -> tuple[NDArray[np.int32], Floats]:
+        """The ids of its pieces (tokens,), and their states as unit rows of signs (tokens, d), as `unpacked` gives a text's."""
+        signs: Floats = np.where(self._rows >= 0, np.float32(1), np.float32(-1))
+        return self._pieces, signs / np.float32(np.sqrt(max(1, signs.shape[1])))
+
     def scores(self, packed: Sequence[bytes]) -> Floats:
         """Score packed texts, shape (texts,), in about [0, 1]; 0 for one without a token.
 

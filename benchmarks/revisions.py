@@ -1,0 +1,123 @@
+"""Judge which text is told to revise which: `python -m benchmarks revisions`.
+
+`revisions.jsonl` holds pairs of a statement and a later one, in five languages, each with a question: half of them revise
+it (`marked` by a word such as "now", or by none), half look alike and revise nothing. They were written before anything
+was fitted; lines with odd numbers were learnt from (`learn`), lines with even numbers were not (`unseen`). Pairs of
+`tidy.jsonl` are judged beside them, with what tidying's own comparison says.
+A pair is marked if `language.revisions` says that it is likely; no figure fits itself to what it judges.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmarks.fit_revisions import Pair, Reader, labelled
+from benchmarks.measure import Cell, Table, asked, machine, publish
+from minutebook.language.revisions import Candidate, revisions
+from minutebook.tidying.pairs import Verdict, compare
+
+TIDY = Path(__file__).parent / "tidy.jsonl"
+AT_ONCE = 12
+"""Texts that are judged at once where time is measured, as many as a search returns."""
+
+
+def is_marked(reader: Reader, pair: Pair, *, by_states: bool, is_asked: bool) -> bool:
+    """Tell whether the newer text of a pair is told to revise the older."""
+    given: dict[str, Any] = {}
+    if is_asked:
+        question = reader.question(pair.question) if by_states else None
+        given = {"asked": pair.question, "question": question}
+    spell = reader.spell if by_states else None
+    return bool(revisions(reader.candidates(pair, by_states=by_states), spell, **given))
+
+
+def _pair(row: dict[str, Any]) -> Pair:
+    revises = row["label"] in ("revises", "otherwise")
+    return Pair(row["older"], row["newer"], revises, "", row.get("language", ""), row.get("question", ""))  # fmt: skip
+
+
+def shares(rows: Sequence[dict[str, Any]], marks: Sequence[bool]) -> Iterator[tuple[Cell, ...]]:
+    """Yield how many of each group are marked: by word, form and language, and of what looks alike."""
+    groups: dict[str, list[bool]] = {}
+    for row, mark in zip(rows, marks, strict=True):
+        if row["label"] == "alike":
+            names = ["look alike", f"look alike, {row['language']}"]
+        else:
+            word = "with a word of change" if row["marked"] else "without such a word"
+            names = ["revise", f"revise, {word}", f"revise, {row['form']}s", f"revise, {row['language']}"]  # fmt: skip
+        for name in names:
+            groups.setdefault(name, []).append(mark)
+    for name in sorted(groups, key=lambda each: (each.startswith("look"), each)):
+        found = groups[name]
+        yield name, len(found), sum(found), f"{sum(found) / len(found):.2f}"
+
+
+def of_tidy(reader: Reader) -> Iterator[tuple[Cell, ...]]:
+    """Yield for each part of tidying's pairs what is told to say otherwise: rightly and wrongly, by either comparison."""
+    read = [json.loads(line) for line in TIDY.read_text(encoding="utf-8").splitlines()]
+    for part in ("learn", "unseen"):
+        pairs = [_pair(each) for each in read if each["kind"] == "pair" and each["part"] == part]
+        ours = [is_marked(reader, each, by_states=True, is_asked=False) for each in pairs]
+        theirs = [compare(each.older, each.newer).verdict is Verdict.OTHERWISE for each in pairs]
+        for name, marks in (("language.revisions", ours), ("tidying.pairs", theirs)):
+            right = sum(mark and each.revises for mark, each in zip(marks, pairs, strict=True))
+            yield part, name, sum(each.revises for each in pairs), right, sum(marks) - right
+
+
+def speed(reader: Reader, rows: Sequence[dict[str, Any]], rounds: int) -> tuple[Cell, ...]:
+    """Return the processor's milliseconds for the candidates of one question, the least and the middle of some rounds."""
+    began = datetime(2026, 3, 4, tzinfo=UTC)
+    found = []
+    for turn in range(rounds):
+        some = [rows[(turn * 7 + number * 3) % len(rows)] for number in range(AT_ONCE // 2)]
+        texts = [text for each in some for text in (each["older"], each["newer"])]
+        given = [
+            Candidate(text, began + timedelta(days=day), reader.packed(text))
+            for day, text in enumerate(texts)
+        ]
+        question = reader.question(some[0]["question"])
+        at = time.process_time()
+        revisions(given, reader.spell, asked=some[0]["question"], question=question)
+        found.append(1000 * (time.process_time() - at))
+    found.sort()
+    return AT_ONCE, f"{found[0]:.1f}", f"{found[len(found) // 2]:.1f}"
+
+
+def main() -> None:
+    """Judge, print, keep."""
+    parser = asked("Judge which text is told to revise which.")
+    parser.add_argument("--show", action="store_true", help="print what is wrongly told")
+    given = parser.parse_args()
+    reader = Reader()
+    every = 8 if given.quick else 1
+    tables = []
+    for part in ("learn", "unseen"):
+        rows = labelled(part)[::every]
+        pairs = [_pair(each) for each in rows]
+        for by_states, is_asked in ((True, True), (True, False), (False, True), (False, False)):
+            marks = [
+                is_marked(reader, each, by_states=by_states, is_asked=is_asked) for each in pairs
+            ]
+            name = f"{part}: {'states' if by_states else 'words'}, {'asked' if is_asked else 'not asked'}"
+            tables.append(
+                Table(name, ("pairs", "count", "marked", "share"), list(shares(rows, marks)))
+            )
+            if given.show:
+                for mark, each in zip(marks, pairs, strict=True):
+                    if mark is not each.revises:
+                        print(
+                            f"{name} {'missed' if each.revises else 'wrong'}: {each.older} | {each.newer}"
+                        )
+    columns = ("part", "by", "say otherwise", "rightly", "wrongly")
+    if not given.quick:
+        tables.append(Table("Pairs of tidying", columns, list(of_tidy(reader))))
+    timed = speed(reader, labelled("learn"), 3 if given.quick else 50)
+    tables.append(Table("CPU", ("texts", "least ms", "middle ms"), [timed]))
+    publish("revisions", machine(), tables, quick=given.quick)
+
+
+if __name__ == "__main__":
+    main()
