@@ -25,20 +25,20 @@ def said(*texts: str) -> list[Candidate]:
     ],
 )
 def test_another_value_of_the_same_is_told_with_what_differs(older, newer, old, new):
-    found = revisions(said(older, newer), only_likely=False)
+    found = revisions(said(older, newer), least=0.0)
     assert found[0].newer == 1
     assert (found[0].old, found[0].new) == (old, new)
 
 
 def test_the_newer_one_revises_in_whatever_order_they_are_given():
     texts = said("Marta lives in Lisbon.", "Marta lives in Porto.")
-    assert set(revisions(texts, only_likely=False)) == {0}
-    assert set(revisions(texts[::-1], only_likely=False)) == {1}
+    assert set(revisions(texts, least=0.0)) == {0}
+    assert set(revisions(texts[::-1], least=0.0)) == {1}
 
 
 def test_of_two_said_at_once_neither_revises_the_other():
     texts = [Candidate("The limit is 10 MB.", BEGIN), Candidate("The limit is 20 MB.", BEGIN)]
-    assert revisions(texts, only_likely=False) == {}
+    assert revisions(texts, least=0.0) == {}
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
@@ -80,21 +80,21 @@ def test_states_and_words_may_stand_beside_one_another():
         with_states("the archive closes on Friday.", 1),
         Candidate("the garage opens on Monday.", BEGIN + timedelta(days=2)),
     ]
-    found = revisions(texts, spelled, only_likely=False)
+    found = revisions(texts, spelled, least=0.0)
     assert (found[0].newer, found[0].old, found[0].new) == (1, "Monday", "Friday")
     assert all(0 <= each.chance <= 1 for each in found.values())
-    assert found == revisions(texts, spelled, only_likely=False)
+    assert found == revisions(texts, spelled, least=0.0)
 
 
 def test_damaged_states_are_read_as_words_at_worst():
     whole, other = (with_states(f"the archive closes on {day}.", 0) for day in ("Monday", "Friday"))
     assert whole.states is not None
     texts = [whole, Candidate(other.text, BEGIN + timedelta(days=1), b"")]
-    assert revisions(texts, spelled, only_likely=False)[0].newer == 1
+    assert revisions(texts, spelled, least=0.0)[0].newer == 1
 
 
 def test_a_long_text_is_compared_by_its_first_sentences():
     text = "The archive closes on Monday. " + "Nothing else is known of it. " * 2_000
     one, other = said("The archive closes on Friday.", text)
-    found = revisions([one, other], only_likely=False)
+    found = revisions([one, other], least=0.0)
     assert (found[0].old, found[0].new) == ("Friday", "Monday")

@@ -105,23 +105,24 @@ def chance(
     question: Question | None = None,
 ) -> float:
     """Return how likely a newer text revises an older one, in [0, 1]; 0 if it is not newer."""
-    found = revisions([older, newer], spell, asked=asked, question=question, only_likely=False)
+    found = revisions([older, newer], spell, 0.0, asked=asked, question=question)
     return found[0].chance if 0 in found else 0.0
 
 
 def revisions(
     candidates: Sequence[Candidate],
     spell: Spell | None = None,
+    least: float | None = None,
     *,
     asked: str = "",
     question: Question | None = None,
-    only_likely: bool = True,
 ) -> dict[int, Revision]:
     """Return which candidates are revised, by index, and by which newer one most likely.
 
     `candidates` may be in any order; of two that were said at the same instant neither revises the other.
     `spell` writes word pieces out, as the model's tokenizer does; without it words alone are compared.
-    `asked` is the question that all of them answer, if there is one, and `question` its tokens.
+    `least` is the least chance; None for what is likely only. `asked` is the question that all of them answer, if there
+    is one, and `question` its tokens.
     """
     pairs = [
         each
@@ -136,7 +137,8 @@ def revisions(
         for (older, newer, pair), likely in zip(own, chances.tolist(), strict=True):
             best = found.get(older)
             is_likely = likely >= net.cut[0]
-            if (is_likely or not only_likely) and (best is None or likely > best.chance):
+            is_enough = is_likely if least is None else likely >= least
+            if is_enough and (best is None or likely > best.chance):
                 old = pair.older.written(pair.only_old)
                 new = pair.newer.written(pair.only_new)
                 found[older] = Revision(newer, likely, old, new, is_likely)
@@ -163,7 +165,8 @@ def alignments(
         index: statements_of(candidates[index].text, candidates[index].states, spell)
         for index in involved
     }
-    answers = _Answers(asked, question, spell, candidates, read) if asked else None
+    is_known = bool(asked) and (question is not None or spell is None)
+    answers = _Answers(asked, question, spell, candidates, read) if is_known else None
     for older, newer, one, other in _alike(near, read):
         here, there = read[older], read[newer]
         pair = align(
@@ -206,12 +209,13 @@ class _Answers:
 
     def of(self, older: int, one: int, newer: int, other: int) -> Asked:
         """Return it for a sentence of an older and one of a newer text."""
+        scores = (self._scores[older], self._scores[newer])
         return Asked(
             self._said[older][one],
             self._said[newer][other],
             self._best[older],
             self._best[newer],
-            (self._scores[older], self._scores[newer]),
+            scores if all(scores) else (0.0, 0.0),
         )
 
 

@@ -21,9 +21,9 @@ PAIRS = [
         "How many copies does the nightly backup keep?",
     ),
     (
-        "Der Müll wird mittwochs abgeholt.",
-        "Die Müllabfuhr kommt montags.",
-        "Wann wird der Müll abgeholt?",
+        "Das Lager ist in Bremen.",
+        "Unser Lager befindet sich in Hannover.",
+        "Wo ist das Lager?",
     ),
 ]
 APART = [

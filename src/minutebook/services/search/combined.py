@@ -105,7 +105,7 @@ class CombinedRecall:
         tokens: int,
     ) -> Ranking:
         found = self._recall.recall(caller, query, max(limit, POOL), weights, selection, sources)
-        hits, revised = self._newest.order(_by_turns(found.hits))
+        hits, revised = self._newest.order(_by_turns(found.hits), found.asked)
         best = hits[:limit]
         shown = self._passages.within(best, found.asked, tokens, revised)
         results = [

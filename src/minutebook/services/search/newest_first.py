@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
-from minutebook.language.revisions import CUT, Candidate, revisions
+from minutebook.language.revisions import Candidate, revisions
 from minutebook.search.late_interaction import whole
 from minutebook.services.access.provenance import written
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.recall import Recalled
-from minutebook.services.search.signals import Key
+from minutebook.services.search.signals import Asked, Key
 from minutebook.store.protocol import Store
 
 JUDGED = 16
 """How many of the best hits are held against one another."""
 
 ORDERED_FROM = 0.3
-"""The chance from which the newer stands above the older: an order claims less than the mark, which needs CUT."""
+"""The chance from which the newer stands above the older: an order claims less than the mark."""
 
 _JUDGED = (Memory, Decision, Turn)
 """A summary says again what turns said, later; a relation is one sentence of the graph."""
@@ -40,7 +40,9 @@ class NewestFirst:
         self._store = store
         self._embeddings = embeddings
 
-    def order(self, hits: Sequence[Recalled]) -> tuple[list[Recalled], Mapping[Key, RevisedBy]]:
+    def order(
+        self, hits: Sequence[Recalled], asked: Asked
+    ) -> tuple[list[Recalled], Mapping[Key, RevisedBy]]:
         """Return hits with each before what it may revise, and what is marked as revised, by its key."""
         judged = [each for each in hits if isinstance(each.record, _JUDGED)][:JUDGED]
         states = self._states(judged)
@@ -48,13 +50,19 @@ class NewestFirst:
             Candidate(each.record.text, _said_at(each.record), states.get(each.hit.id))
             for each in judged
         ]
-        found = revisions(candidates, self._embeddings.spell, ORDERED_FROM)
+        found = revisions(
+            candidates,
+            self._embeddings.spell,
+            ORDERED_FROM,
+            asked=asked.query,
+            question=None if asked.embedding is None else asked.embedding.question,
+        )
         revised = {
             judged[old].hit.id: RevisedBy(
                 judged[each.newer].record.id, candidates[each.newer].at, each.chance
             )
             for old, each in found.items()
-            if each.chance >= CUT
+            if each.is_likely
         }
         newer_of = {judged[old].hit.id: judged[each.newer] for old, each in found.items()}
         ordered: dict[Key, Recalled] = {}
