@@ -38,6 +38,9 @@ PENALTY = 1e-4
 SHARES = {"answerable": 1.0, "near": 1.0, "far": 0.5}
 """What each kind of question weighs in the fit."""
 
+ONLY_SHOWN = frozenset({"chats"})
+"""Sets that nothing is fitted to: long messages, whose best tokens come near any question."""
+
 SEED = 7
 """Of the choice of texts for stores."""
 
@@ -246,7 +249,8 @@ def code_compared(embedding: Embedding) -> dict[str, list[Any]]:
 
 def told_of(form: Form, sets: Mapping[str, list[Any]]) -> dict[str, Any]:
     """Fit a form to all sets, and to all but each."""
-    made = {name: summed_up(form, rows) for name, rows in sets.items()}
+    every = {name: summed_up(form, rows) for name, rows in sets.items()}
+    made = {name: each for name, each in every.items() if name not in ONLY_SHOWN}
     found = fitted(form, list(made.values()))
     told: dict[str, Any] = {
         "coefficients": {
@@ -263,6 +267,8 @@ def told_of(form: Form, sets: Mapping[str, list[Any]]) -> dict[str, Any]:
             name: figures(fitted(form, [other for key, other in made.items() if key != name]), each)
             for name, each in made.items()
         }
+        shown = ONLY_SHOWN & every.keys()
+        told["left out"] |= {name: figures(found, every[name]) for name in sorted(shown)}
     return told
 
 

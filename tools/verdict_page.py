@@ -36,6 +36,12 @@ to three words of a text. *Area* is that under the ROC curve of the chance for a
 strangers, *lost* the share of answerable questions that are told *nothing*, *found* the share of them that are told
 *found*; *near told found* is the share of near strangers told so wrongly. A question whose answer stands lower than others counts as
 answerable, too. Per cent, in brackets the 95 % interval. *Other sets* has the coefficients fitted without this set.
+
+Long texts are the weak side: some token of a long message comes near any question. On the messages of BEAM's chats (some
+300 tokens each), to which nothing is fitted, the area is 0.92 among 10, 0.91 among 100 and 0.79 among 1,000, and at a cut of
+0.17 near strangers are told *nothing* in 10, 13 and 2 % at 1, 1 and 0 % of the answerable lost, far ones in 83 to 90 %;
+40 to 63 % of the near strangers are told *found*. Fitted to them, too, the coefficients would lose more of what short notes
+answer (18 instead of 15 % among 100).
 """
 
 
