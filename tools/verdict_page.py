@@ -42,6 +42,9 @@ Long texts are the weak side: some token of a long message comes near any questi
 0.17 near strangers are told *nothing* in 10, 13 and 2 % at 1, 1 and 0 % of the answerable lost, far ones in 83 to 90 %;
 40 to 63 % of the near strangers are told *found*. Fitted to them, too, the coefficients would lose more of what short notes
 answer (18 instead of 15 % among 100).
+
+`search_code` gives what comes as near as an answer does (a cosine of 0.64 less the mean question) even where the chance
+is less: the table of code has the chance alone, by which strangers to all code are told *nothing* as before.
 """
 
 

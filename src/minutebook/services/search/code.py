@@ -29,6 +29,9 @@ CANDIDATES = 100
 MEAN_PART = 0.5
 """How much of the mean question is taken out of each (docs/decisions/0015-code-search.md)."""
 
+NEAR = 0.64
+"""The cosine, less the mean question, from which code is perhaps about a question: CoSQA's answers have 0.68 or more, far strangers 0.63."""
+
 FEW_WORDS = 2
 """Of a question of so few words, what holds one is about it."""
 
@@ -133,8 +136,10 @@ class CodeSearch:
         if embedding is None:
             return self._signals.judged(query, parsed, measured, {CodeChunk: wheres})
         texts, length = self._signals.count(CodeChunk, wheres), len(words(query))
-        judged = judge_code(measured.vector or {}, measured.lexical, texts=texts, words=length)
-        return judged if embedding.mean is not None else judged.at_least_perhaps()
+        cosines = measured.vector or {}
+        judged = judge_code(cosines, measured.lexical, texts=texts, words=length)
+        is_near = max(cosines.values(), default=0.0) >= NEAR
+        return judged.at_least_perhaps() if is_near or embedding.mean is None else judged
 
     def _selected(
         self, caller: Caller, project: str | None, language: str | None, path: str | None
