@@ -136,7 +136,7 @@ def revisions(
         chances = net.chances([signs(each) for *_, each in own])
         for (older, newer, pair), likely in zip(own, chances.tolist(), strict=True):
             best = found.get(older)
-            is_likely = likely >= net.cut[0]
+            is_likely = likely >= float(net.cut[0])
             is_enough = is_likely if least is None else likely >= least
             if is_enough and (best is None or likely > best.chance):
                 old = pair.older.written(pair.only_old)

@@ -41,8 +41,8 @@ def test_memories_decisions_and_sessions_stand_in_one_answer(world: World) -> No
 
 
 def test_each_session_says_one_thing_before_another_says_its_second(world: World) -> None:
-    for number in range(3):
-        say(world, "loud", f"Copper cranes in the harbour {number}", "Copper cranes unload.")
+    for weather in ("Rain.", "Snow.", "Mist."):
+        say(world, "loud", f"{weather} Copper cranes in the harbour", "Copper cranes unload.")
     quiet = say(world, "quiet", "What about cranes?", "They unload copper in the harbour.")
     found = recall(world, "copper cranes in the harbour").results
     assert {each.record.session for each in found[:2]} == {"loud", "quiet"}  # type: ignore[union-attr]
