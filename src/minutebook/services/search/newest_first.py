@@ -17,7 +17,7 @@ from minutebook.store.protocol import Store
 JUDGED = 16
 """How many of the best hits are held against one another."""
 
-ORDERED_FROM = 0.3
+ORDERED_FROM = 0.6
 """The chance from which the newer stands above the older: an order claims less than the mark."""
 
 _JUDGED = (Memory, Decision, Turn)
