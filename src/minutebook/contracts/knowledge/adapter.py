@@ -451,6 +451,7 @@ def _recalled(ranked: Ranked) -> Shape:
         "vector_score": round(normalised.get(Signal.VECTOR, 0.0), 3),
         "bm25_score": round(normalised.get(Signal.LEXICAL, 0.0), 3),
         "ppr_score": round(normalised.get(Signal.GRAPH, 0.0), 3),
+        "relevance": round(ranked.relevance, 2),
         **_weighed(record),
     }
     if (revised := ranked.revised_by) is not None:

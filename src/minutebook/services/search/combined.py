@@ -26,6 +26,8 @@ class Ranked:
     text: str
     score: float
     hit: Hit[Key]
+    relevance: float
+    """How likely it is about the question, in [0, 1]."""
     details: Mapping[str, float] = field(default_factory=dict)
     """What the vector signal was made of, by name."""
     followed: tuple[str, ...] = ()
@@ -89,7 +91,10 @@ class CombinedRecall:
             found = self._code.search(
                 caller, query, limit, project=project, language=language, weights=weights
             )
-            code = [Ranked(each.chunk, each.chunk.content, each.score, each.hit) for each in found]
+            code = [
+                Ranked(each.chunk, each.chunk.content, each.score, each.hit, each.relevance)
+                for each in found
+            ]
         ranked = _merged(ranking.results, code, limit)
         attribute(caller, (each.record for each in ranked))
         return replace(ranking, results=ranked)
@@ -114,6 +119,7 @@ class CombinedRecall:
                 shown[each.hit.id],
                 each.hit.score,
                 each.hit,
+                each.relevance,
                 each.details,
                 each.followed,
                 revised.get(each.hit.id),

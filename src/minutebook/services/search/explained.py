@@ -20,9 +20,10 @@ from minutebook.domain.sources import Source
 from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
 from minutebook.search.fusion import Hit, Signal
 from minutebook.search.text import words
-from minutebook.search.verdict import Verdict, verdict_of_text
+from minutebook.search.verdict import Verdict, verdict_of_relevance
 from minutebook.services.search.combined import CombinedRecall, Ranked
 from minutebook.services.search.decisions import FoundDecision
+from minutebook.services.search.newest_first import RevisedBy
 from minutebook.services.search.recall import WEIGHTS, Answering, Selection
 from minutebook.services.search.signals import Key
 from minutebook.store.protocol import Store
@@ -51,7 +52,7 @@ class Explained:
 
     `words` are those of its text that match the question. `way` leads from it to an entity that the
     question names or to another hit; empty if the graph signal says nothing. `neighbour` is the hit
-    of the same session that lifted it. `followed` are the decisions, now superseded, that led here.
+    of the same session that lifted it. `followed` are the decisions, now superseded, that led here; `revised_by` perhaps revises it.
     """
 
     record: Answering | Proposal
@@ -59,14 +60,16 @@ class Explained:
     details: Mapping[str, float]
     excerpt: tuple[Part, ...]
     words: tuple[str, ...]
+    relevance: float
     way: tuple[Step, ...] = ()
     neighbour: Memory | Turn | None = None
     followed: tuple[str, ...] = ()
+    revised_by: RevisedBy | None = None
 
     @property
     def verdict(self) -> Verdict:
         """How well the hit answers."""
-        return verdict_of_text(self.hit, self.details)
+        return verdict_of_relevance(self.relevance)
 
 
 class ExplainedRecall:
@@ -106,7 +109,16 @@ class ExplainedRecall:
             way, neighbour = ways.get(each.hit.id, ()), _neighbour(each, ranked)
             found.append(
                 Explained(
-                    record, each.hit, each.details, said, words, way, neighbour, each.followed
+                    record,
+                    each.hit,
+                    each.details,
+                    said,
+                    words,
+                    each.relevance,
+                    way,
+                    neighbour,
+                    each.followed,
+                    each.revised_by,
                 )
             )
         return found
@@ -175,7 +187,7 @@ def _among(where: Filter, ids: Iterable[str]) -> Filter:
 def _explained_decision(each: FoundDecision, terms: AbstractSet[str]) -> Explained:
     record = each.record
     said, words = excerpt_and_words(record.rationale, record.text, terms, EXCERPT)
-    return Explained(record, each.hit, {}, said, words, followed=each.followed)
+    return Explained(record, each.hit, {}, said, words, each.relevance, followed=each.followed)
 
 
 def _way(

@@ -55,5 +55,6 @@ def found_nothing(
         KINDS[of]: sum(store.count(of, where) for where in wheres)
         for of, wheres in looked_through.items()
     }
-    caller.call.notes[name] = nothing_note(counts, said)
+    held = {kind: count for kind, count in counts.items() if count}
+    caller.call.notes[name] = nothing_note(held or counts, said)
     return True

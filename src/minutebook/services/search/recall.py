@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import nsmallest
 
-from minutebook.domain.caller import Caller, Note
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import (
@@ -18,6 +18,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.sources import Source
+from minutebook.search.answerability import Judgement
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
@@ -36,9 +37,8 @@ CANDIDATES = 150
 MOST_SELECTED = 16_384
 """How many memories may fit the metadata that a question asks for: SQLite names that many in a statement."""
 
-NOTHING_ABOUT_IT = Note(
-    {"about": 0}, "Nothing here is about that; these are the nearest records there are."
-)
+LEADS = 0.5
+"""The graph signal from which on what it leads to is perhaps an answer, whatever the words say."""
 
 WEIGHTS = {**TEXT_WEIGHTS, Signal.GRAPH: 0.45}
 """How much each signal says where the caller does not choose."""
@@ -88,6 +88,8 @@ class Recalled:
 
     record: Answering
     hit: Hit[Key]
+    relevance: float
+    """How likely it is about the question, in [0, 1], by its own signals."""
     details: Mapping[str, float] = field(default_factory=dict)
     """What the vector signal was made of, by name."""
     followed: tuple[str, ...] = ()
@@ -205,15 +207,24 @@ class Recall:
                 found.nodes += walked
         if Source.DECISION in sources:
             found.truths = self._decided.truths(caller, embedding, asked.parsed, selection.at)
+            found.wheres[Decision] = filters(self._store, caller)
             found.add(Decision, found.truths.signals)
         if Source.SESSION in sources:
             found.wheres |= dict.fromkeys((Turn, Summary), filters(self._store, caller))
             for of in (Turn, Summary):
                 found.add(of, self._said(of, found.wheres[of], asked, selection.at))
-        if found.signals.is_off_the_point():
-            caller.call.notes["relevance"] = NOTHING_ABOUT_IT
-        hits = fuse(found.signals.found(), weights, limit, found.signals.strengths())
-        return Recollection(self._read(found, hits), found.nodes, asked)
+        judged = self._judged(asked, found)
+        if found_nothing(caller, judged, self._store, found.wheres):
+            return Recollection([], found.nodes, asked)
+        fused = fuse(found.signals.found(), weights, limit, found.signals.strengths())
+        hits = [hit for hit in fused if _is_lifted(hit, found) or not judged.is_filler(hit.id)]
+        return Recollection(self._read(found, hits, judged), found.nodes, asked)
+
+    def _judged(self, asked: Asked, found: _Gathered) -> Judgement[Key]:
+        """Judge whether the question is answered; where the graph leads to an answer, it perhaps is."""
+        judged = self._signals.judged(asked.query, asked.parsed, found.signals, found.wheres)
+        leads = max((found.signals.graph or {}).values(), default=0.0) >= LEADS
+        return judged.at_least_perhaps() if leads else judged
 
     def _said(
         self,
@@ -233,7 +244,9 @@ class Recall:
         found.lift(standings, asked.query)
         return found
 
-    def _read(self, found: _Gathered, hits: Sequence[Hit[Key]]) -> list[Recalled]:
+    def _read(
+        self, found: _Gathered, hits: Sequence[Hit[Key]], judged: Judgement[Key]
+    ) -> list[Recalled]:
         """Read the records of hits, without those that were removed meanwhile."""
         read: dict[Key, Answering] = {**found.relations}
         followed: Mapping[Key, tuple[str, ...]] = {}
@@ -241,10 +254,19 @@ class Recall:
             read |= found.truths.records
             followed = found.truths.followed
         for of, wheres in found.wheres.items():
+            if of is Decision:
+                # Following chains has read them.
+                continue
             keys = [hit.id for hit in hits if found.classes[hit.id] is of]
             read |= self._signals.read(of, wheres, keys)  # type: ignore[arg-type]
         return [
-            Recalled(read[hit.id], hit, found.signals.details(hit.id), followed.get(hit.id, ()))
+            Recalled(
+                read[hit.id],
+                hit,
+                judged.relevance(hit.id),
+                found.signals.details(hit.id),
+                followed.get(hit.id, ()),
+            )
             for hit in hits
             if hit.id in read
         ]
@@ -346,3 +368,9 @@ class Recall:
     def _visible_memory(self, where: Filter, id: str) -> Memory | None:
         memory = self._store.get(Memory, where.organization, id)
         return memory if memory is not None and where.passes(memory) else None
+
+
+def _is_lifted(hit: Hit[Key], found: _Gathered) -> bool:
+    """Tell whether a hit stands beside an answer in its session, or the graph leads to it."""
+    graph = (found.signals.graph or {}).get(hit.id, 0.0)
+    return graph > 0 or "with context" in found.signals.details(hit.id)

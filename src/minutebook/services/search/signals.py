@@ -208,15 +208,6 @@ class Signals:
             words=length,
         )
 
-    def is_off_the_point(self) -> bool:
-        """Tell whether records were found, but none that is about the question."""
-        return (
-            bool(self.vector)
-            and not any(strength_of_bm25(score) >= CUT for score in self.lexical.values())
-            and not any(map(self.is_about, self.vector or ()))
-            and not self.graph
-        )
-
     def fused(self) -> Scores:
         """Return the scores of texts by meaning and words together, in [0, 1]."""
         return fuse_scores(self.strengths(), TEXT_WEIGHTS)
