@@ -98,7 +98,7 @@ WRONG: dict[str, Callable[[World], object]] = {
     "its role is not what": lambda world: world.store.put(
         replace(all_of(world, Token, SYSTEM_ORGANIZATION)[0], role=Role.ADMIN)
     ),
-    "no fingerprint of 1 records": lambda world: world.store.put(
+    "the trail has no entry with its digest": lambda world: world.store.put(
         replace(one_of(world, Turn), id="mem_2020-01-01T00:00:00.000000Z", prompt="never told")
     ),
     "trail of default breaks": lambda world: world.store.delete(Entry, "default", "2"),
