@@ -204,9 +204,11 @@ def test_recall_tells_the_part_of_each_signal(world: World, told: list[str]) -> 
         "vector_score",
         "bm25_score",
         "ppr_score",
+        "relevance",
         "at",
         "by",
     }
+    assert 0 < first["relevance"] <= 1
     assert (first["id"], first["source"]) == (told[1], "memory")
     parts = ("score", "vector_score", "bm25_score", "ppr_score")
     assert all(0 <= each[part] <= 1 for each in answer["results"] for part in parts)

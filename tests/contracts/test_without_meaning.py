@@ -132,8 +132,8 @@ def test_words_alone_tell_relevance_by_the_part_of_the_question_that_a_text_hold
     world.remember("the boiler hums")
 
     def score(query: str) -> float:
-        (found,) = world.call("recall", query=query)["results"]
-        return float(found["score"])
+        found = world.call("recall", query=query)["results"]
+        return float(found[0]["score"]) if found else 0.0
 
     whole, half = score("boiler hums"), score("boiler leaks")
     little = score("boiler invoice harbour ladder violin saddle")

@@ -135,11 +135,11 @@ def test_what_nothing_is_about_is_told_where_it_stands(tmp_path: Path, models: P
         site.remember("The office closes at seven.")
         site.app.embeddings.backfill(threading.Event())
         soup = text_of(site.owner().get("/?q=recipe+for+tomato+soup+with+basil").text)
-        none = soup.index("Nothing here is about that.")
-        assert none < soup.index("The office closes") < soup.index("No code here is about that.")
+        assert "Nothing here is about that." in soup
+        assert "The office closes" not in soup
         office = text_of(site.owner().get("/?q=when+does+the+office+close").text)
         assert "Nothing here" not in office
-        assert office.index("The office closes") < office.index("No code here is about that.")
+        assert "The office closes" in office
 
 
 def test_script_gets_the_results_alone(site: Site) -> None:

@@ -41,8 +41,12 @@ def test_memories_decisions_and_sessions_stand_in_one_answer(world: World) -> No
 
 
 def test_each_session_says_one_thing_before_another_says_its_second(world: World) -> None:
-    for weather in ("Rain.", "Snow.", "Mist."):
-        say(world, "loud", f"{weather} Copper cranes in the harbour", "Copper cranes unload.")
+    for asks, answers in (
+        ("Who paints the copper cranes in the harbour?", "The harbour crew paints them."),
+        ("Are copper cranes in the harbour loud?", "Only while they turn."),
+        ("How high are the copper cranes in the harbour?", "Forty metres."),
+    ):
+        say(world, "loud", asks, answers)
     quiet = say(world, "quiet", "What about cranes?", "They unload copper in the harbour.")
     found = recall(world, "copper cranes in the harbour").results
     assert {each.record.session for each in found[:2]} == {"loud", "quiet"}  # type: ignore[union-attr]

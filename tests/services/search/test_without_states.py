@@ -15,6 +15,6 @@ def test_texts_without_token_states_are_stored_and_found(opener: Opener) -> None
     world.app.embedding.start()
     world.app.embedding.wait(60)
     first = world.remember("the boiler hums")
-    world.remember("the boiler hums again")
+    world.remember("the boiler is green")
     assert world.ids("recall", query="boiler hums")[0] == first
     assert world.ids("search", query="boiler hums")[0] == first

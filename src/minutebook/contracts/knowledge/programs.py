@@ -119,7 +119,8 @@ def find_memories(
         return {"results": results, "total": page.total}
     if offset:
         raise InvalidInput("offset", "must be left out with query: ask for more with limit")
-    hits = app.recall.recall(held, query, limit, WEIGHTS, Selection(where, as_of)).hits
+    recalled = app.recall.recall(held, query, limit, WEIGHTS, Selection(where, as_of)).hits
+    hits = [each for each in recalled if isinstance(each.record, Memory)]
     attribute(caller, (each.record for each in hits))
     app.recalls.note(
         caller, "find_memories", query, ((each.record, each.hit.score) for each in hits)

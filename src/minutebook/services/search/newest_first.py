@@ -17,8 +17,11 @@ from minutebook.store.protocol import Store
 JUDGED = 16
 """How many of the best hits are held against one another."""
 
-ORDERED_FROM = 0.6
-"""The chance from which the newer stands above the older: an order claims less than the mark."""
+ORDERED_FROM = 0.5
+"""The chance from which the newer stands above the older: an order claims less than the mark. By words alone too little is known."""
+
+LEAST_RELEVANT = 0.1
+"""The relevance of hits that are held against one another: what is not about the question revises no answer to it."""
 
 _JUDGED = (Memory, Decision, Turn)
 """A summary says again what turns said, later; a relation is one sentence of the graph."""
@@ -44,18 +47,23 @@ class NewestFirst:
         self, hits: Sequence[Recalled], asked: Asked
     ) -> tuple[list[Recalled], Mapping[Key, RevisedBy]]:
         """Return hits with each before what it may revise, and what is marked as revised, by its key."""
-        judged = [each for each in hits if isinstance(each.record, _JUDGED)][:JUDGED]
+        judged = [
+            each
+            for each in hits
+            if isinstance(each.record, _JUDGED) and each.relevance >= LEAST_RELEVANT
+        ][:JUDGED]
         states = self._states(judged)
         candidates = [
             Candidate(each.record.text, _said_at(each.record), states.get(each.hit.id))
             for each in judged
         ]
+        question = None if asked.embedding is None else asked.embedding.question
         found = revisions(
             candidates,
             self._embeddings.spell,
-            ORDERED_FROM,
+            None if question is None else ORDERED_FROM,
             asked=asked.query,
-            question=None if asked.embedding is None else asked.embedding.question,
+            question=question,
         )
         revised = {
             judged[old].hit.id: RevisedBy(
