@@ -15,6 +15,7 @@ from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
+from minutebook.domain.filters import Filter
 from minutebook.domain.ids import id_of
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
@@ -22,6 +23,7 @@ from minutebook.domain.records import (
     Link,
     Memory,
     MemoryType,
+    Relation,
     Role,
     ScopeLevel,
 )
@@ -44,6 +46,7 @@ class Population:
     world: World
     memories: dict[str, Memory]
     entities: dict[str, Entity]
+    relations: dict[str, Relation]
 
 
 def settle(world: World, chance: Random) -> Population:
@@ -71,7 +74,12 @@ def settle(world: World, chance: Random) -> Population:
         for source, target in zip(here, chance.sample(here, len(here)), strict=True):
             world.by(writes_system=True).relate(source, target, "near")
         _supersede(world, memories, organization, chance)
-    return Population(world, memories, entities)
+    relations = {
+        each.id: each
+        for organization in ORGANIZATIONS
+        for each in world.store.find(Relation, Filter(organization=organization))
+    }
+    return Population(world, memories, entities, relations)
 
 
 def _tell(teller: World, chance: Random) -> Memory:
@@ -156,8 +164,13 @@ def test_no_search_finds_what_the_caller_may_not_hear(
 ) -> None:
     world = replace(population.world, caller=caller)
     theirs = {id for id, each in heard(population, caller).items() if holds(each, world)}
-    for tool in ("search", "search_text", "recall"):
+    seen = {id for id, each in population.entities.items() if is_shown(caller, each)}
+    related = {
+        id for id, each in population.relations.items() if {each.source, each.target} <= seen
+    }
+    for tool in ("search", "search_text"):
         assert set(world.ids(tool, query=query, limit=limit)) <= theirs
+    assert set(world.ids("recall", query=query, limit=limit)) <= theirs | related
 
 
 @given(callers)

@@ -60,8 +60,9 @@ class Connection:
             result = await self.client.call_tool(tool, arguments)
         except MCPError as error:
             return Refusal(error.error.message, error.error.data, error.error.code)
-        (block,) = result.content
-        text = getattr(block, "text", "")
+        texts = [getattr(block, "text", "") for block in result.content]
+        # Where nothing is about a question a sentence says so first.
+        text = texts[-1]
         if result.is_error:
             return Refusal(text, result.structured_content)
         return json.loads(text) if text[:1] in "{[" else text

@@ -333,7 +333,7 @@ def test_summaries_are_found_by_what_the_session_was_about(world: World) -> None
     found = world.app.journal_search.summaries(world.caller, "cormorants", 9)
     assert found[0].record.session == "birds"
     assert found[0].distance is not None
-    only = world.app.journal_search.summaries(world.caller, "cormorants", 9, Category.BUGFIX)
+    only = world.app.journal_search.summaries(world.caller, "login", 9, Category.BUGFIX)
     assert [each.record.session for each in only] == ["login"]
 
 

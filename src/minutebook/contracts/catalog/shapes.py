@@ -11,7 +11,7 @@ from minutebook.domain.records import Kind, Memory
 
 Shape = dict[str, Any]
 
-UNCONFIRMED = "Confirmed by no person; its text is told to who asks"
+UNCONFIRMED = "Not confirmed by a person; read it by its id"
 """Stands for the title of a memory that is told to nobody unasked."""
 
 TITLE_WORDS = 12
