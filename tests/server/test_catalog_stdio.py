@@ -12,8 +12,8 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from minutebook.contracts.catalog.shapes import UNCONFIRMED
 from minutebook.contracts.catalog import catalog
+from minutebook.contracts.catalog.shapes import UNCONFIRMED
 from minutebook.contracts.knowledge import knowledge
 from tests.contracts.requirements import requirement
 from tests.examples import parametrize_in_part

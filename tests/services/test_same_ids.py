@@ -16,7 +16,7 @@ from tests.services.decided import draft
 from tests.world import World
 
 ID = "0123456789abcdefghij"
-BETTER, WORSE = "copper cranes unload the harbour", "copper cranes sleep"
+BETTER, WORSE = "copper cranes unload the harbour", "the harbour cranes sleep"
 QUERY = "copper cranes harbour"
 ORGANIZATIONS = ("acme", "zoo")
 ANYONE = Caller(name="root", role=Role.ADMIN)

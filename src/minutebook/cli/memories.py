@@ -249,8 +249,6 @@ def search(
     if as_json:
         say([_ranked_shape(each) for each in found], "", as_json)
         return
-    if not found:
-        echo("Nothing found.")
     for number, each in enumerate(found, 1):
         echo(headline(f"{number:>2}", each.record))
         echo(style(f"    {_weighed(each)}", dim=True))

@@ -124,12 +124,9 @@ _INPUTS = (
 )
 
 _NOTES = (
-    later("No code here is about that. Looked through: pieces of code {count}."),
-    later("No decision here is about that. Looked through: decisions {count}."),
-    later("Nothing here is about that. Looked through: memories {count}."),
-    later("Nothing here is about that. Looked through: turns {count}."),
-    later("Nothing here is about that. Looked through: summaries {count}."),
-    later("Nothing here is about that; these are the nearest records there are."),
+    later("No code here is about that."),
+    later("No decision here is about that."),
+    later("Nothing here is about that."),
     later(
         "Found by words alone: the embedding model is still loading; ask again soon to find by "
         "meaning too."
@@ -163,7 +160,10 @@ def said(sentence: str) -> str:
 def notes_said(notes: Mapping[str, Note]) -> dict[str, str]:
     """Return what is to be said to a person beside an answer, in their language; nothing that is for agents."""
     return {
-        name: said(note.text) for name, note in notes.items() if note.text and name != PROVENANCE
+        # An agent needs to know how much was looked through; a person sees it on other pages.
+        name: said(f"{note.text.partition('.')[0]}." if note.leads else note.text)
+        for name, note in notes.items()
+        if note.text and name != PROVENANCE
     }
 
 

@@ -103,7 +103,7 @@ def test_what_another_may_see_is_not_counted(world: World) -> None:
     world.remember(NOTES[0])
     other = world.by(organization="other")
     answer = searched(other, FAR[0])
-    assert answer.notes["relevance"].facts == {"about": 0, "looked_through": {"memories": 0}}
+    assert answer.notes["relevance"].facts == {"about": 0, "looked_through": {}}
 
 
 def test_a_note_that_leads_is_read_before_the_answer() -> None:

@@ -34,7 +34,8 @@ def nothing_note(looked_through: Mapping[str, int], said: str = NOTHING) -> Note
     """Return the note that leads an empty answer; `looked_through` has how many there were of each kind."""
     counts = ", ".join(f"{kind} {count:,}" for kind, count in looked_through.items())
     facts = {"about": 0, "looked_through": dict(looked_through)}
-    return Note(facts, f"{said} Looked through: {counts}.", leads=True)
+    amount = f"Looked through: {counts}." if counts else "There is nothing to look through yet."
+    return Note(facts, f"{said} {amount}", leads=True)
 
 
 def found_nothing(
@@ -56,5 +57,5 @@ def found_nothing(
         for of, wheres in looked_through.items()
     }
     held = {kind: count for kind, count in counts.items() if count}
-    caller.call.notes[name] = nothing_note(held or counts, said)
+    caller.call.notes[name] = nothing_note(held, said)
     return True
