@@ -102,7 +102,7 @@ def test_what_questions_got_is_listed_and_narrowed(
     monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "none")
     assert done(written, "recalls") == "No question is in the log.\n"
     id = done(written, "remember", "Tea at five").split()[-1].strip(".")
-    done(written, "search", "tea\x1b[31m")
+    done(written, "search", "tea at five\x1b[31m")
     done(written, "search", "bread")
     first, second = json.loads(done(written, "recalls", "--json"))
     assert (first["question"], first["got"]) == ("bread", [])

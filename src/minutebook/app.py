@@ -82,7 +82,7 @@ class App(ErasureServices, SearchServices, SyncServices, TidyingServices, Journa
             self.proposals,
             self.sessions,
             self.summaries,
-            self.recall,
+            self.combined,
             self.recalls,
             self.doors,
             self.embedding,

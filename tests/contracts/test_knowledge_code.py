@@ -399,7 +399,7 @@ def test_recall_merges_memories_and_code_by_their_own_deviations(
     world: World, kettle: Path
 ) -> None:
     world.call("index_project", path=str(kettle))
-    for text in ("Tokens are checked twice.", "Ana likes tea.", "The boiler hums."):
+    for text in ("tokens checked", "tokens signed", "tokens counted"):
         world.remember(text)
     only = world.call("recall", query="tokens", include_memories=False, include_code=True)
     alone = world.call("recall", query="tokens")
@@ -432,6 +432,7 @@ def test_recall_merges_memories_and_code_by_their_own_deviations(
         "vector_score",
         "bm25_score",
         "ppr_score",
+        "relevance",
         "file_path",
         "start_line",
         "end_line",

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.private import without_private
 from minutebook.domain.records import MemoryType, Role, ScopeLevel, Status
 from minutebook.domain.tidying import Topic
-from minutebook.search.calibration import BESIDE, standing_out
 from minutebook.services.hooks import HEAD, inert
 from tests.world import Opener, World, ready
 
@@ -280,19 +280,23 @@ def test_a_script_without_spaces_has_words(opener: Opener) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("relevances", "count"),
-    [
-        ([], 0),
-        ([0.6], 1),
-        ([0.99, 0.98, 0.98, 0.97, 0.97], 0),
-        ([0.999, 0.9, 0.8, 0.7, 0.6], 1),
-        ([0.9999, 0.999, 0.8, 0.7, 0.6], 2),
-        ([1.0, 1.0, 1.0, 1.0, 0.0], BESIDE - 1),
-    ],
-)
-def test_what_stands_out_exceeds_the_fifth(relevances: list[float], count: int) -> None:
-    assert standing_out(relevances) == count
+def test_a_prompt_gets_what_earlier_sessions_said_and_not_what_its_own_did(opener: Opener) -> None:
+    world = opener(ready())
+    here, there = within(world.caller, "api"), within(world.caller, "web")
+    prompt = "on which port listens the staging database"
+    turn = world.app.sessions.add(
+        here, "s1", "Where is staging?", "", "The staging database listens on port 6543."
+    )
+    world.app.embeddings.backfill(Event())
+    told = world.app.hook_contexts.before_prompt
+    found = told(here, prompt, 0.0, (), "s2")
+    assert found is not None
+    assert found.ids == (turn.id,)
+    heading, line = found.text.splitlines()[1:]
+    assert heading == "Said in earlier sessions:"
+    assert "listens on port 6543. (agent, just now, mem_" in line
+    assert told(here, prompt, 0.0, (), "s1") is None
+    assert told(there, prompt, 0.0, (), "s2") is None
 
 
 def test_nothing_in_a_text_reads_as_a_tag_or_steers_a_terminal() -> None:

@@ -161,6 +161,7 @@ def _answer_elsewhere(
 def _context(app: "App", client: str, caller: Caller, event: HookEvent, asked: _Asked) -> _Answer:
     """Answer a session that starts, or a prompt, with what is kept about it."""
     from minutebook.services.hooks import joined
+    from minutebook.sources.conversation import session_name
 
     contexts, start, hits = app.hook_contexts, None, None
     # One that came too late when the session started is given with its first prompt.
@@ -168,7 +169,9 @@ def _context(app: "App", client: str, caller: Caller, event: HookEvent, asked: _
     if is_briefing:
         start = contexts.at_start(caller, asked.last, asked.tokens)
     if event.moment is Moment.PROMPT:
-        hits = contexts.before_prompt(caller, event.prompt, asked.relevance, asked.known)
+        hits = contexts.before_prompt(
+            caller, event.prompt, asked.relevance, asked.known, session_name(event.session)
+        )
     if hits is not None:
         prompt, got = without_private(event.prompt), hits.got
         note = partial(app.recalls.note, caller, ACT, prompt, got)

@@ -5,14 +5,10 @@ WORDS_MIDDLE by `python -m benchmarks.calibrate_words`; both keep their figures 
 development half of LoCoMo: docs/decisions/0027-late-interaction-and-relevance.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from math import exp, log
 from typing import Any, TypeVar
-
-BESIDE, STANDS_OUT = 5, 3.5
-"""The place in a ranking with which those before it are compared, and by how much they must exceed it, in
-log odds of relevance: chosen on the development half by `python -m benchmarks hooks`."""
 
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
@@ -103,23 +99,6 @@ def relevance(strength: float) -> float:
         return strength
     late = MIDDLE + log(strength / (1 - strength)) / SLOPE
     return _logistic(ABOUT_SLOPE * (late - ABOUT_MIDDLE))
-
-
-def standing_out(relevances: Sequence[float]) -> int:
-    """Count the first texts of a ranking that stand out from what is merely near the question.
-
-    What nobody asked for is said only if it exceeds the text at place BESIDE by STANDS_OUT in log odds: among
-    many texts some come near any question, but then several do. All count if there are fewer.
-    """
-    if len(relevances) < BESIDE:
-        return len(relevances)
-    least = _log_odds(relevances[BESIDE - 1]) + STANDS_OUT
-    return sum(_log_odds(each) >= least for each in relevances[: BESIDE - 1])
-
-
-def _log_odds(chance: float) -> float:
-    bounded = min(max(chance, 1e-9), 1 - 1e-9)
-    return log(bounded / (1 - bounded))
 
 
 def rank_score(similarity: float, importance: float, age: timedelta) -> float:

@@ -98,9 +98,15 @@ def words_of(record: TextRecord) -> str:
     return _phrase(record, known.get("at", "")[:10], known.get("trust", ""))
 
 
-def words_by_age(record: Memory | Decision, now: datetime, trust: str) -> str:
+def words_by_age(record: Memory | Decision | Turn, now: datetime, trust: str) -> str:
     """Say the same with the record's age in place of its day, and in the words that the caller has for trust."""
-    at = record.ingestion_time if isinstance(record, Memory) else record.created_at
+    match record:
+        case Memory():
+            at = record.ingestion_time
+        case Decision():
+            at = record.created_at
+        case Turn():
+            at = record.at
     return _phrase(record, age_of(at, now), trust)
 
 
