@@ -20,7 +20,7 @@ from minutebook.language.comparing import Alignment, Asked, align, said_by, sign
 from minutebook.language.statements import Floats, Spell, Statements, asked_of, statements_of
 from minutebook.search.late_interaction import Question, unpacked
 
-MOST_PAIRS = 10
+MOST_PAIRS = 6
 """Pairs of sentences that are compared word by word, of all candidates; the most alike come first."""
 
 LEAST_ALIKE = 0.12

@@ -14,7 +14,7 @@ from minutebook.services.search.recall import Recalled
 from minutebook.services.search.signals import Asked, Key
 from minutebook.store.protocol import Store
 
-JUDGED = 16
+JUDGED = 8
 """How many of the best hits are held against one another."""
 
 ORDERED_FROM = 0.5
