@@ -106,7 +106,7 @@ def test_numbers_that_were_drawn_before_go_on(tmp_path: Path) -> None:
 SCATTERED = {
     "all organizations, for who looks after all": r"^SELECT o\.name FROM organizations AS o JOIN feeds",
     "records of any that lack vectors": r"^SELECT o\.name, .* JOIN organizations .* LIMIT %s$",
-    "doctor: contradictions": r"^SELECT count\(\*\) FROM \w+ AS r (WHERE|LEFT JOIN feeds|JOIN spaces)",
+    "doctor: contradictions": r"^SELECT count\(\*\) FROM \w+ AS r (WHERE|LEFT JOIN (feeds|organizations)|JOIN spaces)",
     "doctor: damaged vectors and token states": r"^SELECT r\.organization, r\.id, (octet_length|r\.states)",
     "doctor: indices": r"^SELECT DISTINCT organization, space FROM",
     "doctor --repair: terms": r"^UPDATE \w+ SET analysis = NULL$",

@@ -136,10 +136,14 @@ def note(shop: World, query: str) -> Note | None:
     return said
 
 
+def test_what_comes_near_by_chance_is_shown_as_of_little_relevance(shop: World) -> None:
+    answer = shop.call("search_code", query="recipe for tomato soup with basil")
+    assert all(each["relevance"] < 0.3 for each in answer["results"])
+
+
 @pytest.mark.parametrize(
     "query",
     [
-        "recipe for tomato soup with basil",
         "who won the football match in Vienna",
         "welche Symptome hat eine Grippe bei Kindern",
     ],

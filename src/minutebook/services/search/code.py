@@ -29,8 +29,9 @@ CANDIDATES = 100
 MEAN_PART = 0.5
 """How much of the mean question is taken out of each (docs/decisions/0015-code-search.md)."""
 
-NEAR = 0.64
-"""The cosine, less the mean question, from which code is perhaps about a question: CoSQA's answers have 0.68 or more, far strangers 0.63."""
+NEAR = 0.6
+"""The cosine, less the mean question, from which code is perhaps about a question: CoSQA's answers have 0.68 or more, far
+strangers up to 0.63, right questions to a small folder 0.6: rather something that is shown as of little relevance than nothing."""
 
 FEW_WORDS = 2
 """Of a question of so few words, what holds one is about it."""

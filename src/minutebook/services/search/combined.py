@@ -96,6 +96,10 @@ class CombinedRecall:
                 for each in found
             ]
         ranked = _merged(ranking.results, code, limit)
+        notes = caller.call.notes
+        for name in {"relevance", "code"} & notes.keys() if ranked else ():
+            # One source had nothing, and another has: what it has comes first.
+            notes[name] = replace(notes[name], leads=False)
         attribute(caller, (each.record for each in ranked))
         return replace(ranking, results=ranked)
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
 from minutebook.language.revisions import Candidate, revisions
+from minutebook.search.context import label_of
 from minutebook.search.late_interaction import whole
 from minutebook.services.access.provenance import written
 from minutebook.services.embeddings import Embeddings
@@ -17,8 +18,9 @@ from minutebook.store.protocol import Store
 JUDGED = 8
 """How many of the best hits are held against one another."""
 
-ORDERED_FROM = 0.5
-"""The chance from which the newer stands above the older: an order claims less than the mark. By words alone too little is known."""
+ORDERED_FROM, SAID_FROM = 0.5, 0.9
+"""The chances from which the newer stands above the older: of notes, and of what was said in a talk, where much is
+alike that revises nothing. By words alone only what is likely does."""
 
 LEAST_RELEVANT = 0.1
 """The relevance of hits that are held against one another: what is not about the question revises no answer to it."""
@@ -65,6 +67,11 @@ class NewestFirst:
             asked=asked.query,
             question=question,
         )
+        found = {
+            old: each
+            for old, each in found.items()
+            if each.chance >= SAID_FROM or not _is_said(judged[old], judged[each.newer])
+        }
         revised = {
             judged[old].hit.id: RevisedBy(
                 judged[each.newer].record.id, candidates[each.newer].at, each.chance
@@ -98,6 +105,13 @@ def _place(hit: Recalled, newer_of: Mapping[Key, Recalled], ordered: dict[Key, R
     if (newer := newer_of.get(hit.hit.id)) is not None:
         _place(newer, newer_of, ordered)
     ordered[hit.hit.id] = hit
+
+
+def _is_said(*hits: Recalled) -> bool:
+    """Tell whether all hits were said in a talk: turns, or texts that begin with who speaks."""
+    return all(
+        isinstance(each.record, Turn) or label_of(each.record.text) is not None for each in hits
+    )
 
 
 def _said_at(record: TextRecord) -> datetime:
