@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     import socket
     from typing import NoReturn
 
-STARTED = time.monotonic()
-"""When this process had imported what it needs, some hundredths of a second after it was started."""
-
 LARGEST_EVENT = 256 * 1024
 """Bytes of an event; of a larger one nothing is made."""
 
@@ -69,6 +66,7 @@ class _Call:
     def __init__(self, invocation: Invocation, arguments: Sequence[str]) -> None:
         self._invocation = invocation
         self._arguments = arguments
+        self._began = time.monotonic()
         self._ending = threading.Lock()
         self._connection: socket.socket | None = None
         self._entry: dict[str, object] = {"client": _client_of(arguments)}
@@ -78,10 +76,10 @@ class _Call:
         """Whether it waits for a daemon that nobody has seen yet."""
 
     def end_within(self, seconds: float) -> None:
-        """Have the process end so many seconds after its start; this takes the place of an earlier limit."""
+        """Have the process end so many seconds after the call began; this takes the place of an earlier limit."""
         if self._timer is not None:
             self._timer.cancel()
-        self._ends_at = STARTED + seconds
+        self._ends_at = self._began + seconds
         self._timer = threading.Timer(self._ends_at - time.monotonic(), self.give_up)
         self._timer.daemon = True
         self._timer.start()
@@ -93,7 +91,7 @@ class _Call:
     def end(self, outcome: str, output: str = "") -> "NoReturn":
         """Print what there is, note the outcome and end the process; whoever comes second does nothing."""
         self._ending.acquire()
-        took = round((time.monotonic() - STARTED) * 1000)
+        took = round((time.monotonic() - self._began) * 1000)
         if output:
             try:
                 write_all(output.encode())
@@ -139,7 +137,7 @@ class _Call:
 
     def _may_come(self, *, is_start: bool) -> bool:
         """Tell whether a daemon may yet come: one that begins, or takes another's place, has the lock already."""
-        if time.monotonic() > STARTED + START_WAIT:
+        if time.monotonic() > self._began + START_WAIT:
             return False
         return is_start or os.path.exists(daemon_address(self._invocation.address).lock)
 
