@@ -2,7 +2,15 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tools.check_house import check, check_cycles, check_docstrings, check_python, check_words
+from tools import seams
+from tools.check_house import (
+    check,
+    check_cycles,
+    check_docstrings,
+    check_python,
+    check_words,
+    find_seams,
+)
 
 MODULE = PurePosixPath("src/minutebook/services/knowledge/memories.py")
 
@@ -234,6 +242,35 @@ def test_imports_in_one_direction_are_no_cycle() -> None:
         )
         == []
     )
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "seam"),
+    [
+        ("store/protocol.py", "store/errors.py", None),
+        ("app.py", "features/tidying/rounds.py", ("core", "tidying")),
+        ("features/tidying/rounds.py", "app.py", None),
+        ("features/tidying/rounds.py", "features/tidying/inbox.py", None),
+        ("features/tidying/pages.py", "features/pages/frame.py", ("tidying", "pages")),
+        ("features/__init__.py", "features/tidying/__init__.py", ("core", "tidying")),
+        ("app.py", "ledger/markdown.py", ("core", "ledger")),
+    ],
+)
+def test_an_import_of_a_feature_from_elsewhere_is_a_seam(
+    importer: str, imported: str, seam: tuple[str, str] | None
+) -> None:
+    module = (
+        f"minutebook.{imported.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
+    )
+    texts = {importer: f"def late():\n    import {module}\n", imported: ""}
+    found = find_seams({PurePosixPath("src/minutebook", path): texts[path] for path in texts})
+    assert [(each.part, each.feature) for each in found] == ([seam] if seam else [])
+
+
+def test_more_seams_than_the_table_allows_are_found() -> None:
+    one = seams.Seam("core", "ledger", "app.py", "ledger/markdown.py")
+    assert list(seams.excess([one])) == []
+    assert len(list(seams.excess([one] * 500))) == 1
 
 
 ERRORS = """

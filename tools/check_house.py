@@ -1,6 +1,7 @@
 """Checks the rules of the house that no linter knows; `make check` runs it.
 
-Prints each finding as `file:line: what; remedy` and exits with 1 if there is any.
+Prints each finding as `file:line: what; remedy` and exits with 1 if there is any. With `--seams` it prints the imports
+from the core to features, and between features (`tools/seams.py`).
 """
 
 import ast
@@ -12,6 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools import seams  # noqa: E402
 
 PACKAGE = "minutebook"
 SOURCE = PurePosixPath("src", PACKAGE)
@@ -241,7 +247,7 @@ def check_words(path: PurePosixPath, text: str) -> Iterator[Finding]:
 def check_cycles(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
     """Find modules that import one another, however late or only for types."""
     names = {_module(path): path for path in modules}
-    imports = {name: dict(_imports(name, names, modules[path])) for name, path in names.items()}
+    imports = _all_imports(modules)
     while True:
         try:
             TopologicalSorter(imports).prepare()
@@ -254,6 +260,20 @@ def check_cycles(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
             yield Finding(str(names[importer]), line, what, "move what both need below them")
         else:
             return
+
+
+def find_seams(modules: Mapping[PurePosixPath, str]) -> Sequence[seams.Seam]:
+    """Return the imports from the core to features, and between features."""
+    inside = {_module(path): path.relative_to(SOURCE) for path in modules}
+    imports = _all_imports(modules)
+    return seams.seams({inside[name]: [inside[each] for each in imports[name]] for name in imports})
+
+
+def check_seams(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
+    """Find more seams than `tools/house.toml` allows."""
+    for what in seams.excess(find_seams(modules)):
+        remedy = "have the feature enter by its register; `tools/check_house.py --seams` names them"
+        yield Finding("tools/house.toml", 1, what, remedy)
 
 
 def check_docstrings(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
@@ -353,6 +373,12 @@ def _module(path: PurePosixPath) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def _all_imports(modules: Mapping[PurePosixPath, str]) -> dict[str, dict[str, int]]:
+    """Return what each module imports of the others, by name, with the line of it."""
+    names = {_module(path): path for path in modules}
+    return {name: dict(_imports(name, names, modules[path])) for name, path in names.items()}
+
+
 def _imports(
     module: str, names: Mapping[str, PurePosixPath], text: str
 ) -> Iterator[tuple[str, int]]:
@@ -371,13 +397,17 @@ def _imports(
                 yield name, getattr(node, "lineno", 1)
 
 
-def check(root: Path) -> list[Finding]:
-    """Check the whole project below its root folder."""
-    python = {
+def _python(root: Path, *folders: str) -> dict[PurePosixPath, str]:
+    return {
         PurePosixPath(path.relative_to(root).as_posix()): path.read_text(encoding="utf-8")
-        for folder in ("src", "tests", "tools", "benchmarks")
+        for folder in folders
         for path in sorted((root / folder).rglob("*.py"))
     }
+
+
+def check(root: Path) -> list[Finding]:
+    """Check the whole project below its root folder."""
+    python = _python(root, "src", "tests", "tools", "benchmarks")
     texts = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / SOURCE).rglob("*.json")]
     words = {
         PurePosixPath(path.relative_to(root).as_posix()): path.read_text(encoding="utf-8")
@@ -386,12 +416,17 @@ def check(root: Path) -> list[Finding]:
     source = {path: text for path, text in python.items() if path.is_relative_to(SOURCE)}
     findings = [finding for path, text in python.items() for finding in check_python(path, text)]
     findings += [f for path, text in (source | words).items() for f in check_words(path, text)]
-    return sorted([*findings, *check_docstrings(source), *check_cycles(source)])
+    return sorted(
+        [*findings, *check_docstrings(source), *check_cycles(source), *check_seams(source)]
+    )
 
 
-def main() -> int:
-    """Print what is not in order; give the exit status."""
-    findings = check(Path(__file__).resolve().parent.parent)
+def main(words: Sequence[str] = ()) -> int:
+    """Print what is not in order, or with `--seams` the seams; return the exit status."""
+    if "--seams" in words:
+        print(*seams.report(find_seams(_python(ROOT, "src"))), sep="\n")
+        return 0
+    findings = check(ROOT)
     for finding in findings:
         print(finding)
     print(f"{len(findings)} findings" if findings else "The house is in order.")
@@ -399,4 +434,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
