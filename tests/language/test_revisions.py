@@ -1,5 +1,6 @@
 """Which text revises which: tables and properties, without a model and with made states."""
 
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -98,3 +99,20 @@ def test_a_long_text_is_compared_by_its_first_sentences():
     one, other = said("The archive closes on Friday.", text)
     found = revisions([one, other], least=0.0)
     assert (found[0].old, found[0].new) == ("Friday", "Monday")
+
+
+def test_long_texts_take_as_little_memory_as_short_ones():
+    pieces = 25_600
+    tokens = TokenStates(
+        np.zeros(pieces, np.int32),
+        np.ones(pieces, np.float32),
+        np.random.RandomState(1).standard_normal((pieces, 128)).astype(np.float32),
+    )
+    states, text = pack(tokens), f"{WORDS[0]} is {WORDS[1]}. " * 6_400
+    texts = [Candidate(f"{day} {text}", BEGIN + timedelta(days=day), states) for day in range(3)]
+    tracemalloc.start()
+    try:
+        revisions(texts, spelled, least=0.0)
+        assert tracemalloc.get_traced_memory()[1] < 12_000_000
+    finally:
+        tracemalloc.stop()

@@ -115,14 +115,16 @@ def test_short_texts_do_not_wait_for_a_long_one_behind_them(opener: Opener) -> N
 PROSE = sorted(Path(__file__).parents[2].joinpath("docs", "decisions").glob("*.md"))
 
 
-def prose(start: int) -> str:
-    """Return 100 KB of plain words, from somewhere in the decisions."""
+def prose(start: int, size: int = LIMIT - 100) -> str:
+    """Return plain words, 100 KB of them or so many bytes, from somewhere in the decisions."""
     text = "".join(each.read_text(encoding="utf-8") for each in PROSE)
-    return text.encode()[start : start + LIMIT - 100].decode("utf-8", "ignore")
+    return text.encode()[start : start + size].decode("utf-8", "ignore")
 
 
-MOST_GROWTH = 250
-"""MiB that a server may take more at its peak than before the first long text; 150 to 190 were measured."""
+MOST_GROWTH = 300
+"""MiB that a server may take more at its peak than before the first long text; 160 to 200 were measured.
+
+To run the model over a text takes some 100 of them; the rest are token states that a search reads and what Python keeps."""
 
 
 @pytest.mark.thorough
@@ -142,7 +144,7 @@ def test_a_server_stays_small_with_texts_at_the_limit_alike_and_unlike(tmp_path:
         client.handshake()
         client.call("store_memory", content="The cache expires after ten minutes.")
         before = _memory(process.pid, "VmRSS")
-        first, unlike = prose(0), prose(200_000)
+        first, unlike = prose(0), prose(200_000, LIMIT // 4)
         alike = first.replace(" is ", " was ").replace("memory", "record")[: LIMIT // 2] + first[LIMIT // 2 : LIMIT - 900]  # fmt: skip
         ids = [_id(client.call("store_memory", content=text)) for text in (first, alike, unlike)]
         began = time.monotonic()

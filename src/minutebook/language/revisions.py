@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.language.comparing import Alignment, Asked, align, said_by, signs
-from minutebook.language.statements import Floats, Spell, Statements, asked_of, statements_of
+from minutebook.language.statements import (
+    LONGEST,
+    Floats,
+    Spell,
+    Statements,
+    asked_of,
+    statements_of,
+)
 from minutebook.search.late_interaction import Question, unpacked
 
 MOST_PAIRS = 6
@@ -223,7 +230,7 @@ def _near(candidates: Sequence[Candidate]) -> list[tuple[int, int]]:
     """Return pairs of an older and a newer candidate whose states are near enough, or are not known."""
     means: list[Floats | None] = []
     for each in candidates:
-        rows = unpacked(each.states)[1] if each.states else None
+        rows = unpacked(each.states, LONGEST)[1] if each.states else None
         mean = None if rows is None or not len(rows) else rows.mean(axis=0)
         means.append(None if mean is None else mean / max(float(np.linalg.norm(mean)), 1e-6))
     found = []

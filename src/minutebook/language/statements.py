@@ -26,7 +26,7 @@ MOST_SENTENCES = 12
 """Sentences of a text that are compared: a passage has fewer."""
 
 LONGEST = 4_000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are looked at, and the most tokens: a character is seldom more than one."""
 
 _AHEAD = 6
 """Characters that a piece may lie ahead of where the one before it ended."""
@@ -98,7 +98,7 @@ def statements_of(text: str, packed: bytes | None, spell: Spell | None) -> State
     read = _read(text)
     if not packed or spell is None:
         return Statements(read, (None,) * len(read))
-    return Statements(read, tuple(_states(text, read, *unpacked(packed), spell)))
+    return Statements(read, tuple(_states(text, read, *unpacked(packed, LONGEST), spell)))
 
 
 def asked_of(text: str, question: Question | None, spell: Spell | None) -> Statements:

@@ -178,9 +178,12 @@ def is_whole(head: bytes, size: int) -> bool:
     return bool(version == _VERSION and count and size == HEAD + count * (_PIECE_BYTES + width))
 
 
-def unpacked(packed: bytes) -> tuple[NDArray[np.int32], Floats]:
-    """Return the ids of a packed text's pieces (tokens,) and their states as unit rows of signs (tokens, d)."""
-    pieces, signs = _unpack(packed)
+def unpacked(packed: bytes, most: int) -> tuple[NDArray[np.int32], Floats]:
+    """Return the ids of a packed text's first pieces (tokens,) and their states as unit rows of signs (tokens, d).
+
+    At most `most` tokens: the floats of a text of 100 KB would take 40 MB, and as much again twice while they are made.
+    """
+    pieces, signs = (each[:most] for each in _unpack(packed))
     ids: NDArray[np.int32] = pieces.astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], np.int32)
     rows = 2 * np.unpackbits(signs, axis=1).astype(np.float32) - 1
     return ids, rows / np.float32(np.sqrt(max(1, rows.shape[1])))
