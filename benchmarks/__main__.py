@@ -24,6 +24,7 @@ NAMES = (
         "journal",
         "summarizing",
         "retractions",
+        "handovers",
         "revisions",
         "tidying",
         "screening",
