@@ -1,4 +1,5 @@
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +264,45 @@ def test_our_own_sets_are_in_order(
     assert sum(not each.relevant for each in queries) == unanswerable
     halves = [read(BENCHMARKS / f"{name}.jsonl", split=split) for split in ("dev", "test")]
     assert sum(len(each.queries) for half in halves for each in half.collections) == len(queries)
+
+
+CHANGED = [
+    {"document": "was", "text": "We deploy with Jenkins.", "at": "2026-01-03"},
+    {
+        "document": "is",
+        "text": "Deploys run on GitHub Actions now, no longer on Jenkins.",
+        "at": "2026-02-03T10:00:00",
+    },
+    {"document": "dull", "text": "The invoice for Vienna is due on the fifteenth."},
+    {"document": "said", "text": "Where is it?", "response": "In the vault.", "session": "friday"},
+    {"query": "since", "text": "What do deploys run on?", "old": ["was"], "new": "is"},
+    {
+        "query": "then",
+        "text": "What do deploys run on?",
+        "relevant": ["was"],
+        "at": "2026-01-31",
+        "session": ["monday", "friday"],
+    },
+    {"query": "never", "text": "Who paints the bicycles of the museum?", "relevant": []},
+]
+"""What was said when, what changed, and a turn."""
+
+
+def test_lines_say_when_what_changed_and_in_which_session(tmp_path: Path) -> None:
+    (here,) = read(written(tmp_path, CHANGED, lines=True)).collections
+    documents = {each.id: each for each in here.documents}
+    assert documents["was"].at == datetime(2026, 1, 3, tzinfo=UTC)
+    assert documents["dull"].at is None
+    assert [each.id for each in here.documents if each.is_turn] == ["said"]
+    since, then, _ = here.queries
+    # What is new answers, where nothing else is named.
+    assert (since.old, since.new) == (frozenset({"was"}), frozenset({"is"}))
+    assert since.relevant == {"is": 1.0}
+    assert then.at == datetime(2026, 2, 1, tzinfo=UTC)
+    assert then.sessions == frozenset({"monday", "friday"})
+
+
+def test_what_changed_names_documents_that_are_there(tmp_path: Path) -> None:
+    told = [*CHANGED, {"query": "q", "text": "?", "old": ["gone"], "new": ["is"]}]
+    with pytest.raises(InvalidInput, match="query q names unknown documents: gone"):
+        read(written(tmp_path, told, lines=True))

@@ -10,7 +10,7 @@ from minutebook.cli import main
 from minutebook.config import Settings, load
 from minutebook.embedding import Embedding
 from minutebook.evaluation import datasets, report, runs
-from tests.evaluation.test_datasets import COSQA, LINES, LOCOMO, SQUAD, written
+from tests.evaluation.test_datasets import CHANGED, COSQA, LINES, LOCOMO, SQUAD, written
 
 Measured = tuple[runs.Run, dict[str, Any]]
 
@@ -140,3 +140,35 @@ def test_the_command_says_what_is_wrong_with_a_set(
     done = CliRunner().invoke(main, ["bench", name, *options[1:]])
     assert done.exit_code == 1
     assert reason in done.output
+
+
+def test_what_is_new_stands_before_what_is_old_and_a_question_is_asked_as_of_its_time(
+    tmp_path: Path, built_in: Embedding
+) -> None:
+    done, told = measured(written(tmp_path, CHANGED, lines=True))
+    updates = told["updates"]
+    assert updates["questions"] == 1
+    assert {name: figure[0] for name, figure in updates["systems"]["recall"].items()} == {
+        "new before old": 1.0,
+        "new first": 1.0,
+        "old marked or absent": 1.0,
+    }
+    ranked = {each.query.id: each.outcomes["recall"].ranked for each in done.results}
+    assert "is" not in ranked["then"]
+    assert ranked["then"][0] == "was"
+    # A line a hit: what is relevant fits into the smallest budget.
+    assert told["within"]["all"]["500"][0] == 1.0
+    separated = told["separation"]["groups"]["all"]["systems"]["recall"]
+    assert (separated["lost"][0], separated["nothing"][0]) == (0.0, 1.0)
+    table = "\n".join(report.table({"sets": [told]}))
+    assert "told nothing 100.0 %" in table
+    assert "new before old" in table
+
+
+def test_turns_of_sessions_are_found_beside_memories(tmp_path: Path, built_in: Embedding) -> None:
+    asked = {"query": "turn", "text": "What is in the vault?", "relevant": ["said"]}
+    done, _ = measured(written(tmp_path, [*CHANGED, asked], lines=True))
+    outcomes = next(each.outcomes for each in done.results if each.query.id == "turn")
+    assert "said" in outcomes["recall"].ranked
+    # The searches of memories alone know no turns.
+    assert "said" not in outcomes["words"].ranked

@@ -4,22 +4,34 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.instants import moment_of
 from minutebook.domain.records import MemoryType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What is stored: a text, the session in which it was said, the type of memory it becomes."""
+    """What is stored: a text, the session in which it was said and when, the type of memory it becomes.
+
+    A text that has a `response` is a prompt: both are a turn of the session. `at` None: said as it is stored.
+    """
 
     id: str
     text: str
     session: str = ""
     type: MemoryType = MemoryType.SEMANTIC
+    at: datetime | None = None
+    response: str = ""
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether it is a turn of a session, not a memory."""
+        return bool(self.response)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +39,8 @@ class Query:
     """A question with the gain of each relevant document, none where the store has no answer.
 
     `groups` name the categories under which it is summed up, `sessions` what is relevant when
-    sessions are ranked; empty: the sessions of the relevant documents.
+    sessions are ranked; empty: the sessions of the relevant documents. It is asked as of `at`, None: of now. `old`
+    are the documents that said it before it changed, `new` those that said what it is since.
     """
 
     id: str
@@ -35,6 +48,9 @@ class Query:
     relevant: Mapping[str, float]
     groups: tuple[str, ...] = ()
     sessions: frozenset[str] = frozenset()
+    at: datetime | None = None
+    old: frozenset[str] = frozenset()
+    new: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,11 +351,14 @@ def _document(row: Mapping[str, Any]) -> Document:
         text=row["text"],
         session=row.get("session", ""),
         type=MemoryType(row.get("type", MemoryType.SEMANTIC)),
+        at=moment_of(row["at"]) if "at" in row else None,
+        response=row.get("response", ""),
     )
 
 
 def _query(row: Mapping[str, Any]) -> Query:
-    relevant = row["relevant"]
+    new = _ids(row.get("new"))
+    relevant = row.get("relevant", sorted(new)) if new else row["relevant"]
     if not isinstance(relevant, Mapping):
         relevant = dict.fromkeys(relevant, 1.0)
     groups = (row.get("category"), row.get("language"))
@@ -348,7 +367,16 @@ def _query(row: Mapping[str, Any]) -> Query:
         text=row["text"],
         relevant=relevant,
         groups=tuple(group for group in groups if group),
+        sessions=_ids(row.get("session")),
+        at=moment_of(row["at"], ends=True) if "at" in row else None,
+        old=_ids(row.get("old")),
+        new=new,
     )
+
+
+def _ids(given: str | Sequence[str] | None) -> frozenset[str]:
+    """Read one id or a list of them."""
+    return frozenset([given] if isinstance(given, str) else given or ())
 
 
 def _check_names(collection: Collection) -> None:
@@ -357,7 +385,8 @@ def _check_names(collection: Collection) -> None:
     if len(set(documents)) < len(documents):
         raise ValueError("two documents have the same id")
     for query in collection.queries:
-        if missing := query.relevant.keys() - set(documents):
+        named = query.relevant.keys() | query.old | query.new
+        if missing := named - set(documents):
             raise ValueError(f"query {query.id} names unknown documents: {', '.join(missing)}")
     ends = {end for source, _, target in collection.relations for end in (source, target)}
     if missing := ends - collection.entities.keys():

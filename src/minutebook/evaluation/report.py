@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minutebook import __version__
-from minutebook.evaluation.metrics import METRICS, area_interval, interval, score
-from minutebook.evaluation.runs import QueryResult, Run
+from minutebook.evaluation.metrics import METRICS, NDCG_CUT, area_interval, interval, score
+from minutebook.evaluation.runs import BUDGETS, QueryResult, Run
 
 Report: TypeAlias = dict[str, Any]
 """What can be written as JSON; a figure in it is [value, low, high], shares and scores in [0, 1]."""
@@ -54,6 +54,8 @@ def _set(run: Run) -> Report:
         "left_out": {why: count for why, count in run.dataset.left_out.items() if count},
         "main": run.main,
         "levels": dict(_levels(run)),
+        "updates": _updates(run),
+        "within": _within(run),
         "cost": {system: _cost(run, system) for system in run.systems},
         "storing": {"wall_ms": run.stored.wall, "cpu_ms": run.stored.cpu},
         "separation": _separation(run),
@@ -122,6 +124,68 @@ def _grouped(results: Iterable[QueryResult]) -> dict[str, list[int]]:
     return groups
 
 
+def _updates(run: Run) -> Report | None:
+    """Sum up the questions about what changed, where a data set says what said it before and what since."""
+    changed = [
+        each for each in (*run.results, *run.apart) if each.query.old and each.query.relevant
+    ]
+    asked = list({each.query.id: each for each in changed}.values())
+    if not asked:
+        return None
+    systems = {
+        system: {
+            name: interval([float(measured(each, system)) for each in asked])
+            for name, measured in _OF_UPDATES.items()
+        }
+        for system in run.systems
+    }
+    return {"questions": len(asked), "systems": systems}
+
+
+def _is_before(result: QueryResult, system: str) -> bool:
+    """Tell whether the best of what says it anew stands among ten results, above all that said it before."""
+    best = result.outcomes[system].ranked[:NDCG_CUT]
+    first = next((id for id in best if id in result.query.new | result.query.old), None)
+    return first in result.query.new
+
+
+def _is_first(result: QueryResult, system: str) -> bool:
+    return next(iter(result.outcomes[system].ranked), None) in result.query.new
+
+
+def _is_marked(result: QueryResult, system: str) -> bool:
+    """Tell whether all that said it before and is among the results is said to be revised, or none of it is there."""
+    best = result.query.old.intersection(result.outcomes[system].ranked[:NDCG_CUT])
+    return best <= result.outcomes[system].revised
+
+
+_OF_UPDATES = {
+    "new before old": _is_before,
+    "new first": _is_first,
+    "old marked or absent": _is_marked,
+}
+
+
+def _within(run: Run) -> Report | None:
+    """Sum up what of the relevant arrives within some tokens of an answer in lines, by group."""
+    asked = [each for each in run.results if each.outcomes[run.main].within]
+    if not asked:
+        return None
+    return {
+        group: {
+            str(budget): interval([_arrived(asked[index], run.main, budget) for index in places])
+            for budget in BUDGETS
+        }
+        for group, places in _grouped(asked).items()
+    }
+
+
+def _arrived(result: QueryResult, system: str, budget: int) -> float:
+    """Return the part of the relevant documents that arrives."""
+    found = result.query.relevant.keys() & set(result.outcomes[system].within[budget])
+    return len(found) / len(result.query.relevant)
+
+
 def _cost(run: Run, system: str) -> Report:
     """Sum up the time and the size of a call for ten results."""
     outcomes = [each.outcomes[system] for each in (*run.results, *run.apart)]
@@ -156,6 +220,8 @@ def _separation(run: Run) -> Report | None:
                             [result.outcomes[system].best for result in unanswered],
                         ),
                         "kept": interval([_kept(result, system) for result in answered]),
+                        "lost": interval([_is_empty(result, system) for result in answered]),
+                        "nothing": interval([_is_empty(result, system) for result in unanswered]),
                         "returned": statistics.fmean(
                             result.outcomes[system].returned for result in unanswered
                         ),
@@ -169,6 +235,11 @@ def _separation(run: Run) -> Report | None:
 def _kept(result: QueryResult, system: str) -> float:
     """Tell whether anything relevant came back at all."""
     return float(any(id in result.query.relevant for id in result.outcomes[system].ranked))
+
+
+def _is_empty(result: QueryResult, system: str) -> float:
+    """Tell whether the answer is that there is nothing."""
+    return float(not result.outcomes[system].returned)
 
 
 def table(results: Mapping[str, Any]) -> Iterator[str]:
@@ -190,8 +261,37 @@ def table(results: Mapping[str, Any]) -> Iterator[str]:
         for system, cost in each["cost"].items():
             times = "".join(f"{cost[name]:>7.1f} ms" for name in ("median_ms", "p95_ms", "cpu_ms"))
             yield f"{system:<34}{times}{cost['tokens']:>10.0f}"
+        yield from _update_lines(each["updates"])
+        yield from _within_lines(each["within"])
         yield from _separation_lines(each["separation"])
         yield ""
+
+
+def _update_lines(updates: Mapping[str, Any] | None) -> Iterator[str]:
+    if updates is None:
+        return
+    yield ""
+    heads = "".join(f"{name:>26}" for name in _OF_UPDATES)
+    yield f"{'what changed':<26}{updates['questions']:>6}  {'':<22}{heads}"
+    for system, figures in updates["systems"].items():
+        cells = "".join(f"{_ranged(figures[name]):>26}" for name in _OF_UPDATES)
+        yield f"{'':<34}{system:<22}{cells}"
+
+
+def _within_lines(within: Mapping[str, Any] | None) -> Iterator[str]:
+    if within is None:
+        return
+    yield ""
+    heads = "".join(f"{f'{budget:,} tokens':>26}" for budget in BUDGETS)
+    yield f"{'of the relevant, in lines':<34}{heads}"
+    for group, figures in within.items():
+        cells = "".join(f"{_ranged(figures[str(budget)]):>26}" for budget in BUDGETS)
+        yield f"{group[:33]:<34}{cells}"
+
+
+def _ranged(figure: Sequence[float]) -> str:
+    value, low, high = (100 * each for each in figure)
+    return f"{value:.1f} ({low:.1f} to {high:.1f})"
 
 
 def _separation_lines(separation: Mapping[str, Any] | None) -> Iterator[str]:
@@ -208,7 +308,8 @@ def _separation_lines(separation: Mapping[str, Any] | None) -> Iterator[str]:
             area, low, high = figures["area"]
             yield (
                 f"{lead:<32}  {system:<22}area {area:.3f} ({low:.3f} to {high:.3f}), answer kept "
-                f"{100 * figures['kept'][0]:.1f} %, {figures['returned']:.1f} results without one"
+                f"{100 * figures['kept'][0]:.1f} %, lost {100 * figures['lost'][0]:.1f} %; without one told nothing "
+                f"{100 * figures['nothing'][0]:.1f} %, {figures['returned']:.1f} results"
             )
 
 

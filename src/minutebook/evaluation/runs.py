@@ -6,13 +6,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
+from threading import Event
 from typing import Any, TypeVar
 
-from minutebook.app import App, open_app
+from minutebook.app import App, now, open_app
 from minutebook.config import Settings
 from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.caller import Progress, in_call
+from minutebook.contracts.lines import as_lines
+from minutebook.domain.caller import Caller, Progress, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError
 from minutebook.domain.origin import Origin
@@ -24,6 +28,9 @@ LIMIT = 10
 
 DEEP = 50
 """The results that are ranked: the most that a tool gives."""
+
+BUDGETS = (500, 1_000, 2_000)
+"""The tokens of an answer in lines within which it is counted what of the relevant arrives."""
 
 T = TypeVar("T")
 
@@ -72,7 +79,8 @@ class Outcome:
 
     `ranked` are the documents found, best first, of DEEP results, `best` the score of the first (0
     without any), `returned` how many results came. `spent` is the time of a call for LIMIT results,
-    the question's vector included, `tokens` the size of its answer: bytes of UTF-8 by four.
+    the question's vector included, `tokens` the size of its answer: bytes of UTF-8 by four. `revised` are the documents
+    of that answer of which it says that they are perhaps revised, `within` those of an answer in lines by its tokens.
     """
 
     ranked: Sequence[str]
@@ -80,6 +88,8 @@ class Outcome:
     returned: int
     spent: Spent
     tokens: float
+    revised: frozenset[str] = frozenset()
+    within: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +168,9 @@ class _Bench:
         stored = Spent(0.0, 0.0)
         for number, collection in enumerate(self._dataset.collections):
             settings = replace(self._settings, home=self._settings.home / str(number))
-            with closing(open_app(settings, models=self._models)) as app:
-                store = _Store(app, settings.home / "code", collection, self._steps)
+            clock = _Clock()
+            with closing(open_app(settings, models=self._models, clock=clock)) as app:
+                store = _Store(app, clock, settings.home / "code", collection, self._steps)
                 stored += store.spent
                 here = [self._ask(store, each) for each in collection.queries]
                 results += [each for each in here if each.answerable]
@@ -194,17 +205,36 @@ class _Bench:
         _, embedding = _timed(lambda: self._models.embedding.embed_query(query.text))
         outcomes = {}
         for system in self._systems:
-            answer, spent = _timed(lambda system=system: store.call(system, query.text, LIMIT))  # type: ignore[misc]
-            found = store.call(system, query.text, DEEP)["results"]
+            answer, spent = _timed(lambda system=system: store.call(system, query, LIMIT))  # type: ignore[misc]
+            found = store.call(system, query, DEEP, 0)["results"]
             outcomes[system.name] = Outcome(
-                [document for each in found if (document := store.document(each)) is not None],
-                found[0]["score"] if found else 0.0,
+                store.documents(found),
+                _relevance(found[0]) if found else 0.0,
                 len(found),
                 spent + embedding if system.embeds else spent,
-                len(json.dumps(answer, ensure_ascii=False).encode()) / 4,
+                size(json.dumps(answer, ensure_ascii=False)),
+                frozenset(
+                    store.documents(each for each in answer["results"] if "revised_by" in each)
+                ),
+                store.within(system, query) if self._counts_within(system, query) else {},
             )
         self._steps.step(query.text)
         return QueryResult(query, bool(query.relevant), outcomes, store.collection.session_of)
+
+    def _counts_within(self, system: System, query: Query) -> bool:
+        """Tell whether it is counted what arrives within some tokens: of texts, by what is compared with the others."""
+        return bool(query.relevant) and system is self._systems[-1] and system.tool == "recall"
+
+
+def _relevance(result: Mapping[str, Any]) -> float:
+    """Return how likely a result is about the question, where a tool says so, else its score."""
+    found: float = result.get("relevance", result["score"])
+    return found
+
+
+def size(text: str) -> float:
+    """Return the tokens of a text, about: bytes of UTF-8 by four."""
+    return len(text.encode()) / 4
 
 
 GIVEN = "questions that come without an answer"
@@ -216,6 +246,8 @@ def negatives_of(dataset: Dataset) -> str:
     """Return where the questions without an answer come from; empty if there are none."""
     if any(collection.is_code for collection in dataset.collections):
         return ""
+    if any(document.is_turn for each in dataset.collections for document in each.documents):
+        return GIVEN
     if any(
         not query.relevant for collection in dataset.collections for query in collection.queries
     ):
@@ -231,12 +263,24 @@ def _systems(dataset: Dataset) -> tuple[System, ...]:
     return (WORDS, VECTORS, *((WITHOUT_GRAPH,) if related else ()), RECALL)
 
 
+class _Clock:
+    """Tells the present, or the instant of the document that is being stored."""
+
+    said: datetime | None = None
+
+    def __call__(self) -> datetime:
+        return self.said or now()
+
+
 class _Store:
     """One collection in an open store; `spent` is what storing it took."""
 
-    def __init__(self, app: App, folder: Path, collection: Collection, steps: "_Steps") -> None:
+    def __init__(
+        self, app: App, clock: _Clock, folder: Path, collection: Collection, steps: "_Steps"
+    ) -> None:
         self.collection = collection
         self._app = app
+        self._clock = clock
         self._contract = knowledge()
         self._caller = Settings().caller()
         self._steps = steps
@@ -246,19 +290,37 @@ class _Store:
             self.spent = self._index(folder)
         else:
             self.spent = sum(map(self._keep, collection.documents), Spent(0.0, 0.0))
+            self.spent += _timed(lambda: app.embeddings.backfill(Event()))[1]
             self._relate()
 
-    def call(self, system: System, query: str, limit: int) -> Mapping[str, Any]:
-        """Return what a tool answers. Raises MinutebookError if it answers with an error."""
-        arguments = {"query": query, "limit": limit, **system.arguments}
-        answer = self._contract.call(self._app, self._caller, system.tool, arguments)
+    def call(
+        self, system: System, query: Query, limit: int, tokens: int | None = None
+    ) -> Mapping[str, Any]:
+        """Return what a tool answers in so many tokens, None: what is set. Raises MinutebookError if it answers with an error."""
+        arguments = {"query": query.text, "limit": limit, **system.arguments}
+        set_tokens = self._app.recall_tokens
+        self._app.recall_tokens = set_tokens if tokens is None else tokens
+        caller = replace(self._caller, as_of=query.at)
+        answer = self._contract.call(self._app, caller, system.tool, arguments)
+        self._app.recall_tokens = set_tokens
         if answer.content is None:
             raise MinutebookError(f"{system.tool}: {answer.text}")
         return answer.content
 
-    def document(self, result: Mapping[str, Any]) -> str | None:
-        """Return the id of the document that a result was stored for; None if it is none of ours."""
-        return self._document.get(result["file_path" if self.collection.is_code else "id"])
+    def documents(self, results: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Return the ids of the documents that results were stored for, without what is none of ours."""
+        name = "file_path" if self.collection.is_code else "id"
+        return [self._document[each[name]] for each in results if each[name] in self._document]
+
+    def within(self, system: System, query: Query) -> dict[int, list[str]]:
+        """Return the documents whose lines stand whole in the first tokens of an answer in lines, by how many."""
+        found = {}
+        for budget in BUDGETS:
+            results = self.call(system, query, DEEP, budget)["results"]
+            ends = accumulate(size(as_lines({"results": [each]}) + "\n") for each in results)
+            fitting = sum(end <= budget for end in ends)
+            found[budget] = self.documents(results[:fitting])
+        return found
 
     @contextmanager
     def without(self, documents: Iterable[str]) -> Iterator[None]:
@@ -275,15 +337,23 @@ class _Store:
             self._keep(document)
 
     def _keep(self, document: Document) -> Spent:
-        """Store a document as a memory of its session."""
+        """Store a document as a memory or a turn of its session, at its time."""
         origin = Origin(client="minutebook bench", session=document.session)
         caller = in_call(self._caller, session=document.session, origin=origin)
-        draft = Draft(content=document.text, type=document.type)
-        memory, spent = _timed(lambda: self._app.memories.store(caller, draft))
-        self._memory[document.id] = memory.id
-        self._document[memory.id] = document.id
+        self._clock.said = document.at
+        id, spent = _timed(lambda: self._kept(caller, document))
+        self._clock.said = None
+        self._memory[document.id] = id
+        self._document[id] = document.id
         self._steps.step(document.text)
         return spent
+
+    def _kept(self, caller: Caller, document: Document) -> str:
+        if document.is_turn:
+            said = document.session or None, document.text, "", document.response
+            return self._app.sessions.add(caller, *said).id
+        draft = Draft(content=document.text, type=document.type)
+        return self._app.memories.store(caller, draft).id
 
     def _relate(self) -> None:
         service = self._app.entities
