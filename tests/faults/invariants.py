@@ -59,8 +59,6 @@ class Acknowledged:
     texts: dict[type[Record], set[str]] = field(default_factory=dict)
     gone: dict[type[Record], set[str]] = field(default_factory=dict)
     """Texts that callers were told are no more."""
-    uncovered: int = 0
-    """Records that an earlier format kept, of which the trail has no fingerprint until they are changed."""
 
     def note(self, of: type[Record], *texts: str) -> None:
         """Note that records are kept."""
@@ -77,7 +75,6 @@ class Acknowledged:
 
     def include(self, other: "Acknowledged") -> None:
         """Note all that another noted."""
-        self.uncovered = max(self.uncovered, other.uncovered)
         for of, texts in other.texts.items():
             self.note(of, *texts)
         for of, texts in other.gone.items():
@@ -113,7 +110,7 @@ def of_app(app: App, said: Acknowledged) -> list[str]:
     return [
         *(each.finding for each in app.doctor.examine()),
         *_lost_or_twice(app, said),
-        *unproven((proof_of(store, name) for name in organizations), said.uncovered),
+        *unproven(proof_of(store, name) for name in organizations),
         *(line for name in organizations for line in _against_trail(app, name)),
         *(line for name in organizations for line in _of_ledger(app, name)),
     ]
@@ -166,17 +163,17 @@ def _against_trail(app: App, organization: str) -> Iterator[str]:
             yield f"half: memory {id} of {organization} has another text than entry {entry.number} says"
 
 
-def unproven(proofs: Iterable[Proof], uncovered: int = 0) -> Iterator[str]:
-    """Yield what is wrong with trails: breaks, records that are not as they say, and more than some not covered."""
+def unproven(proofs: Iterable[Proof]) -> Iterator[str]:
+    """Yield what is wrong with trails: breaks, and records that are not as they say, or not covered."""
     for proof in proofs:
         name = proof.organization
         if proof.broken is not None:
             yield f"the trail of {name} breaks at entry {proof.broken.number}: {proof.broken.reason}"
         for each in proof.differences:
             yield f"{each.kind} {each.id} of {name} is not as its trail says: {each.reason}"
-        if proof.uncovered > uncovered:
+        if proof.uncovered:
             yield f"the trail of {name} has no fingerprint of {proof.uncovered} records"
-        if proof.unknown > uncovered:
+        if proof.unknown:
             yield f"the trail of {name} has nothing of {proof.unknown} versions"
 
 

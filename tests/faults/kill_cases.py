@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from minutebook.app import open_app
@@ -16,7 +15,6 @@ from minutebook.domain.records import (
     CLASSES,
     CodeChunk,
     Entity,
-    Kind,
     Memory,
     MemoryType,
     Role,
@@ -24,10 +22,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.tidying import State
-from minutebook.domain.trail import Act, head_of, sealed, text_digest
 from minutebook.embedding import builtin
-from minutebook.store.sql.tables import microseconds
-from minutebook.store.sqlite import schema
 from tests.faults import victims
 from tests.faults.invariants import PROBER, Acknowledged, check, violations
 from tests.homes import settings_at
@@ -35,8 +30,8 @@ from tests.ledger.given import git, person
 from tests.services.decided import PERSON, draft
 from tests.services.maintenance.test_archives import headed, turn
 from tests.services.maintenance.test_archives import sealed as sealed_archive
-from tests.store.old_formats import of_format
-from tests.world import NOON, everything
+from tests.store.next_format import next_format
+from tests.world import everything
 
 After = Callable[[Path, Acknowledged, bool], None]
 """Checks a folder, given what was acknowledged in it so far, and whether the program came to its end."""
@@ -116,70 +111,26 @@ def work_tree_is_whole(folder: Path, said: Acknowledged, ended: bool) -> None:
     assert not list((place / "decisions").glob(".*"))
 
 
-# Earlier formats
+# Formats
 
 OLD_RECORDS = 12
 
 
-def old_store(version: int, folder: Path) -> Acknowledged:
-    """Make a store as an earlier format had it: memories and a trail."""
-    said = Acknowledged(uncovered=OLD_RECORDS)
-    (folder / "home").mkdir(mode=0o700)
-    at = microseconds(NOON)
-    with closing(of_format(folder / "home" / "minutebook.db", version)) as connection:
-        connection.execute("BEGIN")
-        connection.execute("INSERT INTO organizations VALUES (1, 'default', ?)", (2 * OLD_RECORDS,))
-        last = None
+def old_store(folder: Path) -> Acknowledged:
+    """Make a store of the present format, which the next one finds."""
+    said = Acknowledged()
+    with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
         for number in range(1, OLD_RECORDS + 1):
             text = f"old {number} " + "bread " * 200
-            connection.execute(
-                "INSERT INTO memories (organization, id, sequence, scope, type, status, author, event_time,"
-                " ingestion_time, updated_at, valid_from, importance, version, metadata, content)"
-                " VALUES (1, ?1, ?2, 'organization', 'fact', 'active', 'ana', ?3, ?3, ?3, ?3, 1.0, 1, '{}', ?4)",
-                (f"m{number}", number, at, text),
-            )
+            app.memories.store(PROBER, Draft(content=text, type=MemoryType.FACT))
             said.note(Memory, text)
-            entry = sealed(
-                "default",
-                last,
-                Act(
-                    actor="ana",
-                    role=Role.AGENT,
-                    act="store",
-                    subject_kind=Kind.MEMORY,
-                    subject=f"m{number}",
-                    request="",
-                    outcome="done",
-                    before="",
-                    after=text_digest(text),
-                ),
-                NOON,
-            )
-            last = head_of(entry)
-            connection.execute(
-                "INSERT INTO entries (organization, id, sequence, number, at, actor, role, act, subject_kind,"
-                " subject, request, outcome, before, after, previous, digest)"
-                " VALUES (1, ?, ?, ?, ?, 'ana', 'agent', 'store', 'memory', ?, '', 'done', '', ?, ?, ?)",
-                (
-                    *(entry.id, OLD_RECORDS + number, number, at),
-                    *(entry.subject, entry.after, entry.previous, entry.digest),
-                ),
-            )
-        assert last is not None
-        connection.execute(
-            "INSERT INTO heads (organization, id, sequence, number, digest) VALUES (1, ?, ?, ?, ?)",
-            (last.id, 2 * OLD_RECORDS, last.number, last.digest),
-        )
-        connection.execute("COMMIT")
     return said
 
 
 def migrated(folder: Path, said: Acknowledged, ended: bool) -> None:
-    """Check that the store is of the present format, and finds by words what an older one held."""
-    with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
-        # What is said anew about the texts is rebuilt at once, else in the background.
-        app.infrastructure.store.rebuild()
-    checked(folder, said, ended)
+    """Check that the store is of the next format, and holds what it held."""
+    with next_format():
+        checked(folder, said, ended)
 
 
 # Archives, backups and code
@@ -436,16 +387,13 @@ CASES: dict[str, Case] = {
         after=restored,
         is_fresh=True,
     ),
-    **{
-        f"migration from format {version}": Case(
-            command=victim("open"),
-            points="database",
-            steps=130 if version < 6 else 60,
-            rounds=4,
-            prepare=partial(old_store, version),
-            after=migrated,
-            is_fresh=True,
-        )
-        for version in range(1, schema.VERSION)
-    },
+    "migration to the next format": Case(
+        command=victim("migrate"),
+        points="database",
+        steps=60,
+        rounds=30,
+        prepare=old_store,
+        after=migrated,
+        is_fresh=True,
+    ),
 }

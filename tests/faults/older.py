@@ -11,7 +11,7 @@ def main() -> None:
     """Serve as `minutebook serve` does."""
     older: Any = schema
     older.SCRIPTS = schema.SCRIPTS[:-1]
-    older.VERSION = len(older.SCRIPTS)
+    older.FORMAT = len(older.SCRIPTS)
     sys.argv[1:] = ["serve", "--no-daemon", *sys.argv[1:]]
     runpy.run_module("minutebook", run_name="__main__", alter_sys=True)
 

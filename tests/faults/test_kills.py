@@ -15,7 +15,6 @@ from random import Random
 import pytest
 
 from minutebook.domain.records import Memory
-from minutebook.store.sqlite import schema
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.invariants import Acknowledged, check
 from tests.faults.kill_cases import CASES, Case
@@ -26,9 +25,7 @@ from tests.world import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")
 
-ONLY_LONG = {"writer with the real model", "checkpoint of the log", "model derivation"} | {
-    f"migration from format {version}" for version in range(2, schema.VERSION)
-}
+ONLY_LONG = {"writer with the real model", "checkpoint of the log", "model derivation"}
 """What costs most, or differs from another in little."""
 
 

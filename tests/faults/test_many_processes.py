@@ -224,7 +224,7 @@ def refuse_older(house: House) -> None:
                 for tool, given in (("store_memory", {"content": f"older {at}"}), READS[0]):
                     _, refused = call(client, tool, given)
                     assert (
-                        f"has format {schema.VERSION}, this version of Minutebook reads" in refused
+                        f"has format {schema.FORMAT}, this version of Minutebook reads" in refused
                     )
                     assert "upgrade Minutebook" in refused
         finally:
@@ -237,7 +237,7 @@ def is_made(path: Path) -> bool:
         return False
     try:
         with closing(apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY)) as connection:
-            return bool(connection.pragma("user_version") == schema.VERSION)
+            return bool(connection.pragma("user_version") == schema.FORMAT)
     except apsw.Error:
         return False
 

@@ -33,11 +33,12 @@ from minutebook.services.search.decisions import Mode as SearchMode
 from minutebook.services.search.recall import WHAT_HOLDS
 from minutebook.services.sync.notes import Deletion
 from minutebook.services.sync.remotes import FolderRemote
-from minutebook.store.sqlite import SqliteStore, schema
+from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.encryption import key_id_of
 from tests.scoped import BEARER, Given, Population
 from tests.services.decided import SECRET, draft
 from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED, imported
+from tests.store.next_format import next_format
 from tests.world import Clock, DatabaseReader, StoreReader, ready, worlds
 
 Records = Mapping[tuple[str, Kind, str], Record]
@@ -143,7 +144,7 @@ def prepared(folder: Path, store: str | None = None) -> Iterator[Ground]:
         app.memories.store(OWNER, Draft(content="A later one", type=MemoryType.FACT))
     for note in (template / "notes").rglob("*.md"):
         note.write_text(note.read_text().replace("Tea", "Coffee"))
-    _make_old(template / "old.db")
+    SqliteStore(template / "old.db").close()
     yield ground
 
 
@@ -285,7 +286,8 @@ def _begun(ground: Ground) -> None:
 
 
 def _brought_up(ground: Ground) -> None:
-    SqliteStore(ground.folder / "old.db").close()
+    with next_format():
+        SqliteStore(ground.folder / "old.db").close()
 
 
 def _restored(ground: Ground) -> None:
@@ -331,14 +333,3 @@ BEFORE: dict[str, Outside] = {"rekey": _encrypted, "decrypt": _encrypted}
 
 IN_A_FILE = {"backups.make", "machine_sync.run"}
 """What is for stores in a file alone."""
-
-
-def _make_old(path: Path) -> None:
-    """Write a database in the first format, with one organization."""
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.create_scalar_function("target_key_of", lambda *values: values[0], 1)
-        for _ in connection.execute(schema.SCRIPTS[0]):
-            pass
-        connection.execute("INSERT INTO organizations VALUES (1, 'acme', 1)")
-        connection.pragma("application_id", schema.APPLICATION_ID)
-        connection.pragma("user_version", 1)

@@ -32,6 +32,7 @@ from minutebook.search.fusion import Signal
 from tests.faults.invariants import Acknowledged
 from tests.homes import settings_at
 from tests.services.decided import draft
+from tests.store.next_format import next_format
 from tests.store.small_index import SMALL, make
 from tests.world import ready
 
@@ -156,10 +157,11 @@ def search(home: str, name: str) -> None:
     app.close()
 
 
-def open_(home: str, name: str) -> None:
-    """Open the store, and close it."""
+def migrate(home: str, name: str) -> None:
+    """Bring the store to the next format."""
     del name
-    open_app(settings_at(home, embedder="none")).close()
+    with next_format():
+        open_app(settings_at(home, embedder="none")).close()
 
 
 def summarize(home: str, name: str) -> None:
@@ -205,8 +207,7 @@ def derive(home: str, name: str) -> None:
 
 
 ACTS_BY_NAME: Mapping[str, Callable[..., None]] = {
-    each.__name__.rstrip("_"): each
-    for each in (write, decide, grow, search, open_, summarize, tidy, derive)
+    each.__name__: each for each in (write, decide, grow, search, migrate, summarize, tidy, derive)
 }
 
 

@@ -1,96 +1,125 @@
-"""Stores that earlier versions wrote, each format once, are brought to the present one whole.
+"""A store of one format is brought to the next, whole or not at all; one of any other is refused in words.
 
-`formats/` holds them as the code of their time left them: two memories, kept by `minutebook remember` without a
-model; a file after VACUUM INTO, a database by `pg_dump --inserts`. Whoever adds a script to a schema adds
-the store of the format before.
+There is one format so far, so the next is one that the tests make up. Whoever adds a real step keeps a store of
+the format before beside this file, as the code of its time wrote it, and opens that here too.
 """
 
-import gzip
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
-from uuid import uuid4
+from typing import Any
 
 import pytest
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entry, Memory, Version
+from minutebook.domain.errors import StoreError, StoreTooNew
+from minutebook.domain.records import Memory, Record
 from minutebook.search.text import parse_query
-from minutebook.services.access.audit_proof import proof_of
-from minutebook.store.postgres import PostgresStore
 from minutebook.store.postgres import schema as postgres_schema
-from minutebook.store.protocol import Tended
-from minutebook.store.sqlite import SqliteStore
+from minutebook.store.protocol import Store
 from minutebook.store.sqlite import schema as sqlite_schema
-from tests.examples import parametrize_in_part
-from tests.postgres_server import server
+from tests.store.engine import Engine
+from tests.store.everything import one_of_each, write_everything
+from tests.store.next_format import next_format
+from tests.store.postgres_engine import PostgresEngine
+from tests.store.promises import ACME
 from tests.store.samples import memory
-from tests.world import wait_until
+from tests.store.sqlite_engine import SqliteEngine
 
-FORMATS = Path(__file__).parent / "formats"
-HERE = Filter(organization="default")
-
-
-def stored(engine: str) -> list[int]:
-    """Return the formats of an engine of which there is a store."""
-    return sorted(int(path.name.split("-")[1][:2]) for path in FORMATS.glob(f"{engine}-*.gz"))
+SCHEMAS: dict[str, Any] = {"sqlite": sqlite_schema, "postgres": postgres_schema}
 
 
-@contextmanager
-def opened(engine: str, number: int, folder: Path) -> Iterator[Tended]:
-    """Open a stored store with the present version."""
-    if engine == "sqlite":
-        path = folder / "store.db"
-        path.write_bytes(gzip.decompress((FORMATS / f"sqlite-{number:02}.db.gz").read_bytes()))
-        store: Tended = SqliteStore(path)
-        yield store
-        store.close()
-        return
-    name = f"format_{uuid4().hex}"
-    server().make_empty(name)
-    try:
-        dump = gzip.decompress((FORMATS / f"postgres-{number:02}.sql.gz").read_bytes())
-        server().execute(dump.decode(), name)
-        store = PostgresStore(server().url(name), folder)
-        yield store
-        store.close()
-    finally:
-        server().drop(name)
+@pytest.fixture(params=[SqliteEngine, PostgresEngine], ids=lambda of: of.name)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param is PostgresEngine:
+        request.getfixturevalue("postgres")
+    made: Engine = request.param()
+    return made
 
 
-def check_whole(store: Tended) -> None:
-    wait_until(lambda: store.to_analyse() == 0)
-    texts = {each.content for each in store.find(Memory, HERE)}
-    assert texts == {"Zwei Häuser in Köln", "tea at five"}
-    assert [each.number for each in store.find(Version, HERE)] == [1, 1]
-    assert [each.act for each in store.find(Entry, HERE)] == ["created", "created"]
-    assert proof_of(store, "default").is_sound
-    (found,) = store.match(Memory, HERE, parse_query("das Haus"), 9)
-    kept = store.get(Memory, "default", found.id)
-    assert kept is not None
-    assert kept.content == "Zwei Häuser in Köln"
-    store.put(memory("new", "rye bread", organization="default"))
-    assert len(store.find(Memory, HERE)) == 3
-    assert store.check() == []
+@pytest.fixture
+def folder(engine: Engine, tmp_path: Path) -> Iterator[Path]:
+    """A store that holds a record of each kind."""
+    place = tmp_path / "store"
+    engine.make(place)
+    with closing(engine.open(place)) as store:
+        write_everything(store)
+    yield place
+    engine.discard(place)
 
 
-def test_there_is_a_store_of_every_earlier_format() -> None:
-    assert set(stored("sqlite")) >= {*range(1, sqlite_schema.VERSION)}
-    assert set(stored("postgres")) >= {*range(1, postgres_schema.VERSION)}
+def held(store: Store) -> list[Record]:
+    return [record for each in one_of_each() for record in store.find(type(each), ACME)]
 
 
-@parametrize_in_part("number", stored("sqlite"))
-def test_a_file_that_an_earlier_version_wrote_is_whole_in_the_present_one(
-    tmp_path: Path, number: int
+def colours(engine: Engine, folder: Path) -> list[tuple[Any, ...]]:
+    return engine.execute(folder, "SELECT name FROM colours")
+
+
+def test_the_next_format_has_all_that_was_kept(engine: Engine, folder: Path) -> None:
+    with closing(engine.open(folder)) as store:
+        before, sequence = held(store), store.sequence("acme")
+    for _ in range(2):
+        with next_format(), closing(engine.open(folder)) as store:
+            assert held(store) == before
+            assert store.sequence("acme") == sequence
+            assert engine.faults(store) == []
+        assert colours(engine, folder) == [("red",)]
+    with next_format(), closing(engine.open(folder)) as store:
+        store.put(memory("new", "rye"))
+        (found,) = store.match(Memory, ACME, parse_query("rye"), 9)
+        assert found.id == "new"
+
+
+def test_of_several_that_open_a_store_one_brings_it_to_the_next_format(
+    engine: Engine, folder: Path
 ) -> None:
-    with opened("sqlite", number, tmp_path) as store:
-        check_whole(store)
+    with next_format(), ThreadPoolExecutor(4) as pool:
+        stores = [each.result() for each in [pool.submit(engine.open, folder) for _ in range(4)]]
+        for store in stores:
+            store.close()
+    assert colours(engine, folder) == [("red",)]
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("number", stored("postgres"))
-def test_a_database_that_an_earlier_version_wrote_is_whole_in_the_present_one(
-    tmp_path: Path, number: int
+def test_a_step_that_fails_leaves_the_store_as_it_was(engine: Engine, folder: Path) -> None:
+    with closing(engine.open(folder)) as store:
+        before = held(store)
+    with next_format("INSERT INTO nowhere VALUES (1);"), pytest.raises(Exception, match="nowhere"):
+        engine.open(folder)
+    with closing(engine.open(folder)) as store:
+        assert held(store) == before
+
+
+def test_a_later_format_is_refused_with_both_numbers_and_left_as_it_is(
+    engine: Engine, folder: Path
 ) -> None:
-    with opened("postgres", number, tmp_path) as store:
-        check_whole(store)
+    with next_format():
+        engine.open(folder).close()
+    with pytest.raises(StoreTooNew) as refused:
+        engine.open(folder)
+    number = SCHEMAS[engine.name].FORMAT
+    assert f"the store has format {number + 1}" in refused.value.reason
+    assert f"reads up to {number}; upgrade Minutebook" in refused.value.reason
+    with next_format(), closing(engine.open(folder)) as store:
+        assert held(store)
+
+
+def test_a_store_of_a_version_before_the_first_release_is_named_as_such(
+    engine: Engine, folder: Path
+) -> None:
+    for statement in MARKED_BEFORE_RELEASE[engine.name]:
+        engine.execute(folder, statement)
+    with pytest.raises(StoreError, match=r"before the first release made this store.*export"):
+        engine.open(folder)
+
+
+MARKED_BEFORE_RELEASE = {
+    "sqlite": ("PRAGMA application_id = 1296199535", "PRAGMA user_version = 12"),
+    "postgres": ("ALTER TABLE format RENAME number TO version", "UPDATE format SET version = 10"),
+}
+"""What makes a store look as those of versions before the first release did."""
+
+
+def test_the_first_format_is_one(engine: Engine, folder: Path) -> None:
+    kept = {"sqlite": "PRAGMA user_version", "postgres": "SELECT number FROM format"}
+    assert engine.execute(folder, kept[engine.name]) == [(1,)]

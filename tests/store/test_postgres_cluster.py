@@ -16,7 +16,7 @@ import pytest
 
 import minutebook
 from minutebook.domain.records import Memory
-from minutebook.store.postgres import PostgresStore, schema
+from minutebook.store.postgres import PostgresStore
 from minutebook.store.postgres.distribution import BY_KEY, BY_ORGANIZATION, ON_EVERY_NODE
 from minutebook.store.transfer import Carried, Transferable
 from tests.postgres_server import server
@@ -71,36 +71,6 @@ def test_nothing_draws_a_number_by_itself(rows_of: RowsOf) -> None:
         " WHERE pg_get_expr(adbin, adrelid) LIKE '%(%'"
     )
     assert drawn == []
-
-
-def test_numbers_that_were_drawn_before_go_on(tmp_path: Path) -> None:
-    name = "store_of_format_four"
-    server().make_empty(name)
-    try:
-        with psycopg.connect(server().url(name), autocommit=True) as connection:
-            for script in schema.SCRIPTS[:4]:
-                connection.execute(script.encode())
-            connection.execute(
-                "CREATE TABLE format (one boolean PRIMARY KEY, version integer NOT NULL);"
-                "INSERT INTO format VALUES (TRUE, 4);"
-                "INSERT INTO organizations (name) VALUES ('acme'), ('zoo');"
-                "INSERT INTO feeds VALUES (1, 7);"
-                "INSERT INTO names VALUES (1, 'ana', 'a', '[\"ana\"]'), (1, 'boss', 'a', '[\"boss\"]')"
-            )
-        store = PostgresStore(server().url(name), tmp_path, durability="normal")
-        assert store.organizations() == ["acme"]
-        store.put(one_of_each()[0])
-        with store.transaction("zoo", "new"):
-            pass
-        store.close()
-        with psycopg.connect(server().url(name)) as connection:
-            numbers = connection.execute("SELECT name, number, sequence FROM organizations AS o"
-                                         " JOIN feeds ON organization = number ORDER BY 2")  # fmt: skip
-            assert numbers.fetchall() == [("acme", 1, 8), ("zoo", 2, 0), ("new", 3, 0)]
-            places = connection.execute("SELECT place FROM names ORDER BY 1").fetchall()
-            assert places == [(1,), (2,)]
-    finally:
-        server().drop(name)
 
 
 SCATTERED = {

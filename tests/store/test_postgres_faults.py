@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from minutebook.domain.errors import InvalidInput, StoreBusy, StoreClosed, StoreError, StoreTooNew
+from minutebook.domain.errors import InvalidInput, StoreBusy, StoreClosed, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
-from minutebook.store.postgres import PostgresStore, schema
+from minutebook.store.postgres import PostgresStore
 from minutebook.store.postgres.errors import fault_of
 from tests.postgres_server import StartedServer, server, small_disk
 from tests.store.postgres_engine import PostgresEngine
@@ -49,16 +49,6 @@ def url(database: str) -> str:
 
 def opened(url: str, folder: Path, wait: float = 30.0, pool: int = 4) -> PostgresStore:
     return PostgresStore(url, folder / "index", writer_wait=wait, pool=pool)
-
-
-def test_a_newer_format_is_refused_with_both_versions(
-    folder: Path, database: str, url: str
-) -> None:
-    server().execute(f"UPDATE format SET version = {schema.VERSION + 6}", database)
-    with pytest.raises(StoreTooNew) as refused:
-        opened(url, folder)
-    assert f"format {schema.VERSION + 6}" in refused.value.reason
-    assert f"up to {schema.VERSION}" in refused.value.reason
 
 
 def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

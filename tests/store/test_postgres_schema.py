@@ -1,15 +1,11 @@
 """The tables' form: what lets any system hold the texts, and any server the database."""
 
-from contextlib import closing
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Token
-from minutebook.store.postgres import PostgresStore, schema, tables
-from minutebook.store.sql.tables import instant
+from minutebook.store.postgres import tables
 from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine, RowsOf
 from tests.store.promises import ACME
@@ -36,30 +32,6 @@ def test_each_column_holds_null_where_a_field_may_be_none(rows_of: RowsOf) -> No
     for table in tables.ALL_TABLES:
         for name, column in table.columns.items():
             assert nullable[table.name, name] == column.is_optional, (table.name, name)
-
-
-def test_a_database_of_an_earlier_format_is_brought_to_the_present_one(tmp_path: Path) -> None:
-    name = f"format_{uuid4().hex}"
-    server().make_empty(name)
-    try:
-        for script in schema.SCRIPTS[:4]:
-            server().execute(script, name)
-        server().execute(
-            "CREATE TABLE format (one boolean PRIMARY KEY, version integer NOT NULL);"
-            "INSERT INTO format VALUES (TRUE, 4); INSERT INTO organizations (name) VALUES ('system');"
-            "INSERT INTO feeds SELECT number, 1 FROM organizations;"
-            "INSERT INTO tokens (organization, id, sequence, name, role, digest, author, created_at,"
-            " last_used_at) SELECT number, 't', 1, 'ci', 'agent', 'x', 'ana', 1, 2000000"
-            " FROM organizations",
-            name,
-        )
-        with closing(PostgresStore(server().url(name), tmp_path)) as store:
-            assert store.token_uses.latest() == {"t": instant(2_000_000)}
-            found = store.get(Token, "system", "t")
-            assert found is not None
-            assert found.name == "ci"
-    finally:
-        server().drop(name)
 
 
 def test_nothing_is_used_that_holds_on_one_machine_only() -> None:

@@ -21,22 +21,17 @@ from minutebook.domain.errors import (
     StoreClosed,
     StoreDamaged,
     StoreError,
-    StoreTooNew,
 )
 from minutebook.domain.filters import Filter
-from minutebook.domain.origin import Origin
-from minutebook.domain.records import Decision, Entity, Entry, Link, Memory, Turn
+from minutebook.domain.records import Link, Memory
 from minutebook.search.text import parse_query, terms
 from minutebook.store.protocol import VectorSpace
-from minutebook.store.sql.tables import microseconds
-from minutebook.store.sqlite import SqliteStore, schema
+from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.errors import fault_of
 from minutebook.store.sqlite.missing_database import lock_of
 from minutebook.store.sqlite.tables import ALL_TABLES
-from tests.examples import parametrize_in_part
 from tests.store.given import anything
-from tests.store.old_formats import of_format
-from tests.store.samples import SPACES, START, decision, edge, entity, memory, turn, unit
+from tests.store.samples import SPACES, edge, entity, memory
 from tests.store.small_index import small_index
 from tests.store.worker import direction
 from tests.world import wait_until
@@ -67,84 +62,6 @@ def test_where_no_more_files_may_be_open_the_message_says_so(path: Path) -> None
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert "ulimit -n" in str(fault)
     assert "permission" in str(other)
-
-
-def test_a_newer_file_is_refused_with_both_versions_and_left_as_it_is(path: Path) -> None:
-    SqliteStore(path).close()
-    connection = apsw.Connection(str(path))
-    connection.pragma("user_version", schema.VERSION + 6)
-    connection.close()
-    before = path.read_bytes()
-    with pytest.raises(StoreTooNew) as refused:
-        SqliteStore(path)
-    assert f"format {schema.VERSION + 6}" in refused.value.reason
-    assert f"up to {schema.VERSION}" in refused.value.reason
-    assert "upgrade" in refused.value.reason
-    assert path.read_bytes() == before
-
-
-@parametrize_in_part("version", range(1, schema.VERSION))
-def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
-    path: Path, version: int
-) -> None:
-    connection = of_format(path, version)
-    connection.execute("INSERT INTO organizations VALUES (1, 'acme', 1)")
-    connection.execute(
-        "INSERT INTO entities (organization, id, sequence, name, type, author, created_at, aliases)"
-        " VALUES (1, 'e', 1, 'Ana', 'person', 'ana', ?, '[]')",
-        (microseconds(START),),
-    )
-    connection.execute(
-        "INSERT INTO decisions (organization, id, sequence, target, status, authorship, author,"
-        " created_at, supersedes, superseded_by, title, consequences, rationale) VALUES"
-        " (1, 'd', 1, 'API-Auth', 'active', 'agent', 'ana', ?, '[]', '[]', 'bread', '[]',"
-        " 'because it lasts')",
-        (microseconds(START),),
-    )
-    if version >= 5:
-        connection.execute("UPDATE decisions SET target_key = target_key_of(target)")
-    connection.execute(
-        "INSERT INTO entries (organization, id, sequence, number, at, actor, role, act, subject_kind,"
-        " subject, request, outcome, before, after, previous, digest) VALUES"
-        " (1, '1', 1, 1, ?, 'ana', 'agent', 'created', 'memory', 'm', '', 'done', '', '', '', 'x')",
-        (microseconds(START),),
-    )
-    if version >= 3:
-        connection.execute(
-            "INSERT INTO tokens (organization, id, sequence, name, role, digest, author, created_at,"
-            " last_used_at) VALUES (1, 't', 1, 'ci', 'agent', 'x', 'ana', ?1, ?1)",
-            (microseconds(START),),
-        )
-    connection.execute("INSERT INTO spaces VALUES (1, 'small', '1', 4)")
-    connection.execute(
-        "INSERT INTO memories (row, organization, id, sequence, space, scope, type, status, author,"
-        " event_time, ingestion_time, updated_at, valid_from, importance, version, metadata,"
-        " content) VALUES (1, 1, 'm', 1, 1, 'organization', 'fact', 'active', 'ana',"
-        " ?1, ?1, ?1, ?1, 1.0, 1, '{}', 'bread')",
-        (microseconds(START),),
-    )
-    connection.execute(
-        "INSERT INTO memories_vectors VALUES (1, ?)", (np.array([1, 0, 0, 0], "f2").tobytes(),)
-    )
-    connection.close()
-    store = SqliteStore(path)
-    assert store.without_vectors([Memory], SPACES[0], 9) == []
-    formed = replace(SPACES[0], states="one")
-    assert store.without_vectors([Memory], formed, 9) == [memory("m")]
-    store.put_vectors(Memory, "acme", "m", formed, unit(1, 0, 0, 0)[None], b"states")
-    assert store.without_vectors([Memory], formed, 9) == []
-    told = turn("t", origin=Origin(client="cursor", version="1.0", session="s"))
-    store.put(told)
-    assert store.find(Turn, ACME) == [told]
-    assert [(each.subject, each.reason) for each in store.find(Entry, ACME)] == [("m", "")]
-    assert store.find(Entity, ACME) == [entity("e", "Ana")]
-    assert store.find(Entity, replace(ACME, client="cursor")) == []
-    same = replace(ACME, equal={"target_key": "api-auth"})
-    assert store.find(Decision, same) == [decision("d", target="API-Auth")]
-    assert store.token_uses.latest() == ({"t": START} if 3 <= version < 9 else {})
-    store.rebuild()
-    assert store.check() == []
-    store.close()
 
 
 def test_a_database_that_a_killed_restore_left_without_its_log_has_it_again(path: Path) -> None:
@@ -322,8 +239,7 @@ def test_each_field_of_a_record_has_its_column(path: Path) -> None:
     connection = apsw.Connection(str(path))
     for table in ALL_TABLES:
         columns = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table.name})")}
-        # The last one is what processes of an earlier version read and write.
-        columns -= {"row", "space", "states", "sequence", "last_used_at"}
+        columns -= {"row", "space", "states", "sequence"}
         assert columns == {"organization", *table.stored}
     connection.close()
 

@@ -1,412 +1,57 @@
-"""The tables, and the way from each earlier form of them to the present one."""
+"""The form of the tables: the first in `schema.sql`, and the steps that lead from each to the next."""
 
 from pathlib import Path
-from typing import Any
 
 import apsw
 
 from minutebook.domain.errors import StoreError, StoreTooNew
-from minutebook.domain.targets import target_key
-from minutebook.store.sql.tables import value_text
 from minutebook.store.sqlite.errors import damaged
-from minutebook.store.sqlite.tables import text_value
 
-APPLICATION_ID = 0x4D42_6F6F
-"""`MBoo`: marks a file as one of ours, see `PRAGMA application_id`."""
+APPLICATION_ID = 0x4D69_426F
+"""`MiBo`: marks a file as one of ours, see `PRAGMA application_id`."""
 
-_FIRST = """
-CREATE TABLE identity (id TEXT NOT NULL) STRICT;
-INSERT INTO identity VALUES (lower(hex(randomblob(16))));
+_BEFORE_RELEASE = 0x4D42_6F6F
+"""The mark of files that versions before the first release made, with formats of their own."""
 
--- `sequence` is that of the latest change. Each record's row holds the sequence of its own.
-CREATE TABLE organizations (
-    number INTEGER PRIMARY KEY, name NOT NULL UNIQUE, sequence INTEGER NOT NULL
-);
-CREATE TABLE spaces (
-    number INTEGER PRIMARY KEY, name NOT NULL, digest NOT NULL, dimensions INTEGER NOT NULL,
-    UNIQUE (name, digest, dimensions)
-);
--- Which organizations have a full-text table text_<kind>_<organization>.
-CREATE TABLE text_indices (
-    organization INTEGER, kind TEXT, PRIMARY KEY (organization, kind)
-) WITHOUT ROWID;
+SCRIPTS: tuple[str, ...] = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
+"""Script n leads from format n to format n + 1, the first to a new file; a released one never changes."""
 
-CREATE TABLE deletions (
-    organization INTEGER, sequence INTEGER, kind TEXT NOT NULL, id NOT NULL,
-    PRIMARY KEY (organization, sequence), UNIQUE (organization, kind, id)
-) WITHOUT ROWID;
-
--- `space` is the space of the record's vectors, NULL while it has none. Texts that can be long
--- stand last, so that reading the rest of a row does not read them.
-CREATE TABLE memories (
-    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
-    sequence INTEGER NOT NULL, space INTEGER,
-    scope NOT NULL, type NOT NULL, status NOT NULL, author NOT NULL,
-    event_time INTEGER NOT NULL, ingestion_time INTEGER NOT NULL, updated_at INTEGER NOT NULL,
-    valid_from INTEGER NOT NULL, valid_until INTEGER, repository, user,
-    importance REAL NOT NULL, version INTEGER NOT NULL, superseded_by, deleted_at INTEGER,
-    locked_by, unlocks_to, given_uuid, reason, title, metadata NOT NULL, content NOT NULL,
-    UNIQUE (organization, id)
-);
-CREATE INDEX memories_by_sequence ON memories (organization, sequence);
--- Covers the conditions of a Filter, so that counting reads no row.
-CREATE INDEX memories_by_time ON memories
-    (organization, ingestion_time, id, repository, user, deleted_at, valid_from, valid_until);
-CREATE INDEX memories_by_space ON memories (organization, space, id);
-CREATE INDEX memories_by_status ON memories (organization, status, id);
-CREATE INDEX memories_by_update ON memories (organization, updated_at, id);
-CREATE TABLE memories_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
-
-CREATE TABLE versions (
-    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
-    sequence INTEGER NOT NULL, memory NOT NULL, number INTEGER NOT NULL, changed_by NOT NULL, changed_at INTEGER NOT NULL,
-    request NOT NULL, title, content NOT NULL,
-    UNIQUE (organization, id)
-);
-CREATE INDEX versions_by_sequence ON versions (organization, sequence);
-CREATE INDEX versions_by_memory ON versions (organization, memory, number, id);
-
-CREATE TABLE entities (
-    organization INTEGER, id, sequence INTEGER NOT NULL, name NOT NULL, type NOT NULL,
-    author NOT NULL, created_at INTEGER NOT NULL,
-    description, aliases NOT NULL, repository, user,
-    PRIMARY KEY (organization, id)
-) WITHOUT ROWID;
-CREATE INDEX entities_by_sequence ON entities (organization, sequence);
-CREATE INDEX entities_by_name ON entities (organization, name);
--- Each name and alias as a JSON list of words, found by its first word.
-CREATE TABLE names (
-    organization INTEGER, first, entity, words,
-    PRIMARY KEY (organization, first, entity, words)
-) WITHOUT ROWID;
-CREATE INDEX names_by_entity ON names (organization, entity);
-
-CREATE TABLE edges (
-    organization INTEGER, kind TEXT, id, sequence INTEGER NOT NULL, source NOT NULL, target NOT NULL, type NOT NULL,
-    created_at INTEGER NOT NULL, weight REAL NOT NULL,
-    PRIMARY KEY (organization, kind, id)
-) WITHOUT ROWID;
-CREATE INDEX edges_by_sequence ON edges (organization, sequence);
-CREATE INDEX edges_by_source ON edges (organization, source);
-CREATE INDEX edges_by_target ON edges (organization, target);
-
-CREATE TABLE entries (
-    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
-    sequence INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, actor NOT NULL,
-    role NOT NULL, act NOT NULL, subject_kind NOT NULL, subject NOT NULL, request NOT NULL,
-    outcome NOT NULL, before NOT NULL, after NOT NULL, previous NOT NULL, digest NOT NULL,
-    UNIQUE (organization, id)
-);
-CREATE INDEX entries_by_sequence ON entries (organization, sequence);
-CREATE INDEX entries_by_number ON entries (organization, number, id);
-CREATE INDEX entries_by_subject ON entries (organization, subject, number, id);
-CREATE TABLE heads (
-    organization INTEGER, id, sequence INTEGER NOT NULL, number INTEGER NOT NULL, digest NOT NULL,
-    PRIMARY KEY (organization, id)
-) WITHOUT ROWID;
-CREATE INDEX heads_by_sequence ON heads (organization, sequence);
-
-CREATE TABLE projects (
-    organization INTEGER, id, sequence INTEGER NOT NULL, path NOT NULL, author NOT NULL,
-    state NOT NULL, started_at INTEGER NOT NULL, read_at INTEGER, completed_at INTEGER,
-    total_files INTEGER NOT NULL, indexed_files INTEGER NOT NULL, skipped NOT NULL, reason,
-    repository, user,
-    PRIMARY KEY (organization, id)
-) WITHOUT ROWID;
-CREATE INDEX projects_by_sequence ON projects (organization, sequence);
-
-CREATE TABLE files (
-    organization INTEGER, id, sequence INTEGER NOT NULL, project NOT NULL, path NOT NULL,
-    stamp NOT NULL, digest NOT NULL, repository, user,
-    PRIMARY KEY (organization, id)
-) WITHOUT ROWID;
-CREATE INDEX files_by_sequence ON files (organization, sequence);
-CREATE INDEX files_by_project ON files (organization, project, id);
-
-CREATE TABLE chunks (
-    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
-    sequence INTEGER NOT NULL, space INTEGER,
-    project NOT NULL, path NOT NULL, language NOT NULL, type NOT NULL, name NOT NULL,
-    signature NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
-    repository, user, content NOT NULL,
-    UNIQUE (organization, id)
-);
-CREATE INDEX chunks_by_sequence ON chunks (organization, sequence);
-CREATE INDEX chunks_by_space ON chunks (organization, space, id);
--- Covers counting a project's chunks, those with vectors among them.
-CREATE INDEX chunks_by_project ON chunks (organization, project, path, space, repository, user);
-CREATE INDEX chunks_by_name ON chunks (organization, name);
-CREATE TABLE chunks_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
-
-CREATE TABLE decisions (
-    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
-    sequence INTEGER NOT NULL, space INTEGER,
-    target NOT NULL, status NOT NULL, authorship NOT NULL, author NOT NULL,
-    created_at INTEGER NOT NULL, supersedes NOT NULL, superseded_by NOT NULL, proposal,
-    repository, user, commit_id, title NOT NULL, consequences NOT NULL, rationale NOT NULL,
-    UNIQUE (organization, id)
-);
-CREATE INDEX decisions_by_sequence ON decisions (organization, sequence);
-CREATE INDEX decisions_by_space ON decisions (organization, space, id);
-CREATE INDEX decisions_by_target ON decisions (organization, target, status, id);
-CREATE INDEX decisions_by_status ON decisions (organization, status, id);
-CREATE TABLE decisions_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
-
-CREATE TABLE proposals (
-    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
-    sequence INTEGER NOT NULL, space INTEGER,
-    target NOT NULL, status NOT NULL, author NOT NULL, created_at INTEGER NOT NULL,
-    supersedes NOT NULL, settled_at INTEGER, settled_by, decision, repository, user,
-    title NOT NULL, consequences NOT NULL, rationale NOT NULL,
-    UNIQUE (organization, id)
-);
-CREATE INDEX proposals_by_sequence ON proposals (organization, sequence);
-CREATE INDEX proposals_by_space ON proposals (organization, space, id);
-CREATE INDEX proposals_by_status ON proposals (organization, status, id);
-CREATE TABLE proposals_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
-
-CREATE TABLE ledgers (
-    organization INTEGER, id, sequence INTEGER NOT NULL, commit_id NOT NULL,
-    verified_at INTEGER NOT NULL,
-    PRIMARY KEY (organization, id)
-) WITHOUT ROWID;
-CREATE INDEX ledgers_by_sequence ON ledgers (organization, sequence);
-
--- What the planner is to take as given: that one organization may hold all, so that to search by it
--- alone is no search. Without this it expects ten rows and scans them in the wanted order.
-ANALYZE sqlite_schema;
-INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('memories', 'sqlite_autoindex_memories_1', '1000000 1000000 1'),
-    ('memories', 'memories_by_sequence', '1000000 1000000 1'),
-    ('memories', 'memories_by_time', '1000000 1000000 2 1 1 1 1 1 1'),
-    ('memories', 'memories_by_space', '1000000 1000000 500000 1'),
-    ('memories', 'memories_by_update', '1000000 1000000 2 1'),
-    ('memories', 'memories_by_status', '1000000 1000000 200000 1'),
-    ('versions', 'sqlite_autoindex_versions_1', '1000000 1000000 1'),
-    ('versions', 'versions_by_sequence', '1000000 1000000 1'),
-    ('versions', 'versions_by_memory', '1000000 1000000 2 1 1'),
-    ('entities', 'entities', '100000 100000 1'),
-    ('entities', 'entities_by_sequence', '100000 100000 1'),
-    ('entities', 'entities_by_name', '100000 100000 2'),
-    ('names', 'names', '100000 100000 10 2 1'),
-    ('names', 'names_by_entity', '100000 100000 2'),
-    ('edges', 'edges', '1000000 1000000 500000 1'),
-    ('edges', 'edges_by_sequence', '1000000 1000000 1'),
-    ('edges', 'edges_by_source', '1000000 1000000 10'),
-    ('edges', 'edges_by_target', '1000000 1000000 10'),
-    ('entries', 'sqlite_autoindex_entries_1', '1000000 1000000 1'),
-    ('entries', 'entries_by_sequence', '1000000 1000000 1'),
-    ('entries', 'entries_by_number', '1000000 1000000 1 1'),
-    ('files', 'files', '1000000 1000000 1'),
-    ('files', 'files_by_sequence', '1000000 1000000 1'),
-    ('files', 'files_by_project', '1000000 1000000 100000 1'),
-    ('chunks', 'sqlite_autoindex_chunks_1', '1000000 1000000 1'),
-    ('chunks', 'chunks_by_sequence', '1000000 1000000 1'),
-    ('chunks', 'chunks_by_space', '1000000 1000000 500000 1'),
-    ('chunks', 'chunks_by_project', '1000000 1000000 100000 10 5 5 5'),
-    ('chunks', 'chunks_by_name', '1000000 1000000 10'),
-    ('entries', 'entries_by_subject', '1000000 1000000 10 1 1'),
-    ('heads', 'heads', '1000 1000 1'),
-    ('decisions', 'sqlite_autoindex_decisions_1', '100000 100000 1'),
-    ('decisions', 'decisions_by_sequence', '100000 100000 1'),
-    ('decisions', 'decisions_by_space', '100000 100000 50000 1'),
-    ('decisions', 'decisions_by_target', '100000 100000 10 2 1'),
-    ('decisions', 'decisions_by_status', '100000 100000 50000 1'),
-    ('proposals', 'sqlite_autoindex_proposals_1', '100000 100000 1'),
-    ('proposals', 'proposals_by_sequence', '100000 100000 1'),
-    ('proposals', 'proposals_by_space', '100000 100000 50000 1'),
-    ('proposals', 'proposals_by_status', '100000 100000 10000 1'),
-    ('deletions', 'deletions', '100000 100000 1'),
-    ('deletions', 'sqlite_autoindex_deletions_2', '100000 100000 50000 1');
-"""
-
-_SECOND = """
-CREATE TABLE turns (
-    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
-    sequence INTEGER NOT NULL, space INTEGER,
-    session NOT NULL, at INTEGER NOT NULL, author NOT NULL, repository, user,
-    prompt NOT NULL, thought NOT NULL, response NOT NULL,
-    UNIQUE (organization, id)
-);
-CREATE INDEX turns_by_sequence ON turns (organization, sequence);
-CREATE INDEX turns_by_space ON turns (organization, space, id);
--- Covers counting, and telling of each session whose it is, how long it is and when it was.
-CREATE INDEX turns_by_session ON turns (organization, session, at, id, repository, user);
-CREATE INDEX turns_by_time ON turns (organization, at, id);
-CREATE TABLE turns_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
-
-CREATE TABLE summaries (
-    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
-    sequence INTEGER NOT NULL, space INTEGER,
-    session NOT NULL, at INTEGER NOT NULL, category NOT NULL, turn_count INTEGER NOT NULL,
-    quality INTEGER NOT NULL, productivity INTEGER NOT NULL, impact INTEGER NOT NULL,
-    complexity INTEGER NOT NULL, made_by NOT NULL, last_turn NOT NULL, author NOT NULL,
-    repository, user, title NOT NULL, technologies NOT NULL, reasons NOT NULL, summary NOT NULL,
-    UNIQUE (organization, id)
-);
-CREATE INDEX summaries_by_sequence ON summaries (organization, sequence);
-CREATE INDEX summaries_by_space ON summaries (organization, space, id);
-CREATE INDEX summaries_by_time ON summaries (organization, at, id);
-CREATE INDEX summaries_by_category ON summaries (organization, category, at, id);
-CREATE INDEX summaries_by_session ON summaries (organization, session);
-CREATE TABLE summaries_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
-
-INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('turns', 'sqlite_autoindex_turns_1', '1000000 1000000 1'),
-    ('turns', 'turns_by_sequence', '1000000 1000000 1'),
-    ('turns', 'turns_by_space', '1000000 1000000 500000 1'),
-    ('turns', 'turns_by_session', '1000000 1000000 100 1 1 1 1'),
-    ('turns', 'turns_by_time', '1000000 1000000 2 1'),
-    ('summaries', 'sqlite_autoindex_summaries_1', '100000 100000 1'),
-    ('summaries', 'summaries_by_sequence', '100000 100000 1'),
-    ('summaries', 'summaries_by_space', '100000 100000 50000 1'),
-    ('summaries', 'summaries_by_time', '100000 100000 2 1'),
-    ('summaries', 'summaries_by_category', '100000 100000 20000 2 1'),
-    ('summaries', 'summaries_by_session', '100000 100000 2');
-"""
-
-_THIRD = """
-ALTER TABLE entries ADD COLUMN token NOT NULL DEFAULT '';
-
-CREATE TABLE tokens (
-    organization INTEGER, id, sequence INTEGER NOT NULL, name NOT NULL, role NOT NULL,
-    digest NOT NULL, author NOT NULL, created_at INTEGER NOT NULL, bound_organization,
-    bound_repositories, bound_user, expires_at INTEGER, last_used_at INTEGER, revoked_at INTEGER,
-    PRIMARY KEY (organization, id)
-) WITHOUT ROWID;
-CREATE INDEX tokens_by_sequence ON tokens (organization, sequence);
-"""
-
-# By which program, contract and session a record was written: a JSON object, NULL if unknown.
-_FOURTH = "\n".join(
-    f"ALTER TABLE {table} ADD COLUMN origin;"
-    for table in (
-        *("memories", "versions", "entities", "edges", "entries"),
-        *("decisions", "proposals", "turns", "summaries"),
-    )
-)
-
-_FIFTH = """
-ALTER TABLE decisions ADD COLUMN target_key;
-UPDATE decisions SET target_key = target_key_of(target);
-DROP INDEX decisions_by_target;
-CREATE INDEX decisions_by_target ON decisions (organization, target_key, status, id);
-INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('decisions', 'decisions_by_target', '100000 100000 10 2 1');
-"""
-
-# Packed token states beside the vectors of a text, each with their space and form. In the record's
-# row `states` is that form, NULL while it has none: those that lack some are a range of an index.
-_SIXTH = "\n".join(
-    f"""
-ALTER TABLE {table} ADD COLUMN states;
-DROP INDEX {table}_by_space;
-CREATE INDEX {table}_by_space ON {table} (organization, space, states, id);
-CREATE TABLE {table}_states (
-    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, space INTEGER NOT NULL,
-    form NOT NULL, states BLOB NOT NULL
-);
--- Sums the bytes without reading them.
-CREATE INDEX {table}_states_by_size ON {table}_states (organization, length(states));
-INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('{table}', '{table}_by_space', '1000000 1000000 500000 500000 1'),
-    ('{table}_states', '{table}_states_by_size', '1000000 1000000 1000');
-"""  # noqa: S608
-    for table in ("memories", "chunks", "decisions", "proposals", "turns", "summaries")
-)
-
-# By which version of the text analysis the text indices were made; see text_analysis.py.
-_SEVENTH = """
-CREATE TABLE text_analysis (version INTEGER NOT NULL);
-INSERT INTO text_analysis VALUES (1);
-ALTER TABLE text_indices ADD COLUMN reached INTEGER;
-"""
-
-_EIGHTH = "ALTER TABLE entries ADD COLUMN reason NOT NULL DEFAULT '';"
-
-# When each token was used last. `last_used_at` stays for processes of an earlier version that still run.
-_NINTH = """
-CREATE TABLE uses (token PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO uses SELECT id, last_used_at FROM tokens WHERE last_used_at IS NOT NULL;
-"""
-
-# Which records each question got: beside the records, in no change feed.
-_TENTH = """
-CREATE TABLE recalls (
-    organization, id, at INTEGER NOT NULL, asker NOT NULL, actor NOT NULL, client NOT NULL,
-    contract NOT NULL, act NOT NULL, session NOT NULL, question, PRIMARY KEY (organization, id)
-) WITHOUT ROWID;
-CREATE INDEX recalls_by_time ON recalls (organization, at, id);
-CREATE INDEX recalls_by_session ON recalls (organization, session, at, id);
-CREATE TABLE recalled (
-    organization, recall, place INTEGER, kind NOT NULL, id NOT NULL, score REAL NOT NULL,
-    PRIMARY KEY (organization, recall, place)
-) WITHOUT ROWID;
-CREATE INDEX recalled_by_record ON recalled (organization, id, recall);
-INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('recalls', 'recalls', '100000 100000 1'),
-    ('recalls', 'recalls_by_time', '100000 100000 1 1'),
-    ('recalls', 'recalls_by_session', '100000 100000 50 1 1'),
-    ('recalled', 'recalled', '1000000 1000000 10 1'),
-    ('recalled', 'recalled_by_record', '1000000 1000000 20 1');
-"""
-
-# Fingerprints of the records that an act changed: a JSON list.
-_ELEVENTH = "ALTER TABLE entries ADD COLUMN fingerprints NOT NULL DEFAULT '[]';"
-
-# They cover what a walk along edges reads, so that it searches no row by its key.
-_TWELFTH = """
-DROP INDEX edges_by_source;
-DROP INDEX edges_by_target;
-CREATE INDEX edges_by_source ON edges (organization, source, kind, id, target, type, weight);
-CREATE INDEX edges_by_target ON edges (organization, target, kind, id, source, type, weight);
-INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('edges', 'edges_by_source', '1000000 1000000 10 5 1 1 1 1'),
-    ('edges', 'edges_by_target', '1000000 1000000 10 5 1 1 1 1');
-"""
-
-SCRIPTS = (
-    *(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH),
-    *(_TENTH, _ELEVENTH, _TWELFTH),
-)
-"""Script n leads from version n to version n + 1; a script that was released never changes."""
-
-VERSION = len(SCRIPTS)
+FORMAT = len(SCRIPTS)
 
 
 def is_current(connection: apsw.Connection, path: Path) -> bool:
     """Tell whether the tables have the present form.
 
-    Raises StoreError if the file belongs to another program or is damaged, StoreTooNew if a later
-    version wrote it.
+    Raises StoreError if the file belongs to another program, is of a version before the first release or
+    is damaged, StoreTooNew if a later version wrote it.
     """
-    version = connection.pragma("user_version")
+    found = connection.pragma("user_version")
     mark = connection.pragma("application_id")
+    if mark == _BEFORE_RELEASE:
+        raise StoreError(
+            f"{path}: a version before the first release made this store, and none since reads it; take its "
+            "memories out by `minutebook export --format markdown` of that version, and name another file. "
+            "Nothing was changed"
+        )
     if mark != APPLICATION_ID and _holds_anything(connection):
         raise StoreError(f"{path}: this database belongs to another program; name another file")
-    if version > VERSION:
+    if found > FORMAT:
         raise StoreTooNew(
-            f"{path}: the store has format {version}, this version of Minutebook reads up to "
-            f"{VERSION}; upgrade Minutebook, or name another file. Nothing was changed"
+            f"{path}: the store has format {found}, this version of Minutebook reads up to "
+            f"{FORMAT}; upgrade Minutebook, or name another file. Nothing was changed"
         )
-    if version == VERSION and not _holds_anything(connection):
+    if found == FORMAT and not _holds_anything(connection):
         raise damaged(f"{path}: the file is damaged: its tables are gone")
-    return bool(version == VERSION)
+    return bool(found == FORMAT)
 
 
 def migrate(connection: apsw.Connection) -> None:
     """Bring the tables to the present form, inside the caller's transaction."""
-    # Tables only call it while they are migrated: other programs can read and write the file.
-    connection.create_scalar_function("target_key_of", _target_key_of, 1, deterministic=True)
     for script in SCRIPTS[connection.pragma("user_version") :]:
         for _ in connection.execute(script):
             pass
     connection.pragma("application_id", APPLICATION_ID)
-    connection.pragma("user_version", VERSION)
-
-
-def _target_key_of(*values: Any) -> Any:
-    return text_value(target_key(value_text(values[0])))
+    connection.pragma("user_version", FORMAT)
 
 
 def _holds_anything(connection: apsw.Connection) -> bool:

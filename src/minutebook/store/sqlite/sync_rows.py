@@ -1,4 +1,4 @@
-"""What a file notes of the machines with which it is kept in step. Only a file that was has these tables."""
+"""What a file notes of the machines with which it is kept in step."""
 
 import json
 from collections.abc import Iterator
@@ -10,16 +10,6 @@ from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.tables import text_value
 from minutebook.store.sync_rows import SENT, UNSENT, SyncRow
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS sync_marks (remote TEXT PRIMARY KEY, marks TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS sync_rows (
-    remote TEXT, organization, kind TEXT, id, digest TEXT NOT NULL, file INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    PRIMARY KEY (remote, organization, kind, id)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS sync_rows_by_file ON sync_rows (remote, file) WHERE file <> 0;
-"""
-_HAS_TABLES = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sync_rows_by_file')"
 _FIELDS = "organization, kind, id, digest, state, file"
 _BATCH = 500
 
@@ -102,15 +92,10 @@ class SqliteSyncRows:
 
     def _read(self, query: str, *values: Any) -> list[Any]:
         with self._connections.reading() as connection:
-            if not connection.execute(_HAS_TABLES).get:
-                return []
             return list(connection.execute(query, values))
 
     def _write(self, statement: str, *values: Any) -> None:
         with self._connections.writing() as connection:
-            if not connection.execute(_HAS_TABLES).get:
-                for _ in connection.execute(_TABLES):
-                    pass
             connection.execute(statement, values)
 
 

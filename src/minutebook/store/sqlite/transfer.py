@@ -14,15 +14,6 @@ from minutebook.store.transfer import Embedding
 
 _BATCH = 512
 
-# Only a file that records were moved into has these tables.
-_TABLES = """
-CREATE TABLE IF NOT EXISTS migration (source TEXT NOT NULL, ended INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS migrated (
-    organization INTEGER PRIMARY KEY, source_sequence INTEGER NOT NULL, sequence INTEGER
-);
-"""
-_HAS_TABLES = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'migrated')"
-
 
 def is_under_way(connection: apsw.Connection) -> bool:
     """Tell whether records are being moved into the file."""
@@ -32,8 +23,6 @@ def is_under_way(connection: apsw.Connection) -> bool:
 
 def begin(connection: apsw.Connection, source: str) -> None:
     """Note the store whose records are being moved here; the caller's transaction keeps it."""
-    for _ in connection.execute(_TABLES):
-        pass
     if _noted(connection) is None:
         connection.execute("INSERT INTO migration VALUES (?, 0)", (source,))
     connection.execute("UPDATE migration SET ended = 0")
@@ -102,7 +91,5 @@ def embeddings(
 
 
 def _noted(connection: apsw.Connection) -> tuple[str, bool] | None:
-    if not connection.execute(_HAS_TABLES).get:
-        return None
     noted = connection.execute("SELECT source, ended FROM migration").fetchone()
     return None if noted is None else (str(noted[0]), bool(noted[1]))
