@@ -162,6 +162,26 @@ def test_a_search_after_opening_reads_the_files_and_only_what_came_later(
     store.close()
 
 
+def test_an_index_of_a_later_format_is_told_and_made_anew(
+    tmp_path: Path, vectors: np.ndarray, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "store.db"
+    store = SqliteStore(path, durability="normal")
+    fill(store, vectors, 0, 500)
+    before = store.nearest(Memory, ACME, SPACE, vectors[3], 20)
+    store.close()
+    (place,) = {each.with_name("manifest.json") for each in named_files(tmp_path)}
+    manifest = json.loads(place.read_text())
+    assert manifest["format"] == files.FORMAT == 1
+    place.write_text(json.dumps(manifest | {"format": 2}))
+    store = SqliteStore(path, durability="normal")
+    assert store.nearest(Memory, ACME, SPACE, vectors[3], 20) == before
+    assert "wrote it in format 2, and this one reads up to 1; upgrade Minutebook" in caplog.text
+    store.rebuild()
+    store.close()
+    assert json.loads(place.read_text())["format"] == 1
+
+
 @pytest.mark.thorough
 def test_what_is_compared_as_it_is_takes_no_place_from_what_is_chosen_by_code(
     tmp_path: Path, vectors: np.ndarray

@@ -36,8 +36,7 @@ from minutebook.domain.trail import HEAD
 from minutebook.domain.turns import check_session, summary_id
 
 FORMAT = "minutebook-archive"
-VERSION = 4
-"""Written; version 1, without `origin`, 2, without an entry's `reason`, and 3, without its fingerprints, are read as well."""
+VERSION = 1
 
 JOURNAL = (Kind.TURN, Kind.SUMMARY)
 """The kinds that callers take out and bring in themselves."""
@@ -99,14 +98,12 @@ def header(made_at: datetime, counts: Mapping[Kind, int]) -> dict[str, object]:
 def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
     """Return the counts of a header.
 
-    Raises InvalidInput if the header is not ours, or of a later version.
+    Raises InvalidInput if the header is not ours, or of another version.
     """
     if header.get("format") != FORMAT:
         raise InvalidInput("format", f"must be {FORMAT}")
-    if header.get("version") not in range(1, VERSION + 1):
-        raise InvalidInput(
-            "version", f"must be 1 to {VERSION}; for a later one, upgrade Minutebook"
-        )
+    if header.get("version") != VERSION:
+        raise InvalidInput("version", version_refused(VERSION))
     counts = header.get("counts")
     if not isinstance(counts, dict) or not all(_is_count(each) for each in counts.values()):
         raise InvalidInput("counts", "must say how many records there are of each kind")
@@ -114,6 +111,14 @@ def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
     if unknown:
         raise InvalidInput("counts", f"must name archived kinds only: {min(unknown)} is none")
     return {Kind(kind): count for kind, count in counts.items()}
+
+
+def version_refused(read: int) -> str:
+    """Return why a file of another version than `read` is not read, and what to do."""
+    return (
+        f"must be {read}: a later version of Minutebook wrote this file, so upgrade this one; or a version "
+        "before the first release did, and none since reads it"
+    )
 
 
 def whole_of(record: Record) -> tuple[type[Record], str] | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.archive import JOURNAL, KINDS, VERSION, Mode
+from minutebook.domain.archive import JOURNAL, KINDS, Mode
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Forbidden, InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.domain.json_lines import line_of
@@ -285,7 +285,9 @@ WRONG: dict[str, tuple[bytes, int | None, str]] = {
     "no JSON": (b"hello\n", 1, "JSON object"),
     "another program's": (b'{"a": 1}\n', 1, "header"),
     "no header": (FIRST, 1, "header"),
-    "later version": (sealed(headed(0, version=VERSION + 1)), 1, "upgrade"),
+    "later version": (sealed(headed(0, version=2)), 1, "must be 1: a later version of Minutebook"),
+    "from before the first release": (sealed(headed(0, version=4)), 1, "before the first release"),
+    "of no version": (sealed(headed(0, version=0)), 1, "before the first release"),
     "another format": (sealed(headed(0, format="x")), 1, "minutebook-archive"),
     "strange counts": (sealed(headed(0, counts={"turn": "many"})), 1, "how many"),
     "strange kind": (sealed(headed(0, counts={"rumour": 1})), 1, "rumour"),

@@ -262,6 +262,18 @@ def test_links_and_hidden_folders_are_not_read(world: World, tmp_path: Path) -> 
     assert [path.name for path in outside.iterdir()] == ["secret.md"]
 
 
+def test_a_folder_that_a_later_version_began_is_refused_with_what_to_do(
+    world: World, tmp_path: Path
+) -> None:
+    world.remember("Tea is green")
+    folder = tmp_path / "vault"
+    sync(world, folder)
+    state = folder / ".minutebook" / "sync.json"
+    state.write_text(state.read_text().replace('"version": 1', '"version": 2', 1))
+    with pytest.raises(InvalidInput, match=r"begun by a later version .*; upgrade Minutebook"):
+        sync(world, folder)
+
+
 def test_a_state_that_names_places_outside_is_not_believed(world: World, tmp_path: Path) -> None:
     id = world.remember("Tea is green")
     folder = tmp_path / "vault"

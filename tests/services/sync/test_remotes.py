@@ -223,3 +223,30 @@ def test_an_address_says_what_it_is(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "plain")
     with pytest.raises(InvalidInput, match="make it first"):
         remote_of("plain", tmp_path / "cache", tmp_path)
+
+
+def test_a_file_of_a_later_format_is_refused_with_what_to_do_and_taken_after_it(
+    two: Machines,
+) -> None:
+    two.worlds[0].remember("Tea is green")
+    two.sync(0)
+    (path,) = (two.folder / "changes").iterdir()
+    text = path.read_bytes()
+    assert b'"version":1,' in text
+    path.write_bytes(text.replace(b'"version":1', b'"version":2', 1))
+    ((name, reason),) = two.sync(1).refused
+    assert name == path.name
+    assert "must be 1: a later version of Minutebook wrote this file, so upgrade" in reason
+    assert two.shown(1) == set()
+    path.write_bytes(text)
+    assert two.sync(1).refused == []
+    assert two.shown(1) == {"Tea is green"}
+
+
+def test_a_remote_that_a_later_version_began_is_refused_with_what_to_do(two: Machines) -> None:
+    two.worlds[0].remember("Tea is green")
+    two.sync(0)
+    place = two.folder / "sync.json"
+    place.write_bytes(place.read_bytes().replace(b'"version":1', b'"version":2'))
+    with pytest.raises(InvalidInput, match="begun by a later version; upgrade Minutebook"):
+        two.sync(1)

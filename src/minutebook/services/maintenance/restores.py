@@ -287,7 +287,10 @@ def _check_manifest(backup: Path, manifest: bytes, found: dict[str, str]) -> Non
     except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise _wrong(backup, "its manifest cannot be read") from error
     if not is_ours or version != VERSION:
-        raise _wrong(backup, "another program, or a later version of Minutebook, wrote it")
+        raise _wrong(
+            backup,
+            "another program wrote it, or a later version of Minutebook: then upgrade this one",
+        )
     for name in sorted(found.keys() | digests.keys() | {DATABASE}):
         if name not in found or found[name] != digests.get(name):
             raise _wrong(backup, f"{name} is not what it was when the backup was made")

@@ -9,7 +9,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, BinaryIO
 
-from minutebook.domain.archive import check_sound
+from minutebook.domain.archive import check_sound, version_refused
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.domain.json_lines import json_line, object_of, record_of
 from minutebook.domain.records import Key, Kind, Memory
@@ -208,7 +208,7 @@ def _header_of(document: Mapping[str, Any]) -> Header:
     if document.get("format") != FORMAT:
         raise InvalidInput("format", f"must be {FORMAT}")
     if document.get("version") != VERSION:
-        raise InvalidInput("version", f"must be {VERSION}; for a later one, upgrade Minutebook")
+        raise InvalidInput("version", version_refused(VERSION))
     texts = [document.get(name) for name in ("remote", "machine", "name")]
     number, heads, covers = (document.get(name) for name in ("number", "heads", "covers"))
     if not (all(isinstance(each, str) for each in texts) and isinstance(number, int)):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from minutebook.domain.decision_drafts import is_erased_decision
@@ -107,12 +107,7 @@ class Known:
 
     def save(self) -> None:
         """Note the marks, in the transaction of what they speak of."""
-        marks = self.marks
-        names = ["machine", "number", "feed", "taken", "beyond", "outbox"]
-        # Noted while it holds alone, since an earlier version does not know it.
-        if marks.has_erased:
-            names.append("has_erased")
-        self._rows.put_marks(self._remote, {name: getattr(marks, name) for name in names})
+        self._rows.put_marks(self._remote, asdict(self.marks))
 
     def scan(self) -> None:
         """Note every edit that was made here since the last time."""

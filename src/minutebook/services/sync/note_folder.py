@@ -175,7 +175,10 @@ class NoteFolder:
         lines = _lines(self._home / _STATE)
         head = lines[0] if lines else {}
         if lines and (head.get("format"), head.get("version")) != (_FORMAT, 1):
-            raise InvalidInput("FOLDER", f"was begun by a later version: {self._home / _STATE}")
+            raise InvalidInput(
+                "FOLDER",
+                f"was begun by a later version ({self._home / _STATE}); upgrade Minutebook",
+            )
         for document in lines[1:]:
             if (agreed := _agreed_of(document)) is not None:
                 self.agreed[agreed.key] = agreed

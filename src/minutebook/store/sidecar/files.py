@@ -27,7 +27,9 @@ Identity: TypeAlias = Mapping[str, object]
 
 _MANIFEST = "manifest.json"
 _LOCK = "lock"
-_FORMAT = 4
+FORMAT = 1
+"""The format of the files. One of any other is made anew from the records, so there are no steps between formats."""
+
 _ATTEMPTS = 5
 _MERGED_UP_TO = 2
 
@@ -42,7 +44,9 @@ def load(
     for _ in range(_ATTEMPTS):
         try:
             manifest = json.loads(_content(folder / _MANIFEST, key))
-            if manifest["format"] != _FORMAT or manifest["identity"] != identity:
+            if manifest["format"] != FORMAT:
+                raise Damaged(_other_format(manifest["format"]))
+            if manifest["identity"] != identity:
                 return None
             witness = manifest["witness"]
             return View(
@@ -66,6 +70,15 @@ def load(
             log.warning("the index in %s is made anew: %s", folder, error)
             return None
     return None
+
+
+def _other_format(found: int) -> str:
+    if found > FORMAT:
+        return (
+            f"a later version of Minutebook wrote it in format {found}, and this one reads up to {FORMAT}; "
+            "upgrade Minutebook, so that it stays"
+        )
+    return f"it has format {found}, which no release wrote"
 
 
 def save(folder: Path, identity: Identity, view: View[P], key: Key | None = None) -> View[P]:
@@ -100,7 +113,7 @@ def _replaced(folder: Path, identity: Identity, view: View[P], key: Key | None) 
     """Let the manifest name the layers of a view, all written, and remove what it names no more."""
     segments = [_named(folder, layer, key) for layer in view.layers]
     manifest = {
-        "format": _FORMAT,
+        "format": FORMAT,
         "identity": identity,
         "sequence": view.sequence,
         "witness": view.witness,

@@ -18,7 +18,7 @@ from minutebook.disk.atomic_file import synced_file
 from minutebook.disk.encryption import FileDamaged, Key, content_size, encrypting, read_into
 from minutebook.store.sidecar.block import Block, Extent, Facet, P
 
-_MAGIC = b"minutebook index 3\n"
+_MAGIC = b"minutebook index 1\n"
 _ALIGNED = 64
 _COLUMNS = ("ids", "valid_from", "valid_until", "kept", "hidden")
 
