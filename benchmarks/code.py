@@ -33,6 +33,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import DEFAULT_ORGANIZATION, CodeChunk
 from minutebook.embedding import builtin
 from minutebook.evaluation.metrics import interval
+from minutebook.features.code.services import CodeServices
 from minutebook.search.text import parse_query
 
 QUICK = ("textwrap",)
@@ -121,7 +122,7 @@ def index_once(home: Path, library: Path) -> None:
     if whole.exists():
         return
     with opened(home) as app:
-        app.projects.index(Settings().caller(), str(library), None)
+        app.get(CodeServices).projects.index(Settings().caller(), str(library), None)
         if app.embeddings.pending(CodeChunk, HERE):
             raise RuntimeError(f"not every chunk of {library} has a vector: {app.embeddings.state}")
     whole.touch()

@@ -29,7 +29,8 @@ from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import Conflict
-from minutebook.services.code.projects import stopping
+from minutebook.features.code.services import CodeServices
+from minutebook.services.jobs import stopping
 
 SMALL_FILES = 100_000
 CHANGED = "textwrap.py"
@@ -150,9 +151,9 @@ def _first_query(home: Path) -> None:
 def _with_vectors(app: App, library: Path) -> list[float]:
     """Change one file some times and index it with its vectors; milliseconds of each."""
     caller = Settings().caller()
-    (project,) = app.projects.all(caller)
+    (project,) = app.get(CodeServices).projects.all(caller)
     app.infrastructure.store.put(replace(project, path=str(library)))
-    index = partial(app.projects.index, caller, str(library), None)
+    index = partial(app.get(CodeServices).projects.index, caller, str(library), None)
     index()
     time.sleep(SETTLED)
     index()
@@ -165,7 +166,7 @@ def _beside(app: App, library: Path, others: Path, turns: int, rounds: int) -> M
     In blocks that take turns, so that all meet the same weather.
     """
     contract, numbers = knowledge(), count()
-    app.projects.index(Settings().caller(), str(others), 0.0)
+    app.get(CodeServices).projects.index(Settings().caller(), str(others), 0.0)
     works: dict[str, Callable[[threading.Event], object]] = {
         "nothing": lambda stop: stop.wait(),
         "vectors are made": app.embeddings.backfill,
@@ -208,8 +209,10 @@ def _reading(app: App, folder: Path, stop: threading.Event) -> None:
     caller = in_call(Settings().caller(), progress=stopping(stop))
     while not stop.is_set():
         try:
-            project = app.projects.index(caller, str(folder), 0.0).progress.project
-            app.projects.forget(caller, project)
+            project = (
+                app.get(CodeServices).projects.index(caller, str(folder), 0.0).progress.project
+            )
+            app.get(CodeServices).projects.forget(caller, project)
         except Conflict:
             return
 

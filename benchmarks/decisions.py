@@ -31,6 +31,7 @@ from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.embedding import Embedded, Embedding, Model
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.ledger import markdown
 from minutebook.ledger.trees import with_files
 from minutebook.models import Models
@@ -111,7 +112,7 @@ def drawn(chance: random.Random, number: int, target: str) -> Decision:
 
 def fill(app: App, size: int) -> float:
     """Commit so many decisions past the store; give the seconds."""
-    ledger = app.ledgers.repository("default")
+    ledger = app.get(LedgerServices).ledgers.repository("default")
     repository = ledger.open()
     objects = ledger.objects(repository)
     pygit2.settings.enable_fsync_gitdir(False)
@@ -140,10 +141,12 @@ def acts(app: App, rounds: int) -> list[Row]:
         return DecisionDraft(words(chance, 6), target, words(chance, 30), (words(chance, 7),))
 
     def record(number: int) -> None:
-        made.append(app.decisions.record(CALLER, draft(f"new {number}")))
+        made.append(app.get(LedgerServices).decisions.record(CALLER, draft(f"new {number}")))
 
     def supersede(number: int) -> None:
-        app.decisions.supersede(CALLER, [made[number].id], draft(made[number].target))
+        app.get(LedgerServices).decisions.supersede(
+            CALLER, [made[number].id], draft(made[number].target)
+        )
 
     took = [("record", timed(record, rounds)), ("supersede", timed(supersede, rounds))]
     return [(name, each.p50, each.p99, each.cpu) for name, each in took]
@@ -157,7 +160,7 @@ def searches(app: App, rounds: int) -> list[Row]:
         questions = [words(chance, 4) for _ in range(rounds + 10)]
 
         def search(number: int, mode: Mode = mode, questions: list[str] = questions) -> None:
-            app.decision_search.search(CALLER, questions[number], mode, 5)
+            app.get(LedgerServices).decision_search.search(CALLER, questions[number], mode, 5)
 
         took = timed(search, rounds)
         rows.append((f"search, {mode}", took.p50, took.p99, took.cpu))
@@ -176,15 +179,15 @@ def measured(size: int, rounds: int) -> tuple[list[Row], Row]:
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
         app = opened(Path(folder))
         filled = fill(app, size)
-        from_git = once(app.ledgers.recover)
+        from_git = once(app.get(LedgerServices).ledgers.recover)
         vectors = once(lambda: app.embeddings.backfill(threading.Event()))
         app.close()
         app = opened(Path(folder))
-        start = timed(lambda _: app.ledgers.recover(), 20)
+        start = timed(lambda _: app.get(LedgerServices).ledgers.recover(), 20)
         rows: list[Row] = [(size, "start", start.p50, start.p99, start.cpu)]
         rows += [(size, *row) for row in [*acts(app, rounds), *searches(app, rounds)]]
-        check = once(app.ledgers.check)
-        rebuild = once(lambda: app.rebuilds.rebuild(CALLER))
+        check = once(app.get(LedgerServices).ledgers.check)
+        rebuild = once(lambda: app.get(LedgerServices).rebuilds.rebuild(CALLER))
         app.close()
     return rows, (size, filled, from_git, vectors, check, rebuild)
 

@@ -23,6 +23,7 @@ from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.hooks.services import HookServices
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client, hook_log
 from minutebook.server.daemon.rendezvous import daemon_address
@@ -64,7 +65,7 @@ def _fill(home: Path, wanted: Container[str] | None) -> Mapping[str, str]:
             if "document" in row and (wanted is None or row["document"] in wanted):
                 draft = Draft(content=row["text"], type=MemoryType(row["type"]))
                 ids[app.memories.store(WRITER, draft).id] = str(row["document"])
-        app.embeddings.backfill(threading.Event(), lambda: None)
+        app.embeddings.backfill(threading.Event())
         return ids
     finally:
         app.close()
@@ -78,7 +79,7 @@ def _said(
     try:
         app.embedding.start()
         app.embedding.wait(timeout=None)
-        contexts = app.hook_contexts
+        contexts = app.get(HookServices).hook_contexts
         found = []
         for row in rows:
             context = contexts.before_prompt(WRITER, str(row["text"]), LEAST, ())

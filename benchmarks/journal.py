@@ -28,6 +28,7 @@ from minutebook.domain.caller import Call, Caller
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Turn
 from minutebook.domain.turns import turn_id
 from minutebook.embedding import Embedding
+from minutebook.features.archives.services import ArchiveServices
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.sessions import JournalSearch
 from minutebook.store.file_locks import FileLocks
@@ -177,9 +178,9 @@ def _move(act: str, home: Path, file: Path) -> tuple[float, float, float]:
     app = opened(home, "none")
     wall, cpu = time.perf_counter(), time.process_time()
     if act == "export":
-        app.archives.export_to(CALLER, JOURNAL, file)
+        app.get(ArchiveServices).archives.export_to(CALLER, JOURNAL, file)
     else:
-        app.archives.import_from(CALLER, file, Mode(act))
+        app.get(ArchiveServices).archives.import_from(CALLER, file, Mode(act))
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     app.close()
     return wall, cpu, peak_mb()

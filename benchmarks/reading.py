@@ -16,6 +16,7 @@ from benchmarks.measure import stopwatch
 from minutebook.app import open_app
 from minutebook.code.files import walk
 from minutebook.config import Settings
+from minutebook.features.code.services import CodeServices
 
 ROUNDS = 5
 SETTLED = 2.1
@@ -60,7 +61,7 @@ def read(folder: Path, home: Path, changed: Path) -> dict[str, Any]:
     caller = Settings().caller()
     before = memory("VmRSS")
     with stopwatch() as watch:
-        progress = app.projects.index(caller, str(folder), 0.0).progress
+        progress = app.get(CodeServices).projects.index(caller, str(folder), 0.0).progress
     told: dict[str, Any] = {
         "wall": watch.wall,
         "CPU": watch.cpu,
@@ -72,7 +73,7 @@ def read(folder: Path, home: Path, changed: Path) -> dict[str, Any]:
     time.sleep(SETTLED)
 
     def index() -> None:
-        app.projects.index(caller, str(folder), 0.0)
+        app.get(CodeServices).projects.index(caller, str(folder), 0.0)
 
     index()
     told["nothing changed"] = again(index, lambda number: None)

@@ -35,6 +35,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Memory, MemoryType, Role
 from minutebook.domain.tidying import Finding
+from minutebook.features.tidying.services import TidyingServices
 
 HERE = Path(__file__).parent
 LABELLED, NOTES = HERE / "tidy.jsonl", HERE / "notes.jsonl"
@@ -100,7 +101,7 @@ def judged_patterns(part: str, home: Path) -> Judged:
                 continue
             for fill in each["fills"]:
                 _keep(app, each["pattern"].format(*fill), each["id"])
-        app.rounds.run(PERSON)
+        app.get(TidyingServices).rounds.run(PERSON)
         found: dict[Finding, list[tuple[str, ...]]] = {}
         for row in app.infrastructure.store.tidy_rows.everything("default"):
             found.setdefault(row.finding, []).append(tuple(id for _, id in row.subjects))
@@ -118,7 +119,7 @@ def judged(part: str, home: Path, notes: int, every: int) -> list[Judged]:
         labelled = cases(part)[::every]
         ids = {each["id"]: _stored(app, clock, each) for each in labelled}
         clock.now = FAR
-        app.rounds.run(PERSON)
+        app.get(TidyingServices).rounds.run(PERSON)
         found: dict[Finding, list[tuple[str, ...]]] = {}
         rows = app.infrastructure.store.tidy_rows.everything("default")
         texts = _texts(app)
@@ -262,7 +263,7 @@ def _rounds(home: Path) -> list[tuple[Cell, ...]]:
         own, mapped = memory("RssAnon"), memory("RssFile")
         for _ in range(2):
             began = time.process_time()
-            done = app.rounds.run(PERSON)
+            done = app.get(TidyingServices).rounds.run(PERSON)
             spent = time.process_time() - began
             added = (memory("RssAnon") - own, memory("RssFile") - mapped)
             each = f"{1000 * spent / max(1, done.looked_at):.2f}" if done.looked_at else "–"

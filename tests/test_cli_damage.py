@@ -17,6 +17,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.ledger.services import LedgerServices
 from tests.examples import parametrize_in_part
 from tests.terminal import Run, remembered
 
@@ -33,8 +35,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with closing(open_app(Settings(home=folder / "home", embedder="none"))) as app:
         for number in range(60):
             app.memories.store(OWNER, Draft(content=f"tea {number} " * 40, type=MemoryType.FACT))
-        app.decisions.record(OWNER, DecisionDraft("Use one file", "store", "It is enough."))
-        app.backups.make(OWNER, folder / "all.tar")
+        app.get(LedgerServices).decisions.record(
+            OWNER, DecisionDraft("Use one file", "store", "It is enough.")
+        )
+        app.get(ArchiveServices).backups.make(OWNER, folder / "all.tar")
     return folder
 
 

@@ -15,6 +15,8 @@ from minutebook.cli.printing import body, shown, style
 from minutebook.cli.terminal import opened_or_made
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Link, Role
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.server.daemon import hook_log
 from tests.examples import parametrize_in_part
 from tests.store import samples
@@ -84,12 +86,14 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, st
             for record in made:
                 app.infrastructure.store.put(record)
         first = DecisionDraft(WORDS, WORDS, f"because of {WORDS}", (WORDS,))
-        old = app.decisions.record(asks, first)
-        new = app.decisions.supersede(asks, (old.id,), first)
-        proposed = app.proposals.propose(asks, replace(first, target=WORDS + "2"), ())
+        old = app.get(LedgerServices).decisions.record(asks, first)
+        new = app.get(LedgerServices).decisions.supersede(asks, (old.id,), first)
+        proposed = app.get(LedgerServices).proposals.propose(
+            asks, replace(first, target=WORDS + "2"), ()
+        )
         app.status.deprecate(asks, "1" * 20, WORDS)
-        app.recalls.note(asks, WORDS, WORDS, [(made[0], 0.5)])
-        app.recalls.flush()
+        app.note_answer(asks, WORDS, WORDS, [(made[0], 0.5)])
+        app.get(RecallLogServices).recalls.flush()
         hook_log.append(str(home), client=WORDS, event=WORDS, outcome=WORDS, ms=1, session=WORDS)
     return home, {"decision": new.id, "proposal": proposed.id, "token": "2" * 20}
 

@@ -24,6 +24,8 @@ from minutebook.cli.demo_store import fill
 from minutebook.config import Settings, environment, load
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
+from minutebook.features.code.services import CodeServices
+from minutebook.features.ledger.services import LedgerServices
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 ENDS = datetime(2026, 6, 30, 12, tzinfo=UTC)
@@ -80,10 +82,10 @@ def _filled(home: Path) -> dict[str, str]:
         app.start()
         app.embedding.wait()
         while app.overview.to_embed(person) or any(
-            each.progress.pending for each in app.code_reading.projects(person)
+            each.progress.pending for each in app.get(CodeServices).code_reading.projects(person)
         ):
             time.sleep(0.2)
-        (decision,) = app.decisions.truths(person)
+        (decision,) = app.get(LedgerServices).decisions.truths(person)
         entities, _ = app.surroundings.entities(person, "billing", 1, 0)
     return {"decision": decision.id, "entity": entities[0].id}
 

@@ -1,25 +1,28 @@
 """The composition root: gives the services their collaborators.
 
 A command composes the services that it uses and imports no others, for most of what a short one
-costs is imports; a server composes all of them before its first call (`App.start`). What each
-service gets stands in `composing/`, a module for each folder of services.
+costs is imports; a server composes all of them before its first call (`App.start`). The services of the core
+stand in App, those of a feature in a class of its own, which `App.get` makes.
 """
 
 import secrets
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from minutebook.composing.erasure import ErasureServices
-from minutebook.composing.journal import JournalServices
-from minutebook.composing.search import SearchServices
-from minutebook.composing.service import service, service_names
-from minutebook.composing.sync import SyncServices
-from minutebook.composing.tidying import TidyingServices
+from minutebook.composing import compose_all, service
 from minutebook.config import Settings
 from minutebook.disk.filelock import FileLock
+from minutebook.domain.caller import Caller
+from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import rules_of
+from minutebook.domain.records import Record
+from minutebook.feature import loaded
 from minutebook.models import Models, models_of
 from minutebook.places import data_directory
 from minutebook.services.access.audit import Trail
@@ -31,8 +34,36 @@ from minutebook.services.screening import Screening
 from minutebook.stores import locks_of, open_store
 
 if TYPE_CHECKING:
+    from minutebook.services.access.doors import Doors
     from minutebook.services.background import BackgroundWork
-    from minutebook.services.hooks import HookContexts
+    from minutebook.services.journal.sessions import Sessions
+    from minutebook.services.journal.summaries import Summaries
+    from minutebook.services.knowledge.browsing import Browsing
+    from minutebook.services.knowledge.entities import Entities
+    from minutebook.services.knowledge.id_lookup import IdLookup
+    from minutebook.services.knowledge.links import Links
+    from minutebook.services.knowledge.memories import Memories
+    from minutebook.services.knowledge.mentions import Mentions
+    from minutebook.services.knowledge.merging import EntityMerging
+    from minutebook.services.knowledge.similar import SimilarMemories
+    from minutebook.services.knowledge.status import StatusChanges
+    from minutebook.services.knowledge.supersession import Supersession
+    from minutebook.services.knowledge.surroundings import Surroundings
+    from minutebook.services.knowledge.timeline import Timeline
+    from minutebook.services.knowledge.writing import MemoryWriter
+    from minutebook.services.maintenance.database import Database
+    from minutebook.services.maintenance.doctor import Doctor
+    from minutebook.services.maintenance.overview import Overview
+    from minutebook.services.search.combined import CombinedRecall
+    from minutebook.services.search.filtered import FilteredSearch
+    from minutebook.services.search.governed import GovernedMemories
+    from minutebook.services.search.recall import Recall
+    from minutebook.services.search.sessions import JournalSearch
+
+    AnswerListener = Callable[[Caller, str, str, Sequence[tuple[Record, float]]], None]
+
+
+P = TypeVar("P", bound="FeatureServices")
 
 
 def now() -> datetime:
@@ -40,8 +71,11 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class App(ErasureServices, SearchServices, SyncServices, TidyingServices, JournalServices):
-    """The services on one open store, each given the collaborators that it needs."""
+class App:
+    """The services of the core on one open store, and those of the features.
+
+    `infrastructure` is for services alone.
+    """
 
     def __init__(
         self,
@@ -51,59 +85,270 @@ class App(ErasureServices, SearchServices, SyncServices, TidyingServices, Journa
         tokens: Tokens,
         presence: FileLock,
     ) -> None:
-        super().__init__(settings, infrastructure, models, tokens)
+        self.infrastructure = infrastructure
+        self.embedding, self.embeddings = models.embedding, infrastructure.embeddings
+        self.trail, self.tokens = infrastructure.trail, tokens
+        self.screening = infrastructure.screening
+        self.clock, self.rules = infrastructure.clock, infrastructure.rules
+        self.recall_sources = settings.recall_sources
+        self.recall_tokens = settings.recall_tokens
+        self.settings = settings
+        self.home = default_organization(settings.caller())
+        self.composing = threading.RLock()
+        self.stopping = threading.Event()
+        self._store, self._summarizer = infrastructure.store, models.summarizer
         self._presence = presence
+        self._parts: dict[type, FeatureServices] = {}
+
+    def get(self, of: type[P]) -> P:
+        """Return the services of a feature, by their class; the same each time."""
+        with self.composing:
+            made = self._parts.get(of)
+            if made is None:
+                made = self._parts[of] = of(self)
+        assert isinstance(made, of)
+        return made
+
+    def note_answer(
+        self, caller: Caller, act: str, question: str, got: Iterable[tuple[Record, float]]
+    ) -> None:
+        """Tell the features that listen which records a question got through a tool, best first."""
+        if self._listeners:
+            found = list(got)
+            for listener in self._listeners:
+                listener(caller, act, question, found)
+
+    def _made(self, register: str) -> "list[Any]":
+        """Return what the features have in a register, each made for this app."""
+        return [make(self) for make in loaded(register)]
+
+    @service
+    def _listeners(self) -> "Sequence[AnswerListener]":
+        return [each for each in self._made("on_answer") if each is not None]
 
     @service
     def background(self) -> "BackgroundWork":
         """Work without being asked."""
         from minutebook.services.background import BackgroundWork
 
+        jobs = list(chain(*self._made("jobs")))
         return BackgroundWork(
-            self.embedding,
-            self.embeddings,
-            self.ledgers,
-            self.projects,
-            self.scheduled_backups,
-            self.rounds,
-            self.signing,
-            self._settings.caller(),
-            self._stop,
+            self.embedding, self.embeddings, self.settings.caller(), self.stopping, jobs
         )
 
     @service
-    def hook_contexts(self) -> "HookContexts":
-        """Choose what sessions of clients are told without their asking."""
-        from minutebook.services.hooks import HookContexts
+    def doors(self) -> "Doors":
+        """Tell through which door a record is told."""
+        from minutebook.services.access.doors import Doors
 
-        return HookContexts(
-            self.memories,
-            self.decisions,
-            self.proposals,
-            self.sessions,
-            self.summaries,
-            self.combined,
-            self.recalls,
-            self.doors,
-            self.embedding,
-            self.clock,
+        return Doors(self._store, self.clock)
+
+    @service
+    def mentions(self) -> "Mentions":
+        """Find the entities that a text names."""
+        from minutebook.services.knowledge.mentions import Mentions
+
+        return Mentions(self._store, self.clock)
+
+    @service
+    def supersession(self) -> "Supersession":
+        """Settle which memory follows which."""
+        from minutebook.services.knowledge.supersession import Supersession
+
+        return Supersession(self._store, self.clock)
+
+    @service
+    def entity_merging(self) -> "EntityMerging":
+        """Make one entity of two."""
+        from minutebook.services.knowledge.merging import EntityMerging
+
+        return EntityMerging(self.infrastructure, self.mentions)
+
+    @service
+    def writer(self) -> "MemoryWriter":
+        """Write the changes of memories."""
+        from minutebook.services.knowledge.writing import MemoryWriter
+
+        return MemoryWriter(self.infrastructure, self.mentions)
+
+    @service
+    def links(self) -> "Links":
+        """Link memories."""
+        from minutebook.services.knowledge.links import Links
+
+        return Links(self.infrastructure)
+
+    @service
+    def similar(self) -> "SimilarMemories":
+        """Find memories that say the same."""
+        from minutebook.services.knowledge.similar import SimilarMemories
+
+        return SimilarMemories(self._store, self.embeddings, self.clock)
+
+    @service
+    def memories(self) -> "Memories":
+        """Write, change and read memories."""
+        from minutebook.services.knowledge.memories import Memories
+
+        return Memories(
+            self.infrastructure, self.writer, self.supersession, self.links, self.similar
         )
+
+    @service
+    def status(self) -> "StatusChanges":
+        """Lock, verify and deprecate memories."""
+        from minutebook.services.knowledge.status import StatusChanges
+
+        return StatusChanges(self.infrastructure, self.writer)
+
+    @service
+    def entities(self) -> "Entities":
+        """Keep entities and their relations."""
+        from minutebook.services.knowledge.entities import Entities
+
+        return Entities(self.infrastructure, self.mentions)
+
+    @service
+    def browsing(self) -> "Browsing":
+        """Read what belongs to a memory."""
+        from minutebook.services.knowledge.browsing import Browsing
+
+        return Browsing(self._store)
+
+    @service
+    def id_lookup(self) -> "IdLookup":
+        """Find records by a part of their id."""
+        from minutebook.services.knowledge.id_lookup import IdLookup
+
+        return IdLookup(self._store)
+
+    @service
+    def surroundings(self) -> "Surroundings":
+        """Read what surrounds a memory."""
+        from minutebook.services.knowledge.surroundings import Surroundings
+
+        return Surroundings(self._store)
+
+    @service
+    def timeline(self) -> "Timeline":
+        """Read what was known and true at an instant, and what changed since."""
+        from minutebook.services.knowledge.timeline import Timeline
+
+        return Timeline(self._store)
+
+    @service
+    def sessions(self) -> "Sessions":
+        """Keep the turns of sessions."""
+        from minutebook.services.journal.sessions import Sessions
+
+        return Sessions(self.infrastructure)
+
+    @service
+    def summaries(self) -> "Summaries":
+        """Summarize sessions."""
+        from minutebook.services.journal.summaries import Summaries
+
+        return Summaries(self.infrastructure, self.sessions, self._summarizer)
+
+    @service
+    def recall(self) -> "Recall":
+        """Search memories and decisions."""
+        from minutebook.services.search.recall import Recall
+
+        return Recall(self._store, self.embeddings, self.clock, self._made("texts"))
+
+    @service
+    def combined(self) -> "CombinedRecall":
+        """Search memories, decisions, sessions and code together."""
+        from minutebook.services.search.combined import CombinedRecall
+        from minutebook.services.search.newest_first import NewestFirst
+        from minutebook.services.search.passages import Passages
+
+        newest = NewestFirst(self._store, self.embeddings)
+        passages = Passages(self._store, self.embeddings)
+        return CombinedRecall(self.recall, newest, passages, self._made("lists"))
+
+    @service
+    def filtered_search(self) -> "FilteredSearch":
+        """Search memories that meet conditions."""
+        from minutebook.services.search.filtered import FilteredSearch
+
+        return FilteredSearch(self._store, self.embeddings, self.clock)
+
+    @service
+    def governed(self) -> "GovernedMemories":
+        """Search for the governance contract, audited."""
+        from minutebook.services.search.governed import GovernedMemories
+
+        return GovernedMemories(self.memories, self.filtered_search, self.trail)
+
+    @service
+    def journal_search(self) -> "JournalSearch":
+        """Search sessions."""
+        from minutebook.services.search.sessions import JournalSearch
+
+        return JournalSearch(self._store, self.embeddings)
+
+    @service
+    def database(self) -> "Database":
+        """Stop and start the engine."""
+        from minutebook.services.maintenance.database import Database
+
+        return Database(self._store, self.embeddings, self.embeddings.notify)
+
+    @service
+    def doctor(self) -> "Doctor":
+        """Check the store, and repair it."""
+        from minutebook.services.maintenance.doctor import Doctor
+
+        checks = list(chain(*self._made("checks")))
+        return Doctor(self._store, self.trail, self.embedding, self.mentions, checks)
+
+    @service
+    def overview(self) -> "Overview":
+        """Count what is in the store."""
+        from minutebook.services.maintenance.overview import Overview
+
+        removals = [partial(removed, self) for removed in loaded("on_reset")]
+        return Overview(self.infrastructure, self.supersession, removals)
 
     def start(self) -> None:
         """Compose every service, load the model and begin the work in the background."""
-        for name in service_names(App):
-            getattr(self, name)
+        compose_all(self)
+        for of in loaded("services"):
+            compose_all(self.get(of))
         self.background.start()
 
     def close(self) -> None:
         """Have the work in the background end soon, and close the store."""
-        self._stop.set()
+        self.stopping.set()
         self.embeddings.notify()
         with self.composing:
-            if "recalls" in vars(self):
-                self.recalls.close()
+            for part in self._parts.values():
+                part.close()
         self._store.close()
         self._presence.close()
+
+
+class FeatureServices:
+    """The services of a feature, composed from those of the core; `App.get` makes one of each class."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self.composing = app.composing
+
+    @property
+    def infrastructure(self) -> Infrastructure:
+        """What every service that writes is given."""
+        return self.app.infrastructure
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the app."""
+        return self.app.settings
+
+    def close(self) -> None:
+        """End what the services began by themselves, before the store is closed."""
 
 
 def open_app(
@@ -116,7 +361,7 @@ def open_app(
     """Open the store of these settings, made if it is missing, and build the app on it.
 
     Raises StoreError if the store cannot be opened, InvalidInput if settings do not fit together. A
-    failure leaves nothing open. A start by an admin pins the first secret.
+    failure leaves nothing open.
     """
     models = models or models_of(settings)
     with ExitStack() as opened:
@@ -143,6 +388,7 @@ def open_app(
             randbits=randbits,
         )
         app = App(settings, infrastructure, models, tokens, presence)
-        app.secret.pin(settings.caller())
+        for opened_by in loaded("on_open"):
+            opened_by(app)
         opened.pop_all()
     return app

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Decision, Proposal, Role
+from minutebook.features.ledger.services import LedgerServices
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.contracts.ledgered import CONTRACT, SECRET, WHY, WINDOW, Client
 from tests.contracts.requirements import requirement
@@ -119,13 +120,15 @@ def test_truths_histories_and_proposals_are_the_callers_own(
     app = population.client.world.app
     theirs = {id for id, each in population.records.items() if hears(caller, each)}
     decisions = {id for id in theirs if isinstance(population.records[id], Decision)}
-    assert {each.id for each in app.decisions.everything(caller)} == decisions
+    assert {each.id for each in app.get(LedgerServices).decisions.everything(caller)} == decisions
     active = {id for id in decisions if population.records[id].status == "active"}
-    assert {each.id for each in app.decisions.truths(caller)} == active
+    assert {each.id for each in app.get(LedgerServices).decisions.truths(caller)} == active
     for target in WORDS:
-        told = {each.id for each in app.decisions.history(caller, target)}
+        told = {each.id for each in app.get(LedgerServices).decisions.history(caller, target)}
         assert told == {id for id in decisions if population.records[id].target == target}
-    assert {each.id for each in app.proposals.pending(caller)} == theirs - decisions
+    assert {
+        each.id for each in app.get(LedgerServices).proposals.pending(caller)
+    } == theirs - decisions
 
 
 @given(callers, st.data())

@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 from minutebook.domain.lineage import FIXED, truth
 from minutebook.domain.records import Decision, DecisionStatus, Role
 from minutebook.domain.targets import target_key
+from minutebook.features.ledger.services import LedgerServices
 from tests.contracts.ledgered import CONTRACT, SECRET, WHY, Client
 from tests.contracts.requirements import requirement
 from tests.examples import examples
@@ -121,7 +122,7 @@ class Deciding(RuleBasedStateMachine):
     @invariant()
     def the_ledger_is_sound(self) -> None:
         if self.first:
-            assert self.admin.world.app.ledgers.check() == []
+            assert self.admin.world.app.get(LedgerServices).ledgers.check() == []
 
     @invariant()
     def what_was_decided_is_as_it_was(self) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from minutebook.domain.records import Authorship, DecisionStatus, Role
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.fusion import Signal
 from minutebook.services.search.decisions import Mode
 from tests.contracts.ledgered import CONTRACT, UNKNOWN, WHY, Client
@@ -25,7 +26,7 @@ def human(agent: Client) -> Client:
 def history(client: Client) -> list[str]:
     """The subjects of a ledger's commits, newest first."""
     app, caller = client.world.app, client.world.caller
-    (path,) = {str(each.path) for each in app.ledgers.states(caller)}
+    (path,) = {str(each.path) for each in app.get(LedgerServices).ledgers.states(caller)}
     told = subprocess.run(
         ["git", "-C", path, "log", "--format=%s"],
         check=True,
@@ -67,7 +68,7 @@ def test_each_act_is_one_commit_and_a_refused_one_none(agent: Client) -> None:
 @requirement("ledger/record_decision/indexed")
 def test_a_decision_is_found_by_vectors_at_once(agent: Client) -> None:
     id = agent.record("database", "Use SQLite")
-    (found,) = agent.world.app.decision_search.search(
+    (found,) = agent.world.app.get(LedgerServices).decision_search.search(
         agent.world.caller, "sqlite", Mode.BALANCED, 5
     )
     assert found.record.id == id
@@ -137,7 +138,7 @@ def test_any_text_is_kept_as_it_was_given(agent: Client, odd: str) -> None:
     assert kept.rationale == told["rationale"]
     assert agent.ids(text) == [id]
     person = agent.of(Role.HUMAN).world
-    rebuilt = person.app.rebuilds.rebuild(person.caller)
+    rebuilt = person.app.get(LedgerServices).rebuilds.rebuild(person.caller)
     assert (rebuilt.to_tables, rebuilt.to_git, rebuilt.notes) == ((), (), ())
 
 

@@ -22,6 +22,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import CLASSES, Kind, MemoryType, Role
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.fusion import Signal
 from minutebook.server.daemon import hook_log
 from tests.terminal import typed
@@ -80,12 +81,12 @@ class Told:
             self.attempt(lambda: hook_log.entries(str(home)))
             self.attempt(read)
             self.attempt(search)
-            self.attempt(lambda: app.decisions.latest(OWNER))
+            self.attempt(lambda: app.get(LedgerServices).decisions.latest(OWNER))
             self.attempt(
                 lambda: app.memories.store(OWNER, Draft(content="More", type=MemoryType.FACT))
             )
             self.attempt(
-                lambda: app.decisions.record(
+                lambda: app.get(LedgerServices).decisions.record(
                     OWNER, DecisionDraft("Go on", "damage", "It is to be seen whether it can.")
                 )
             )

@@ -33,6 +33,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.trail import DONE, ERASE, text_digest
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.ledger.history import read_all
 from minutebook.places import data_directory
 from minutebook.services.access.audit_proof import Proof, proof_of
@@ -104,7 +105,7 @@ def violations(home: Path, said: Acknowledged, **options: Any) -> list[str]:
 
 def of_app(app: App, said: Acknowledged) -> list[str]:
     """Return what does not hold in an open store: records, trail, ledgers, what is derived."""
-    app.ledgers.recover()
+    app.get(LedgerServices).ledgers.recover()
     store = app.infrastructure.store
     organizations = store.organizations()
     return [
@@ -178,7 +179,7 @@ def unproven(proofs: Iterable[Proof]) -> Iterator[str]:
 
 
 def _of_ledger(app: App, organization: str) -> Iterator[str]:
-    ledger = app.ledgers.repository(organization)
+    ledger = app.get(LedgerServices).ledgers.repository(organization)
     if not ledger.is_there or (head := ledger.head()) is None:
         return
     # What a kill left before the branch moved is named by nothing, and no fault.

@@ -23,6 +23,10 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.tidying import State
 from minutebook.embedding import builtin
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.code.services import CodeServices
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.tidying.services import TidyingServices
 from tests.faults import victims
 from tests.faults.invariants import PROBER, Acknowledged, check, violations
 from tests.homes import settings_at
@@ -206,7 +210,7 @@ def tidied(folder: Path, said: Acknowledged, ended: bool) -> None:
             is_applied = record is None or getattr(record, "superseded_by", None) is not None
             assert is_applied is (each.state is State.APPLIED), each
             if is_applied:
-                app.inbox.undo(PERSON, str(each.number))
+                app.get(TidyingServices).inbox.undo(PERSON, str(each.number))
         memories = store.find(Memory, everything("default"))
         assert [each.superseded_by for each in memories] == [None] * 2 * PAIRS
         assert store.count(Entity, everything("default")) == 2
@@ -228,7 +232,7 @@ def indexed(folder: Path, said: Acknowledged, ended: bool) -> None:
     """Check that the next run completes the index, with each function once."""
     checked(folder, said, ended)
     with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
-        app.projects.index(PROBER, str(folder / "code"))
+        app.get(CodeServices).projects.index(PROBER, str(folder / "code"))
         chunks = app.infrastructure.store.find(CodeChunk, everything("default"))
     names = Counter(each.name for each in chunks)
     known = [f"f{number}_{each}" for number in range(FILES) for each in range(FUNCTIONS)]
@@ -241,9 +245,9 @@ def two_stores(folder: Path) -> None:
     for name, text in (("other", "from the backup"), ("home", "there before")):
         with closing(open_app(settings_at(folder / name, embedder="none"))) as app:
             app.memories.store(PROBER, Draft(content=text, type=MemoryType.FACT))
-            app.decisions.record(PERSON, draft(text, text))
+            app.get(LedgerServices).decisions.record(PERSON, draft(text, text))
             if name == "other":
-                app.backups.make(PERSON, folder / "backup.tar")
+                app.get(ArchiveServices).backups.make(PERSON, folder / "backup.tar")
             else:
                 # A restore leaves it as it is.
                 owner = replace(PERSON, writes_system=True)
@@ -258,7 +262,7 @@ def backed_up(folder: Path, said: Acknowledged, ended: bool) -> None:
     assert path.exists() or not ended
     if not path.exists():
         with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
-            app.backups.make(PERSON, path)
+            app.get(ArchiveServices).backups.make(PERSON, path)
     assert not list(folder.glob(".*"))
     target = folder / "restored"
     restore = ["restore", str(path), "--home", str(target)]

@@ -10,6 +10,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
+from minutebook.features.sync.services import SyncServices
 from minutebook.services.sync.remotes import remote_of
 from tests.faults.stepping import stepped
 from tests.services.sync.joined_machines import PERSON, opened
@@ -26,7 +27,7 @@ def main(home: str, machine: str, remote: str, step: str, compact: str = "") -> 
     world = opened(Path(home), machine)
     stepped(("files", "transactions", "git", "sync"), before)
     place = remote_of(remote, Path(home) / machine / ".sync", Path(home))
-    world.app.machine_sync.run(PERSON, place, compact=bool(compact))
+    world.app.get(SyncServices).machine_sync.run(PERSON, place, compact=bool(compact))
     print("done", flush=True)  # noqa: T201
 
 

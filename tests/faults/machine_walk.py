@@ -38,6 +38,14 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.source_drafts import MemoryDraft, Place
 from minutebook.domain.tidying import State
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.erasure.services import ErasureServices
+from minutebook.features.importers.services import ImporterServices
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.notes.services import NoteServices
+from minutebook.features.projects.services import ProjectServices
+from minutebook.features.screening.services import ScreeningServices
+from minutebook.features.tidying.services import TidyingServices
 from minutebook.places import data_directory
 from minutebook.services.erasure.selection import Choice
 from minutebook.services.maintenance.assigning import Move
@@ -197,7 +205,7 @@ def opened(open_one: Opener, number: int) -> World:
     )
     for caller in (PERSON, AT_WORK):
         with suppress(MinutebookError):
-            world.app.secret.set(caller, SECRET)
+            world.app.get(LedgerServices).secret.set(caller, SECRET)
     return world
 
 
@@ -318,23 +326,27 @@ def merge(w: Walk) -> None:
 def decide(w: Walk) -> None:
     """Decide something, at times on a target that is taken."""
     target = f"target {w.chance.randrange(6)}"
-    w.world.app.decisions.record(w.caller, draft(target, w.text()))
+    w.world.app.get(LedgerServices).decisions.record(w.caller, draft(target, w.text()))
 
 
 def decide_anew(w: Walk) -> None:
     """Supersede a decision."""
     old = w.one(Decision)
-    w.world.app.decisions.supersede(w.caller, [old.id], draft(old.target, w.text()))
+    w.world.app.get(LedgerServices).decisions.supersede(
+        w.caller, [old.id], draft(old.target, w.text())
+    )
 
 
 def propose(w: Walk) -> None:
     """Propose something."""
-    w.world.app.proposals.propose(w.caller, draft(f"target {w.chance.randrange(9)}", w.text()))
+    w.world.app.get(LedgerServices).proposals.propose(
+        w.caller, draft(f"target {w.chance.randrange(9)}", w.text())
+    )
 
 
 def accept(w: Walk) -> None:
     """Accept a proposal."""
-    w.world.app.proposals.accept(w.caller, w.one(Proposal).id, SECRET)
+    w.world.app.get(LedgerServices).proposals.accept(w.caller, w.one(Proposal).id, SECRET)
 
 
 # The journal
@@ -352,9 +364,11 @@ def converse(w: Walk) -> None:
 def tidy(w: Walk) -> None:
     """Look for disorder, and settle some of what is found."""
     app = w.world.app
-    app.rounds.run(w.caller)
-    for waiting in app.inbox.listing(w.caller, 5).waiting:
-        settle = w.chance.choice((app.inbox.apply, app.inbox.refuse))
+    app.get(TidyingServices).rounds.run(w.caller)
+    for waiting in app.get(TidyingServices).inbox.listing(w.caller, 5).waiting:
+        settle = w.chance.choice(
+            (app.get(TidyingServices).inbox.apply, app.get(TidyingServices).inbox.refuse)
+        )
         with suppress(MinutebookError):
             settle(w.caller, waiting.name)
         w.check()
@@ -369,7 +383,7 @@ def undo(w: Walk) -> None:
     ]
     if not rows:
         raise Nothing
-    w.world.app.inbox.undo(w.caller, str(w.chance.choice(rows).number))
+    w.world.app.get(TidyingServices).inbox.undo(w.caller, str(w.chance.choice(rows).number))
 
 
 ERASED: Sequence[type[Record]] = (
@@ -381,18 +395,20 @@ def erase(w: Walk) -> None:
     """Erase a record, at times from backups, too."""
     app, found = w.world.app, w.one(w.chance.choice(ERASED))
     if isinstance(found, Summary):
-        records = app.erasing.find(w.caller, Choice(session=found.session))
+        records = app.get(ErasureServices).erasing.find(w.caller, Choice(session=found.session))
     else:
-        records = app.erasing.find(w.caller, Choice((found.id,)))
+        records = app.get(ErasureServices).erasing.find(w.caller, Choice((found.id,)))
     backups = w.chance.random() < 0.5
-    done = app.erasing.erase(w.caller, records, backups=backups, from_ledger=True)
+    done = app.get(ErasureServices).erasing.erase(
+        w.caller, records, backups=backups, from_ledger=True
+    )
     if backups:
         assert not [each for each in done.left if "written anew" in each], done.left
 
 
 def back_up(w: Walk) -> None:
     """Make a backup."""
-    w.world.app.backups.make(PERSON, w.file(f"{w.at}.tar"))
+    w.world.app.get(ArchiveServices).backups.make(PERSON, w.file(f"{w.at}.tar"))
 
 
 def restore(w: Walk) -> None:
@@ -410,7 +426,7 @@ def export(w: Walk) -> None:
     """Write an archive of all, or of the journal."""
     kinds = w.chance.choice((OWN, JOURNAL))
     name = "whole" if kinds == OWN else "journal"
-    w.world.app.archives.export_to(w.caller, kinds, w.file(f"{name}.jsonl"))
+    w.world.app.get(ArchiveServices).archives.export_to(w.caller, kinds, w.file(f"{name}.jsonl"))
 
 
 def import_archive(w: Walk) -> None:
@@ -420,7 +436,7 @@ def import_archive(w: Walk) -> None:
         raise Nothing
     path = w.chance.choice(found)
     modes = (Mode.MERGE, Mode.REPLACE) if "journal" in path.name else (Mode.MERGE,)
-    w.world.app.archives.import_from(w.caller, path, w.chance.choice(modes))
+    w.world.app.get(ArchiveServices).archives.import_from(w.caller, path, w.chance.choice(modes))
 
 
 def import_notes(w: Walk) -> None:
@@ -435,14 +451,16 @@ def import_notes(w: Walk) -> None:
         )
         for _ in range(2)
     ]
-    w.world.app.source_imports.run(w.caller, "notes", drafts, lambda: 1.0, dry_run=False)
+    w.world.app.get(ImporterServices).source_imports.run(
+        w.caller, "notes", drafts, lambda: 1.0, dry_run=False
+    )
 
 
 def sync_notes(w: Walk) -> None:
     """Edit a note of a folder and bring folder and store in step."""
     folder = w.home / f"notes{w.at}"
     folder.mkdir(exist_ok=True)
-    run = w.world.app.note_sync.run
+    run = w.world.app.get(NoteServices).note_sync.run
     answer = w.chance.choice(tuple(Deletion))
     run(PERSON, folder, lambda name, label: answer)
     notes = sorted((folder / "memories").glob("*.md"))
@@ -458,7 +476,10 @@ def sync_notes(w: Walk) -> None:
 
 def assign(w: Walk) -> None:
     """Move a record to a repository."""
-    assigning, of = w.world.app.assigning, w.chance.choice((Memory, Turn, Proposal, Entity))
+    assigning, of = (
+        w.world.app.get(ProjectServices).assigning,
+        w.chance.choice((Memory, Turn, Proposal, Entity)),
+    )
     found = w.one(of)
     if isinstance(found, Turn):
         move = Move(Kind.TURN, found.organization, found.session, None, "one", None)
@@ -472,7 +493,7 @@ def mask(w: Walk) -> None:
     """Keep a secret and replace it in all that is kept."""
     told = f"{w.text()} AKIA{'Q' * 12}{next(w.numbers):04}"
     w.world.app.memories.store(w.caller, Draft(content=told, type=MemoryType.FACT))
-    w.world.app.secret_scan.mask(w.caller)
+    w.world.app.get(ScreeningServices).secret_scan.mask(w.caller)
 
 
 def token(w: Walk) -> None:
@@ -540,10 +561,15 @@ ACTS: Acts = {
     "decide anew": (2, decide_anew),
     "propose": (2, propose),
     "accept": (1, accept),
-    "decline": (1, lambda w: w.world.app.proposals.decline(w.caller, w.one(Proposal).id)),
+    "decline": (
+        1,
+        lambda w: w.world.app.get(LedgerServices).proposals.decline(w.caller, w.one(Proposal).id),
+    ),
     "reopen": (
         1,
-        lambda w: w.world.app.proposals.reopen(w.caller, w.one(Proposal, where=_is_over).id),
+        lambda w: w.world.app.get(LedgerServices).proposals.reopen(
+            w.caller, w.one(Proposal, where=_is_over).id
+        ),
     ),
     "converse": (3, converse),
     "summarize": (2, lambda w: w.world.app.summaries.summarize(w.caller, w.one(Turn).session)),
@@ -560,7 +586,7 @@ ACTS: Acts = {
     "assign": (1, assign),
     "mask": (0.3, mask),
     "token": (1, token),
-    "rebuild": (0.5, lambda w: w.world.app.rebuilds.rebuild(w.caller)),
+    "rebuild": (0.5, lambda w: w.world.app.get(LedgerServices).rebuilds.rebuild(w.caller)),
     "mend": (0.5, lambda w: w.world.app.doctor.mend(PERSON)),
     "reset": (0.1, reset),
     "sync": (20, sync),

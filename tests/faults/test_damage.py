@@ -18,6 +18,8 @@ from minutebook.config import Settings
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.server.daemon import hook_log
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.damaged import LIMITS, OWNER
@@ -116,10 +118,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
                 OWNER, Draft(content=TEXT.format(number=number), type=MemoryType.FACT)
             )
         app.sessions.add(OWNER, "a session", "Mend it", "", "Done.")
-        app.decisions.record(OWNER, DecisionDraft("Use one file", "store", "It is enough."))
-        app.secret.set(OWNER, "open sesame")
+        app.get(LedgerServices).decisions.record(
+            OWNER, DecisionDraft("Use one file", "store", "It is enough.")
+        )
+        app.get(LedgerServices).secret.set(OWNER, "open sesame")
         app.doctor.mend(OWNER)
-        app.backups.make(OWNER, folder / "all.tar")
+        app.get(ArchiveServices).backups.make(OWNER, folder / "all.tar")
         hook_log.append(str(first), client="codex", event="Stop", outcome="captured")
         (first / "config.toml").write_text("writer_wait = 7\n")
         # With a log that was not carried over.

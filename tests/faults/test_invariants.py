@@ -24,6 +24,7 @@ from minutebook.domain.records import (
     Token,
     Turn,
 )
+from minutebook.features.ledger.services import LedgerServices
 from tests.faults.invariants import PROBER, Acknowledged, check, of_app, of_folder, violations
 from tests.services.decided import PERSON, draft
 from tests.services.maintenance.test_archives import ADMIN
@@ -44,7 +45,7 @@ def kept(opener: Opener) -> World:
     world.relate(world.entity("Ana"), world.entity("Bo"))
     world.app.tokens.create(ADMIN, Grant(name="ci", role=Role.VIEWER))
     world.app.sessions.add(PROBER, "s1", "hello", "", "")
-    world.app.decisions.record(PERSON, draft(title="Use SQLite"))
+    world.app.get(LedgerServices).decisions.record(PERSON, draft(title="Use SQLite"))
     return world
 
 

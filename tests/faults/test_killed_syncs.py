@@ -10,6 +10,9 @@ from random import Random
 import pytest
 
 from minutebook.domain.records import Memory, Version
+from minutebook.features.erasure.services import ErasureServices
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.sync.services import SyncServices
 from minutebook.services.erasure.selection import Choice
 from minutebook.services.sync.remotes import Remote, remote_of
 from tests.faults.campaign import chance, report, rounds
@@ -55,13 +58,20 @@ def kill_again_and_again(
                 assert joined.sync(number, places[number]).refused == []
         assert joined.held(0) == joined.held(1)
         for number in range(2):
-            compared = joined.worlds[number].app.machine_sync.compare(joined.person, places[number])
+            compared = (
+                joined.worlds[number]
+                .app.get(SyncServices)
+                .machine_sync.compare(joined.person, places[number])
+            )
             assert (compared.differences, compared.refused) == ((), ())
             assert written <= joined.texts(number)
             assert joined.worlds[number].store.check() == []
             assert list(unproven(joined.worlds[number].app.trail.prove(ADMIN))) == []
             assert joined.worlds[number].app.doctor.examine() == []
-            assert joined.worlds[number].app.erasing.check(ADMIN, erased).traces == []
+            assert (
+                joined.worlds[number].app.get(ErasureServices).erasing.check(ADMIN, erased).traces
+                == []
+            )
     return written, killed
 
 
@@ -85,7 +95,10 @@ def places_of(home: Path, remote: Path) -> list[Remote]:
 def erase_a_decision(joined: Machines, round: int, places: Sequence[Remote]) -> str:
     """Decide something on one machine; on the other, which hears of it, erase what it said; return that."""
     number, text = round % 2, f"Ana owes {round} coins to Bo"
-    decisions, erasing = joined.worlds[number].app.decisions, joined.worlds[1 - number].app.erasing
+    decisions, erasing = (
+        joined.worlds[number].app.get(LedgerServices).decisions,
+        joined.worlds[1 - number].app.get(ErasureServices).erasing,
+    )
     made = decisions.record(joined.person, draft(f"target {round}", text))
     joined.sync(number, places[number])
     joined.sync(1 - number, places[1 - number])

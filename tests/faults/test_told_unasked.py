@@ -14,6 +14,8 @@ from minutebook.domain.errors import Conflict, Refused
 from minutebook.domain.policy import PROTECTED_TYPES
 from minutebook.domain.records import Memory, MemoryType, Role, ScopeLevel, Status
 from minutebook.domain.source_drafts import MemoryDraft, Place
+from minutebook.features.hooks.services import HookServices
+from minutebook.features.importers.services import ImporterServices
 from minutebook.services.access.doors import TOLD_TYPES
 from tests.faults.campaign import chance, report, rounds
 from tests.world import Opener, World, everything, ready
@@ -87,7 +89,9 @@ class Walk:
         type = self.random.choice(TOLD_TYPES)
         draft = MemoryDraft(key=text, place=Place("a.md"), program="mem0", content=text, type=type)
         caller = replace(PERSON, repositories=frozenset({HERE}))
-        self.app.source_imports.run(caller, "a.md", [draft], lambda: 1.0, dry_run=False)
+        self.app.get(ImporterServices).source_imports.run(
+            caller, "a.md", [draft], lambda: 1.0, dry_run=False
+        )
         (memory,) = [each for each in self.memories() if each.id not in self.known]
         self.known[memory.id] = Known(text.split()[0], "file")
 
@@ -148,7 +152,7 @@ class Walk:
 
     def look(self) -> None:
         """Look through every door, and compare what it tells with the model."""
-        hooks = self.app.hook_contexts
+        hooks = self.app.get(HookServices).hook_contexts
         start = hooks.at_start(AGENT, None, 100_000)
         lines = [] if start is None else start.text.splitlines()
         entries = json.loads(str(catalog().read(self.app, AGENT, "memory://index").text))

@@ -23,6 +23,17 @@ from minutebook.domain.grants import Grant
 from minutebook.domain.records import Kind, MemoryType, Record, Role
 from minutebook.domain.sources import TEXTS
 from minutebook.embedding import Embedding
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.code.services import CodeServices
+from minutebook.features.erasure.services import ErasureServices
+from minutebook.features.explain.services import ExplainServices
+from minutebook.features.importers.services import ImporterServices
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.notes.services import NoteServices
+from minutebook.features.projects.services import ProjectServices
+from minutebook.features.screening.services import ScreeningServices
+from minutebook.features.sync.services import SyncServices
+from minutebook.features.tidying.services import TidyingServices
 from minutebook.models import models_of
 from minutebook.places import data_directory, encryption_of
 from minutebook.services.erasure.selection import Choice
@@ -122,7 +133,7 @@ def prepared(folder: Path, store: str | None = None) -> Iterator[Ground]:
             agent_memory_secret=SECRET,
         )
         app = world.app
-        app.secret.set(OWNER, SECRET)
+        app.get(LedgerServices).secret.set(OWNER, SECRET)
         population = Population(world, folder, {})
         given = population.fill("own")
         app.memories.store(OWNER, Draft(content="An old one", type=MemoryType.FACT))
@@ -133,13 +144,15 @@ def prepared(folder: Path, store: str | None = None) -> Iterator[Ground]:
     (folder / "one").rename(template / "one")
     ground = Ground(template, given, embedding, store)
     with closing(ground.open("prepared")) as app:
-        app.archives.export_to(OWNER, JOURNAL, template / "archive.jsonl")
-        app.note_sync.run(OWNER, template / "notes", lambda name, label: Deletion.ASK)
+        app.get(ArchiveServices).archives.export_to(OWNER, JOURNAL, template / "archive.jsonl")
+        app.get(NoteServices).note_sync.run(
+            OWNER, template / "notes", lambda name, label: Deletion.ASK
+        )
         if store is None:
-            app.backups.make(OWNER, template / "backup.tar")
+            app.get(ArchiveServices).backups.make(OWNER, template / "backup.tar")
             (template / "remote").mkdir()
-            app.machine_sync.run(PERSON, FolderRemote(template / "remote"))
-        app.rounds.run(OWNER)
+            app.get(SyncServices).machine_sync.run(PERSON, FolderRemote(template / "remote"))
+        app.get(TidyingServices).rounds.run(OWNER)
         app.sessions.add(OWNER, "a later session", "Mend it", "", "Done.")
         app.memories.store(OWNER, Draft(content="A later one", type=MemoryType.FACT))
     for note in (template / "notes").rglob("*.md"):
@@ -162,8 +175,10 @@ def _named(name: str) -> UseCase:
 WRITES: dict[str, UseCase] = {
     **{name: _named(name) for name in (*NAMED, *PLACED, *HOMELY, *MANY)},
     # In the table their arguments are others each time.
-    "decisions.record": lambda a, g: a.decisions.record(BEARER, draft("a new target")),
-    "source_imports.run": lambda a, g: a.source_imports.run(
+    "decisions.record": lambda a, g: a.get(LedgerServices).decisions.record(
+        BEARER, draft("a new target")
+    ),
+    "source_imports.run": lambda a, g: a.get(ImporterServices).source_imports.run(
         BEARER, "notes", [imported(number) for number in range(3)], lambda: 1.0, dry_run=False
     ),
     "tokens.create": lambda a, g: a.tokens.create(
@@ -171,58 +186,66 @@ WRITES: dict[str, UseCase] = {
     ),
     "tokens.revoke": lambda a, g: a.tokens.revoke(OWNER, a.tokens.list(OWNER)[0].id),
     "tokens.rotate": lambda a, g: a.tokens.rotate(OWNER, a.tokens.list(OWNER)[0].id, None),
-    "secret.set": lambda a, g: a.secret.set(OWNER, "another secret", SECRET),
-    "secret_scan.mask": lambda a, g: a.secret_scan.mask(OWNER),
-    "assigning.move": lambda a, g: a.assigning.move(
-        OWNER, a.assigning.move_of(OWNER, g.given.memories[0], "two")
+    "secret.set": lambda a, g: a.get(LedgerServices).secret.set(OWNER, "another secret", SECRET),
+    "secret_scan.mask": lambda a, g: a.get(ScreeningServices).secret_scan.mask(OWNER),
+    "assigning.move": lambda a, g: a.get(ProjectServices).assigning.move(
+        OWNER, a.get(ProjectServices).assigning.move_of(OWNER, g.given.memories[0], "two")
     ),
-    "archives.export_to": lambda a, g: a.archives.export_to(OWNER, JOURNAL, g.folder / "out.jsonl"),
-    "archives.import_from": lambda a, g: a.archives.import_from(
+    "archives.export_to": lambda a, g: a.get(ArchiveServices).archives.export_to(
+        OWNER, JOURNAL, g.folder / "out.jsonl"
+    ),
+    "archives.import_from": lambda a, g: a.get(ArchiveServices).archives.import_from(
         OWNER, g.folder / "archive.jsonl", Mode.REPLACE
     ),
-    "folder_exports.notes": lambda a, g: a.folder_exports.notes(OWNER, g.folder / "exported"),
-    "graph_exports.run": lambda a, g: a.graph_exports.run(OWNER, g.folder / "graph.jsonl"),
-    "backups.make": lambda a, g: a.backups.make(OWNER, g.folder / "new.tar"),
-    "note_sync.run": lambda a, g: a.note_sync.run(
+    "folder_exports.notes": lambda a, g: a.get(ArchiveServices).folder_exports.notes(
+        OWNER, g.folder / "exported"
+    ),
+    "graph_exports.run": lambda a, g: a.get(ArchiveServices).graph_exports.run(
+        OWNER, g.folder / "graph.jsonl"
+    ),
+    "backups.make": lambda a, g: a.get(ArchiveServices).backups.make(OWNER, g.folder / "new.tar"),
+    "note_sync.run": lambda a, g: a.get(NoteServices).note_sync.run(
         OWNER, g.folder / "notes", lambda name, label: Deletion.ASK
     ),
-    "machine_sync.run": lambda a, g: a.machine_sync.run(PERSON, FolderRemote(g.folder / "remote")),
-    "rebuilds.rebuild": lambda a, g: a.rebuilds.rebuild(OWNER),
+    "machine_sync.run": lambda a, g: a.get(SyncServices).machine_sync.run(
+        PERSON, FolderRemote(g.folder / "remote")
+    ),
+    "rebuilds.rebuild": lambda a, g: a.get(LedgerServices).rebuilds.rebuild(OWNER),
     "doctor.mend": lambda a, g: a.doctor.mend(OWNER),
-    "rounds.run": lambda a, g: a.rounds.run(OWNER),
-    "inbox.apply": lambda a, g: a.inbox.apply(OWNER, _first_name(a)),
-    "inbox.refuse": lambda a, g: a.inbox.refuse(OWNER, _first_name(a)),
+    "rounds.run": lambda a, g: a.get(TidyingServices).rounds.run(OWNER),
+    "inbox.apply": lambda a, g: a.get(TidyingServices).inbox.apply(OWNER, _first_name(a)),
+    "inbox.refuse": lambda a, g: a.get(TidyingServices).inbox.refuse(OWNER, _first_name(a)),
     "erasing.erase": lambda a, g: _erase(a, g.given.memories[0]),
     "erasing.erase of a decision": lambda a, g: _erase(a, g.given.decision),
-    "erasing.scrub": lambda a, g: a.erasing.scrub(OWNER),
+    "erasing.scrub": lambda a, g: a.get(ErasureServices).erasing.scrub(OWNER),
 }
 """What writes through an app that is open."""
 
 
 def _first_name(app: App) -> str:
     """Return the name of what waits first of what was suggested."""
-    return app.inbox.listing(OWNER, 1).waiting[0].name
+    return app.get(TidyingServices).inbox.listing(OWNER, 1).waiting[0].name
 
 
 def _erase(app: App, id: str) -> object:
     """Erase a record, or end its erasure."""
-    if app.erasing.unfinished() is not None:
-        return app.erasing.resume(OWNER)
+    if app.get(ErasureServices).erasing.unfinished() is not None:
+        return app.get(ErasureServices).erasing.resume(OWNER)
     try:
-        records = app.erasing.find(OWNER, Choice((id,)))
+        records = app.get(ErasureServices).erasing.find(OWNER, Choice((id,)))
     except NotFound:
         return None
-    return app.erasing.erase(OWNER, records, backups=True, from_ledger=True)
+    return app.get(ErasureServices).erasing.erase(OWNER, records, backups=True, from_ledger=True)
 
 
 def _searched(app: App) -> object:
     """Search for all that there is."""
     return (
-        app.explained.recall(OWNER, QUERY, 10, TEXTS, WHAT_HOLDS),
-        app.decision_search.search(OWNER, QUERY, SearchMode.AUDIT, 10),
+        app.get(ExplainServices).explained.recall(OWNER, QUERY, 10, TEXTS, WHAT_HOLDS),
+        app.get(LedgerServices).decision_search.search(OWNER, QUERY, SearchMode.AUDIT, 10),
         app.journal_search.turns(OWNER, QUERY, 10),
         app.journal_search.summaries(OWNER, QUERY, 10),
-        app.code_search.search(OWNER, "brew", 10),
+        app.get(CodeServices).code_search.search(OWNER, "brew", 10),
         list(app.filtered_search.rank_all(OWNER, QUERY, MemoryQuery())),
     )
 
@@ -233,7 +256,7 @@ DOCTOR = "doctor.examine"
 READS: dict[str, UseCase] = {
     "searches": lambda a, g: _searched(a),
     "governed.search": lambda a, g: a.governed.search(OWNER, QUERY, None, 10),
-    "viewpoints.ask": lambda a, g: a.viewpoints.ask(OWNER, BEARER, QUERY, 5),
+    "viewpoints.ask": lambda a, g: a.get(ExplainServices).viewpoints.ask(OWNER, BEARER, QUERY, 5),
     "entities.related": lambda a, g: a.entities.related(
         OWNER, g.given.entities[0], 3, Direction.BOTH
     ),
@@ -241,13 +264,13 @@ READS: dict[str, UseCase] = {
     "memories.history": lambda a, g: a.memories.history(
         OWNER, a.memories.read(OWNER, g.given.memories[0])
     ),
-    "decisions.everything": lambda a, g: a.decisions.everything(OWNER),
-    "proposals.pending": lambda a, g: a.proposals.pending(OWNER),
+    "decisions.everything": lambda a, g: a.get(LedgerServices).decisions.everything(OWNER),
+    "proposals.pending": lambda a, g: a.get(LedgerServices).proposals.pending(OWNER),
     "sessions.all": lambda a, g: (
         a.sessions.all(OWNER),
         a.sessions.page(OWNER, g.given.session, 10, 0),
     ),
-    "projects.all": lambda a, g: a.projects.all(OWNER),
+    "projects.all": lambda a, g: a.get(CodeServices).projects.all(OWNER),
     "tokens.list": lambda a, g: a.tokens.list(OWNER),
     "trail.entries": lambda a, g: a.trail.entries(OWNER),
     "trail.prove": lambda a, g: a.trail.prove(OWNER),
@@ -257,9 +280,9 @@ READS: dict[str, UseCase] = {
         a.overview.token_states(OWNER),
     ),
     DOCTOR: lambda a, g: a.doctor.examine(),
-    "secret_scan.scan": lambda a, g: list(a.secret_scan.scan(OWNER)),
-    "inbox.listing": lambda a, g: a.inbox.listing(OWNER, 10),
-    "erasing.find": lambda a, g: a.erasing.find(OWNER, Choice(query="tea")),
+    "secret_scan.scan": lambda a, g: list(a.get(ScreeningServices).secret_scan.scan(OWNER)),
+    "inbox.listing": lambda a, g: a.get(TidyingServices).inbox.listing(OWNER, 10),
+    "erasing.find": lambda a, g: a.get(ErasureServices).erasing.find(OWNER, Choice(query="tea")),
 }
 """What only reads: it gives the right answer, or an error, after which the next one is right."""
 

@@ -27,6 +27,8 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.turns import Session
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.tidying.services import TidyingServices
 from minutebook.models import models_of
 from minutebook.search.fusion import Signal
 from tests.faults.invariants import Acknowledged
@@ -118,19 +120,19 @@ def _converse(app: App, text: str) -> None:
 
 
 def _decide(app: App, text: str) -> None:
-    app.decisions.record(PERSON, draft(text, text))
+    app.get(LedgerServices).decisions.record(PERSON, draft(text, text))
     say("kept", Decision, text)
 
 
 def _propose(app: App, text: str) -> None:
-    app.proposals.propose(AGENT, draft(text, text))
+    app.get(LedgerServices).proposals.propose(AGENT, draft(text, text))
     say("kept", Proposal, text)
 
 
 def decide(home: str, name: str, ledger: str) -> None:
     """Record decisions in a folder of a person's repository."""
     app = open_app(settings_at(home, embedder="none", ledger=Path(ledger)))
-    app.ledgers.recover()
+    app.get(LedgerServices).ledgers.recover()
     for number in range(3):
         _decide(app, f"{name} {number}")
     app.close()
@@ -180,11 +182,11 @@ def tidy(home: str, name: str) -> None:
     """Look for disorder, apply all that is suggested, take every second change back."""
     del name
     app = open_app(settings_at(home, embedder="none"))
-    app.rounds.run(PERSON)
-    for number, each in enumerate(app.inbox.listing(PERSON, 99).waiting):
-        app.inbox.apply(PERSON, each.name)
+    app.get(TidyingServices).rounds.run(PERSON)
+    for number, each in enumerate(app.get(TidyingServices).inbox.listing(PERSON, 99).waiting):
+        app.get(TidyingServices).inbox.apply(PERSON, each.name)
         if number % 2:
-            app.inbox.undo(PERSON, each.name)
+            app.get(TidyingServices).inbox.undo(PERSON, each.name)
     app.close()
 
 

@@ -8,6 +8,7 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.writer import Act, writing
 from tests.world import NOON, everything
@@ -43,7 +44,7 @@ def written(number: int, **changes: Any) -> Decision:
 
 def ledger_of(app: App, organization: str = "default") -> Repository:
     """The ledger itself, past all that is checked before."""
-    return app.ledgers.repository(organization)
+    return app.get(LedgerServices).ledgers.repository(organization)
 
 
 def committed(app: App, *decisions: Decision, key: bytes | None = None) -> str:

@@ -11,6 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.errors import Decided, LedgerBusy
 from minutebook.domain.records import Role
+from minutebook.features.ledger.services import LedgerServices
 from tests.homes import settings_at
 
 
@@ -30,7 +31,7 @@ def main(home: str, name: str, count: str, target: str) -> None:
 def _outcome(app: App, caller: Caller, draft: DecisionDraft) -> str:
     while True:
         try:
-            return f"made {app.decisions.record(caller, draft).id}"
+            return f"made {app.get(LedgerServices).decisions.record(caller, draft).id}"
         except Decided as error:
             return f"lost {error.id}"
         except LedgerBusy:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from minutebook.domain.archive import Mode, check_sound
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind, Record
+from minutebook.features.archives.services import ArchiveServices
 from tests.examples import examples
 from tests.services.maintenance.test_archives import ADMIN
 from tests.store import given as drawn
@@ -50,7 +51,7 @@ def lines_of(path: Path) -> list[bytes]:
 
 
 def exported(world: World, to: Path) -> list[bytes]:
-    world.app.archives.export_to(ADMIN, COMPARED, to)
+    world.app.get(ArchiveServices).archives.export_to(ADMIN, COMPARED, to)
     return lines_of(to)
 
 
@@ -66,6 +67,8 @@ def test_what_was_brought_in_is_taken_out_again_byte_for_byte(records: list[Reco
                 one.store.put(record)
         first = exported(one, home / "first.jsonl")
         assert len(first) == len(records)
-        two.app.archives.import_from(ADMIN, home / "first.jsonl", Mode.MERGE, is_own=True)
+        two.app.get(ArchiveServices).archives.import_from(
+            ADMIN, home / "first.jsonl", Mode.MERGE, is_own=True
+        )
         assert exported(two, home / "second.jsonl") == first
         assert exported(one, home / "again.jsonl") == first

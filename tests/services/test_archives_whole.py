@@ -25,6 +25,8 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.trail_texts import MISSING
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.ledger.services import LedgerServices
 from tests.services.decided import draft, git, ledger_of
 from tests.services.maintenance.test_archives import ADMIN, put, summary, turn
 from tests.store.samples import chunk, file, project
@@ -48,9 +50,9 @@ def filled(world: World) -> World:
     app.memories.remove(asks, world.remember("forgotten"))
     app.status.lock(asks, second)
     world.by(organization="zoo").remember("tapir")
-    made = app.decisions.record(asks, draft())
-    app.decisions.supersede(asks, [made.id], draft(title="Use two files"))
-    app.proposals.propose(asks, draft("wire"))
+    made = app.get(LedgerServices).decisions.record(asks, draft())
+    app.get(LedgerServices).decisions.supersede(asks, [made.id], draft(title="Use two files"))
+    app.get(LedgerServices).proposals.propose(asks, draft("wire"))
     for record in (
         project(organization="default", path=str(Path("/nowhere/a"))),
         file(organization="default", project="a"),
@@ -92,9 +94,9 @@ def test_a_whole_store_comes_back_equal_with_versions_and_trail(
     assert {kind for _, kind, _ in before} == set(KINDS)
     with_origin = {each.kind for each in before.values() if getattr(each, "origin", None)}
     assert with_origin >= {Kind.MEMORY, Kind.VERSION, Kind.LINK, Kind.ENTRY, Kind.DECISION}
-    told = one.app.archives.export_to(ADMIN, KINDS, path)
+    told = one.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, path)
     assert sum(told.counts.values()) == len(before)
-    two.app.archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
+    two.app.get(ArchiveServices).archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
     after = whole(two)
     heads = {key for key in before if key[1] is Kind.HEAD}
     for key in before.keys() - heads:
@@ -116,8 +118,10 @@ def test_a_trail_that_came_without_the_tokens_that_it_tells_of_holds(
         grant = Grant(name="ci", role=Role.AGENT, organization=organization)
         one.app.tokens.create(ADMIN, grant)
     one.remember("tea")
-    one.app.archives.export_to(ADMIN, KINDS, tmp_path / "all.jsonl")
-    other.app.archives.import_from(ADMIN, tmp_path / "all.jsonl", Mode.MERGE, is_own=True)
+    one.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, tmp_path / "all.jsonl")
+    other.app.get(ArchiveServices).archives.import_from(
+        ADMIN, tmp_path / "all.jsonl", Mode.MERGE, is_own=True
+    )
     proofs = other.app.trail.prove(ADMIN)
     assert {each.organization for each in proofs} == {"acme", "default", SYSTEM_ORGANIZATION}
     assert [(each.differences, each.uncovered) for each in proofs] == [((), 0)] * 3
@@ -132,20 +136,22 @@ def test_imported_decisions_are_in_git_and_can_be_gone_on_with(
 ) -> None:
     one, two = filled(opener()), opener(name="two")
     path = tmp_path / "whole.jsonl"
-    one.app.archives.export_to(ADMIN, KINDS, path)
-    two.app.archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
+    one.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, path)
+    two.app.get(ArchiveServices).archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
     assert git(ledger_of(two.app).path, "rev-list", "--count", "main") == "1"
-    two.app.decisions.record(replace(ADMIN, organization="default"), draft("wire"))
-    (state, *_) = two.app.ledgers.states()
+    two.app.get(LedgerServices).decisions.record(
+        replace(ADMIN, organization="default"), draft("wire")
+    )
+    (state, *_) = two.app.get(LedgerServices).ledgers.states()
     assert state.reason is None
-    assert two.app.ledgers.check() == []
+    assert two.app.get(LedgerServices).ledgers.check() == []
 
 
 def test_merging_a_whole_store_brings_back_what_is_gone_and_leaves_the_rest(
     opener: Opener, tmp_path: Path
 ) -> None:
     world, path = filled(opener()), tmp_path / "whole.jsonl"
-    world.app.archives.export_to(ADMIN, KINDS, path)
+    world.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, path)
     gone = next(
         each.id
         for each in world.store.find(Memory, everything("default"))
@@ -154,7 +160,7 @@ def test_merging_a_whole_store_brings_back_what_is_gone_and_leaves_the_rest(
     world.app.memories.delete(replace(ADMIN, organization="default"), gone)
     world.call("update_memory", id=world.remember("later"), content="later still")
     before = whole(world, Kind.ENTRY, Kind.HEAD)
-    world.app.archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
+    world.app.get(ArchiveServices).archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
     after = whole(world, Kind.ENTRY, Kind.HEAD)
     assert {key: after[key] for key in before} == before
     # The link is to a memory that is locked, which no import changes.
@@ -173,10 +179,10 @@ def test_a_memory_that_is_there_takes_no_versions_from_an_archive(
     one, two, path = opener(), opener(name="two"), tmp_path / "whole.jsonl"
     id = one.remember("tea at four")
     early = tmp_path / "early.jsonl"
-    one.app.archives.export_to(ADMIN, KINDS, early)
+    one.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, early)
     one.call("update_memory", id=id, content="tea at five")
-    one.app.archives.export_to(ADMIN, KINDS, path)
-    two.app.archives.import_from(ADMIN, early, Mode.MERGE, is_own=True)
-    two.app.archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
+    one.app.get(ArchiveServices).archives.export_to(ADMIN, KINDS, path)
+    two.app.get(ArchiveServices).archives.import_from(ADMIN, early, Mode.MERGE, is_own=True)
+    two.app.get(ArchiveServices).archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
     assert two.memory(id).content == "tea at four"
     assert two.app.infrastructure.store.count(Version, everything("default")) == 1

@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.records import Memory
 from minutebook.domain.tidying import State
 from minutebook.embedding import Embedder, Embedding
+from minutebook.feature import loaded
 from minutebook.services.background import BackgroundWork
 from minutebook.services.embeddings import Embeddings
 from minutebook.store.file_locks import FileLocks
@@ -25,12 +27,8 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
     app = world.app
     embeddings = Embeddings(app.infrastructure.store, embedding, 0.0, FileLocks(locks))
     stop = threading.Event()
-    work = BackgroundWork(
-        *(embedding, embeddings, app.ledgers, app.projects, app.scheduled_backups),
-        *(app.rounds, app.signing, world.caller),
-        stop,
-        interval=0.01,
-    )
+    jobs = chain(*(jobs_of(app) for jobs_of in loaded("jobs")))
+    work = BackgroundWork(embedding, embeddings, world.caller, stop, jobs, interval=0.01)
     work.start()
     try:
         yield embeddings

@@ -21,6 +21,8 @@ from minutebook.domain.records import (
     Status,
     Version,
 )
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.ledger.services import LedgerServices
 from tests.services.decided import draft
 from tests.world import Opener, World, everything
 
@@ -33,7 +35,7 @@ def told(world: World) -> dict[str, Memory]:
 
 
 def decided(world: World) -> list[Any]:
-    return world.app.decisions.truths(OWNER)
+    return world.app.get(LedgerServices).decisions.truths(OWNER)
 
 
 @pytest.fixture
@@ -46,17 +48,17 @@ def archive(opener: Opener, tmp_path: Path) -> Path:
     ]
     app.status.verify(OWNER, ids[1])
     app.status.lock(OWNER, ids[2])
-    old = app.decisions.record(OWNER, draft())
-    app.decisions.supersede(OWNER, [old.id], draft(title="Use files"))
+    old = app.get(LedgerServices).decisions.record(OWNER, draft())
+    app.get(LedgerServices).decisions.supersede(OWNER, [old.id], draft(title="Use files"))
     path = tmp_path / "archive.jsonl"
-    app.archives.export_to(OWNER, OWN, path)
+    app.get(ArchiveServices).archives.export_to(OWNER, OWN, path)
     return path
 
 
 def test_what_an_archive_says_of_persons_is_a_claim(opener: Opener, archive: Path) -> None:
     here = opener()
     importer = replace(OWNER, name="ben")
-    report = here.app.archives.import_from(importer, archive, Mode.MERGE)
+    report = here.app.get(ArchiveServices).archives.import_from(importer, archive, Mode.MERGE)
     found = told(here)
     assert found["verified"].status is Status.UNVERIFIED
     assert found["locked"].status not in (Status.LOCKED, Status.VERIFIED)
@@ -67,7 +69,7 @@ def test_what_an_archive_says_of_persons_is_a_claim(opener: Opener, archive: Pat
     versions = here.store.find(Version, everything("default"))
     assert {each.origin.brought for each in versions if each.origin} == {"ben"}
     assert decided(here) == []
-    [proposal] = here.app.proposals.pending(OWNER)
+    [proposal] = here.app.get(LedgerServices).proposals.pending(OWNER)
     assert (proposal.title, proposal.status) == ("Use files", ProposalStatus.PENDING)
     assert report.claimed[Kind.MEMORY] == 2
     assert report.claimed[Kind.DECISION] == 2
@@ -78,22 +80,22 @@ def test_what_an_archive_says_of_persons_is_a_claim(opener: Opener, archive: Pat
 
 def test_a_claim_in_the_importers_own_name_is_shown_as_one(opener: Opener, archive: Path) -> None:
     here = opener()
-    here.app.archives.import_from(OWNER, archive, Mode.MERGE)
+    here.app.get(ArchiveServices).archives.import_from(OWNER, archive, Mode.MERGE)
     assert {by_whom(each.author, each.origin) for each in told(here).values()} == {"ana (claimed)"}
 
 
 def test_ones_own_archive_comes_whole_at_once_or_after_all(opener: Opener, archive: Path) -> None:
     one, two = opener(), opener(name="two")
-    one.app.archives.import_from(OWNER, archive, Mode.MERGE, is_own=True)
-    two.app.archives.import_from(OWNER, archive, Mode.MERGE)
-    two.app.archives.import_from(OWNER, archive, Mode.MERGE, is_own=True)
+    one.app.get(ArchiveServices).archives.import_from(OWNER, archive, Mode.MERGE, is_own=True)
+    two.app.get(ArchiveServices).archives.import_from(OWNER, archive, Mode.MERGE)
+    two.app.get(ArchiveServices).archives.import_from(OWNER, archive, Mode.MERGE, is_own=True)
     for world in (one, two):
         found = told(world)
         assert found["verified"].status is Status.VERIFIED
         assert found["locked"].locked_by is Role.ADMIN
         assert {each.origin for each in found.values()} == {None}
         assert [each.title for each in decided(world)] == ["Use files"]
-        assert world.app.proposals.pending(OWNER) == []
+        assert world.app.get(LedgerServices).proposals.pending(OWNER) == []
         assert world.app.trail.prove(OWNER)[0].differences == ()
     assert told(one) == told(two)
 
@@ -103,11 +105,11 @@ def test_what_this_stores_trail_knows_comes_back_as_it_was(world: World, tmp_pat
     id = app.memories.store(OWNER, Draft(content="tea", type=MemoryType.FACT)).id
     app.status.verify(OWNER, id)
     path = tmp_path / "own.jsonl"
-    app.archives.export_to(OWNER, [Kind.MEMORY], path)
+    app.get(ArchiveServices).archives.export_to(OWNER, [Kind.MEMORY], path)
     kept = told(world)
     app.memories.delete(OWNER, id)
     assert told(world) == {}
-    app.archives.import_from(OWNER, path, Mode.MERGE)
+    app.get(ArchiveServices).archives.import_from(OWNER, path, Mode.MERGE)
     assert told(world) == kept
 
 
@@ -115,6 +117,6 @@ def test_an_agent_does_not_say_whose_a_file_is(opener: Opener, archive: Path) ->
     here = opener()
     agent = replace(OWNER, name="robot", role=Role.AGENT)
     with pytest.raises(Forbidden):
-        here.app.archives.import_from(agent, archive, Mode.MERGE, is_own=True)
+        here.app.get(ArchiveServices).archives.import_from(agent, archive, Mode.MERGE, is_own=True)
     assert told(here) == {}
     assert here.store.find(Decision, everything("default")) == []

@@ -10,6 +10,7 @@ from minutebook.app import open_app
 from minutebook.config import Settings
 from minutebook.disk.mirrored_folder import NOTES, MirroredFolder
 from minutebook.domain.errors import StoreError
+from minutebook.features.archives.services import ArchiveServices
 from minutebook.server.daemon import hook_log
 from minutebook.services.maintenance import erasure_order
 from minutebook.services.sync.note_folder import NoteFolder
@@ -32,7 +33,7 @@ def _agreed(folder: Path) -> object:
 
 def _failure(folder: Path) -> object:
     with closing(open_app(Settings(home=folder, embedder="none"))) as app:
-        return app.scheduled_backups.state().failure
+        return app.get(ArchiveServices).scheduled_backups.state().failure
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from minutebook.domain.records import Decision
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.ledger.history import read_all
 from tests.contracts.requirements import requirement
 from tests.services.decided import AGENT, decisions_in, draft, git, ledger_of
@@ -49,15 +50,15 @@ def start(process: Process) -> None:
 
 def check_agreed(world: World) -> dict[str, Decision]:
     """Hold Git and the tables to one another; give the decisions."""
-    world.app.ledgers.recover()
+    world.app.get(LedgerServices).ledgers.recover()
     ledger, kept = ledger_of(world.app), decisions_in(world.app)
     head = ledger.head()
     assert head is not None
     # What a kill left before the branch moved is named by nothing, and no fault.
     assert git(ledger.path, "fsck", "--strict", "--no-dangling") == ""
     assert {each.id for each in read_all(ledger, head) if isinstance(each, Decision)} == set(kept)
-    assert world.app.ledgers.check() == []
-    assert all(each.reason is None for each in world.app.ledgers.states())
+    assert world.app.get(LedgerServices).ledgers.check() == []
+    assert all(each.reason is None for each in world.app.get(LedgerServices).ledgers.states())
     assert world.app.trail.verify("default") is None
     return kept
 
@@ -110,7 +111,10 @@ def test_whoever_asks_while_others_decide_is_never_told_that_the_ledger_is_broke
         for process in processes:
             start(process)
         while any(process.poll() is None for process in processes):
-            assert [each.reason for each in world.app.ledgers.states()] in ([], [None])
+            assert [each.reason for each in world.app.get(LedgerServices).ledgers.states()] in (
+                [],
+                [None],
+            )
     assert len(check_agreed(world)) == 16
 
 
@@ -139,4 +143,4 @@ def test_what_was_acknowledged_survives_a_kill_and_the_next_start_heals_the_rest
     kept = check_agreed(world)
     assert made <= set(kept)
     assert len(kept) <= len(made) + 1
-    world.app.decisions.record(AGENT, draft("and on it goes"))
+    world.app.get(LedgerServices).decisions.record(AGENT, draft("and on it goes"))

@@ -138,10 +138,9 @@ def test_the_time_that_the_rest_takes_is_estimated_once_some_were_embedded(
     embeddings = opener(ready(), name="same").app.embeddings
     left: list[float | None] = []
     assert embeddings.remaining(8) is None
-    assert (
-        embeddings.backfill(threading.Event(), lambda: left.append(embeddings.remaining(8))) == 40
-    )
-    assert [each is not None and 0 < each < 60 for each in left] == [True, True]
+    embeddings.after_batches.append(lambda: left.append(embeddings.remaining(8)))
+    assert embeddings.backfill(threading.Event()) == 40
+    assert [each is not None and 0 < each < 60 for each in left] == [True, True, True]
 
 
 def test_what_has_no_vectors_comes_before_what_lacks_only_states(opener: Opener) -> None:

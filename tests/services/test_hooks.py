@@ -14,6 +14,11 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.private import without_private
 from minutebook.domain.records import MemoryType, Role, ScopeLevel, Status
 from minutebook.domain.tidying import Topic
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.hooks.services import HookServices
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.tidying.services import TidyingServices
 from minutebook.services.hooks import HEAD, inert
 from tests.world import Opener, World, ready
 
@@ -37,7 +42,7 @@ def keep(world: World, caller: Caller, type: MemoryType, content: str, **more: A
 def at_start(world: World, last: str | None = None, tokens: int = 600, **where: Any) -> list[str]:
     """What an agent is told when a session starts, line by line, without what says that it is data."""
     caller = replace(world.caller, **where)
-    told = world.app.hook_contexts.at_start(caller, last, tokens)
+    told = world.app.get(HookServices).hook_contexts.at_start(caller, last, tokens)
     return [] if told is None else told.text.removeprefix(f"{HEAD}\n").splitlines()
 
 
@@ -46,7 +51,7 @@ def test_a_person_s_rules_come_first_and_as_many_as_fit(opener: Opener) -> None:
     for number in range(6):
         content = f"Rule {number}: " + "never " * 20
         keep(world, person(world), MemoryType.BUSINESS_RULE, content)
-    told = world.app.hook_contexts.at_start
+    told = world.app.get(HookServices).hook_contexts.at_start
     whole, part = told(world.caller, None, 1000), told(world.caller, None, 120)
     assert whole is not None
     assert part is not None
@@ -103,19 +108,19 @@ def test_an_agent_s_rules_wait_for_a_person_in_one_line(opener: Opener, text: st
     assert at_start(world) == ["1 rule by agents waits for you: `minutebook ui`, Review"]
     two = keep(world, writes, MemoryType.SYSTEM_CONSTRAINT, text, scope=ScopeLevel.SYSTEM)
     assert at_start(world) == ["2 rules by agents wait for you: `minutebook ui`, Review"]
-    review = world.app.review.page(person(world), 9)
+    review = world.app.get(TidyingServices).review.page(person(world), 9)
     assert [each.records[0].id for each in review.items] == [two, one]
     assert review.counts == {Topic.RULE: 2}
 
     world.clock.turn()
-    world.app.review.apply(person(world), one)
+    world.app.get(TidyingServices).review.apply(person(world), one)
     why = in_call(replace(person(world), writes_system=True), reason="Nobody said so")
-    world.app.review.refuse(why, two)
+    world.app.get(TidyingServices).review.refuse(why, two)
     heading, line = at_start(world)
     assert heading == "Rules:"
     assert line.startswith(f"- {text} (agent, just now, verified by a person, {one}")
     assert ("reads as instructions" in line) is (text == POISON)
-    assert world.app.review.page(person(world), 9).items == []
+    assert world.app.get(TidyingServices).review.page(person(world), 9).items == []
 
 
 def test_agents_notes_of_this_project_are_told_as_notes_the_most_recalled_first(
@@ -137,8 +142,8 @@ def test_agents_notes_of_this_project_are_told_as_notes_the_most_recalled_first(
     ]
     scope = here.folder_scope
     assert at_start(world, folder_scope=scope) == notes
-    world.app.recalls.note(here, "recall", "queue", [(world.memory(older), 1.0)])
-    world.app.recalls.flush()
+    world.app.note_answer(here, "recall", "queue", [(world.memory(older), 1.0)])
+    world.app.get(RecallLogServices).recalls.flush()
     assert at_start(world, folder_scope=scope) == [notes[0], notes[2], notes[1]]
 
 
@@ -148,21 +153,21 @@ def test_what_came_from_elsewhere_is_nobody_s_here(opener: Opener, tmp_path: Pat
     habit = keep(world, person(world), MemoryType.PREFERENCE, "Short answers")
     archive = tmp_path / "archive.jsonl"
     owner = replace(person(world), role=Role.ADMIN, writes_system=True)
-    world.app.archives.export_to(owner, OWN, archive)
+    world.app.get(ArchiveServices).archives.export_to(owner, OWN, archive)
     for begun in (False, True):
         other = opener(ready(), name=f"other {begun}")
         if begun:
             # Then the archive's own trail stays outside.
             keep(other, person(other), MemoryType.FACT, "Here before")
         other.clock.turn()
-        other.app.archives.import_from(owner, archive, Mode.MERGE)
+        other.app.get(ArchiveServices).archives.import_from(owner, archive, Mode.MERGE)
         assert at_start(other) == [
             "From elsewhere, unconfirmed:",
             f"- Short answers (ada (claimed), just now, {habit})",
             "2 memories from elsewhere wait for you: `minutebook ui`, Review",
         ]
         other.clock.turn()
-        other.app.review.apply(person(other), rule)
+        other.app.get(TidyingServices).review.apply(person(other), rule)
         heading, line = at_start(other)[:2]
         assert (heading, rule in line) == ("Rules:", True)
 
@@ -174,9 +179,9 @@ def test_decisions_hold_if_a_person_made_them_and_proposals_wait_untold(opener: 
         DecisionDraft(title=f"Move {name} to queues", target=f"billing.{name}", rationale=why)
         for name in ("mail", "faxes", "letters")
     ]
-    human = world.app.decisions.record(person(world), drafts[0])
-    agents = world.app.decisions.record(world.caller, drafts[1])
-    world.app.proposals.propose(world.caller, drafts[2])
+    human = world.app.get(LedgerServices).decisions.record(person(world), drafts[0])
+    agents = world.app.get(LedgerServices).decisions.record(world.caller, drafts[1])
+    world.app.get(LedgerServices).proposals.propose(world.caller, drafts[2])
     assert at_start(world) == [
         "Decisions that hold:",
         f"- billing.mail: Move mail to queues (ada, just now, a person's, {human.id})",
@@ -235,7 +240,7 @@ def test_a_prompt_gets_what_may_be_told_unasked(opener: Opener) -> None:
     other = keep(world, within(here, None), MemoryType.SEMANTIC, f"{text}, {text}")
 
     def told(least: float = 0.0) -> list[str]:
-        found = world.app.hook_contexts.before_prompt(here, prompt, least, ())
+        found = world.app.get(HookServices).hook_contexts.before_prompt(here, prompt, least, ())
         assert found is None or {each.id for each, _ in found.got} == set(found.ids)
         return [] if found is None else found.text.splitlines()[1:]
 
@@ -255,12 +260,18 @@ def test_a_prompt_gets_the_memory_that_it_is_about_and_each_once(opener: Opener)
     world = opener(ready())
     id = world.remember("The staging database listens on port 6543.")
     prompt = "on which port listens the staging database"
-    found = world.app.hook_contexts.before_prompt(world.caller, prompt, 0.0, ())
+    found = world.app.get(HookServices).hook_contexts.before_prompt(world.caller, prompt, 0.0, ())
     assert found is not None
     assert found.ids == (id,)
     assert [memory.id for memory, _ in found.got] == [id]
-    assert world.app.hook_contexts.before_prompt(world.caller, prompt, 0.0, {id}) is None
-    assert world.app.hook_contexts.before_prompt(world.caller, prompt, 1.1, ()) is None
+    assert (
+        world.app.get(HookServices).hook_contexts.before_prompt(world.caller, prompt, 0.0, {id})
+        is None
+    )
+    assert (
+        world.app.get(HookServices).hook_contexts.before_prompt(world.caller, prompt, 1.1, ())
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -269,14 +280,20 @@ def test_a_prompt_gets_the_memory_that_it_is_about_and_each_once(opener: Opener)
 def test_commands_and_a_word_or_two_ask_nothing(opener: Opener, prompt: str) -> None:
     world = opener(ready())
     world.remember("The staging database listens on port 6543.")
-    assert world.app.hook_contexts.before_prompt(world.caller, prompt, 0.0, ()) is None
+    assert (
+        world.app.get(HookServices).hook_contexts.before_prompt(world.caller, prompt, 0.0, ())
+        is None
+    )
 
 
 def test_a_script_without_spaces_has_words(opener: Opener) -> None:
     world = opener(ready())
     world.remember("猫粮还剩多少")
     assert (
-        world.app.hook_contexts.before_prompt(world.caller, "猫粮还剩多少？", 0.0, ()) is not None
+        world.app.get(HookServices).hook_contexts.before_prompt(
+            world.caller, "猫粮还剩多少？", 0.0, ()
+        )
+        is not None
     )
 
 
@@ -288,7 +305,7 @@ def test_a_prompt_gets_what_earlier_sessions_said_and_not_what_its_own_did(opene
         here, "s1", "Where is staging?", "", "The staging database listens on port 6543."
     )
     world.app.embeddings.backfill(Event())
-    told = world.app.hook_contexts.before_prompt
+    told = world.app.get(HookServices).hook_contexts.before_prompt
     found = told(here, prompt, 0.0, (), "s2")
     assert found is not None
     assert found.ids == (turn.id,)

@@ -17,6 +17,10 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import Entry, Memory, MemoryType, Role, Turn
 from minutebook.domain.source_drafts import Found, MemoryDraft, Place, TurnDraft
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.code.services import CodeServices
+from minutebook.features.importers.services import ImporterServices
+from minutebook.features.ledger.services import LedgerServices
 from tests.services.decided import draft
 from tests.world import NOON, Opener, WordEmbedder, World, everything, ready, worlds
 
@@ -64,13 +68,17 @@ WRITES: dict[str, Callable[[App, Caller], object]] = {
     "invalidate": lambda a, c: a.memories.invalidate(c, memory(a, c).id, TEXT, None),
     "deprecate": lambda a, c: a.status.deprecate(c, memory(a, c).id, TEXT),
     "create_entity": entity,
-    "record": lambda a, c: a.decisions.record(
+    "record": lambda a, c: a.get(LedgerServices).decisions.record(
         c, draft(TEXT, TEXT, rationale=TEXT, consequences=(TEXT,))
     ),
-    "supersede": lambda a, c: a.decisions.supersede(
-        c, [a.decisions.record(c, draft("api")).id], draft("api", TEXT, rationale=TEXT)
+    "supersede": lambda a, c: a.get(LedgerServices).decisions.supersede(
+        c,
+        [a.get(LedgerServices).decisions.record(c, draft("api")).id],
+        draft("api", TEXT, rationale=TEXT),
     ),
-    "propose": lambda a, c: a.proposals.propose(c, draft("ui", TEXT, rationale=TEXT)),
+    "propose": lambda a, c: a.get(LedgerServices).proposals.propose(
+        c, draft("ui", TEXT, rationale=TEXT)
+    ),
     "add": lambda a, c: a.sessions.add(c, "monday", TEXT, TEXT, TEXT),
     "summarize": lambda a, c: [
         a.sessions.add(c, "friday", TEXT, "", TEXT),
@@ -94,7 +102,7 @@ def test_where_secrets_are_masked_nothing_keeps_one(open_one: Opener, tmp_path: 
         assert {each["action"] for each in facts} == {"masked"}, act
     (tmp_path / ".env").write_text(f"TOKEN={SECRET}\n")
     (tmp_path / "a.py").write_text(f'def brew():\n    return "{SECRET}"\n')
-    world.app.projects.index(asking(), str(tmp_path))
+    world.app.get(CodeServices).projects.index(asking(), str(tmp_path))
     kept = "\n".join(map(repr, world.kept().values()))
     trail = "\n".join(map(repr, world.store.find(Entry, everything("acme"))))
     assert kept.count(HIDDEN) > len(WRITES)
@@ -169,10 +177,10 @@ def test_an_archive_is_imported_as_it_is_and_its_secrets_are_named(
     world.app.memories.store(owner, fact())
     world.app.sessions.add(owner, "s", TEXT, "", "")
     path = tmp_path / "all.jsonl"
-    world.app.archives.export_to(owner, OWN, path)
+    world.app.get(ArchiveServices).archives.export_to(owner, OWN, path)
     other = open_one(name="other", redact=Redact.MASK)
     caller = in_call(owner, notes={})
-    other.app.archives.import_from(caller, path, Mode.MERGE, is_own=True)
+    other.app.get(ArchiveServices).archives.import_from(caller, path, Mode.MERGE, is_own=True)
 
     def records(of: World) -> list[Any]:
         return [
@@ -197,7 +205,9 @@ def test_an_import_from_another_program_masks_its_turns_and_names_the_rest(
         MemoryDraft(key="2", content=TEXT, type=MemoryType.FACT, **said),
     ]
     for _ in range(2):
-        world.app.source_imports.run(caller, "other", found, lambda: 1.0, dry_run=False)
+        world.app.get(ImporterServices).source_imports.run(
+            caller, "other", found, lambda: 1.0, dry_run=False
+        )
     (turn,) = world.store.find(Turn, everything("acme"))
     (kept,) = world.store.find(Memory, everything("acme"))
     assert (turn.prompt, kept.content) == (TEXT.replace(SECRET, HIDDEN), TEXT)

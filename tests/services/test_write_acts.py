@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minutebook.app import App
-from minutebook.composing.service import service_names
+from minutebook.composing import service_names
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
@@ -26,6 +26,12 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.source_drafts import MemoryDraft, Place
+from minutebook.feature import loaded
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.code.services import CodeServices
+from minutebook.features.importers.services import ImporterServices
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.projects.services import ProjectServices
 from minutebook.services.maintenance.archives import Archives
 from minutebook.services.maintenance.assigning import Move
 from tests.examples import parametrize_in_part
@@ -82,21 +88,25 @@ NAMED: dict[str, Attempt] = {
     "entities.create_relation": lambda a, w, g: a.entities.create_relation(
         w, *g.entities, "near", 9.0
     ),
-    "decisions.supersede": lambda a, w, g: a.decisions.supersede(
+    "decisions.supersede": lambda a, w, g: a.get(LedgerServices).decisions.supersede(
         w, [g.decision], draft(g.target, "Mine")
     ),
-    "proposals.propose": lambda a, w, g: a.proposals.propose(
+    "proposals.propose": lambda a, w, g: a.get(LedgerServices).proposals.propose(
         w, draft(g.target, "Mine"), [g.decision]
     ),
-    "proposals.decline": lambda a, w, g: a.proposals.decline(w, g.proposal),
-    "proposals.reopen": lambda a, w, g: a.proposals.reopen(w, g.declined),
-    "proposals.accept": lambda a, w, g: a.proposals.accept(w, g.proposal, SECRET),
+    "proposals.decline": lambda a, w, g: a.get(LedgerServices).proposals.decline(w, g.proposal),
+    "proposals.reopen": lambda a, w, g: a.get(LedgerServices).proposals.reopen(w, g.declined),
+    "proposals.accept": lambda a, w, g: a.get(LedgerServices).proposals.accept(
+        w, g.proposal, SECRET
+    ),
     "summaries.summarize": lambda a, w, g: a.summaries.summarize(w, g.session),
     "summaries.summarize_session_of": lambda a, w, g: a.summaries.summarize_session_of(
         w, turn_of(a, g)
     ),
-    "projects.delete": lambda a, w, g: a.projects.delete(w, g.project),
-    "projects.forget": lambda a, w, g: a.projects.forget(w, a.projects.read(w, g.project)),
+    "projects.delete": lambda a, w, g: a.get(CodeServices).projects.delete(w, g.project),
+    "projects.forget": lambda a, w, g: a.get(CodeServices).projects.forget(
+        w, a.get(CodeServices).projects.read(w, g.project)
+    ),
 }
 """What is done to a record that the call names."""
 
@@ -117,10 +127,12 @@ HOMELY: dict[str, Attempt] = {
     "entities.create_entity": lambda a, w, g: a.entities.create_entity(
         w, "Ana", "person", "she", None
     ),
-    "decisions.record": lambda a, w, g: a.decisions.record(w, draft(f"new {next(NUMBERS)}")),
+    "decisions.record": lambda a, w, g: a.get(LedgerServices).decisions.record(
+        w, draft(f"new {next(NUMBERS)}")
+    ),
     "sessions.add": lambda a, w, g: a.sessions.add(w, "new", "Mend it", "", "Done."),
-    "projects.index": lambda a, w, g: a.projects.index(w, str(g.folder)),
-    "source_imports.run": lambda a, w, g: a.source_imports.run(
+    "projects.index": lambda a, w, g: a.get(CodeServices).projects.index(w, str(g.folder)),
+    "source_imports.run": lambda a, w, g: a.get(ImporterServices).source_imports.run(
         w, "notes", [imported(next(NUMBERS))], lambda: 1.0, dry_run=False
     ),
 }
@@ -224,13 +236,13 @@ def may_write(service: type) -> bool:
 def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Population) -> None:
     app = population.world.app
     # Composed when they are first asked for; what helps the others is asked by no caller.
-    names = {*service_names(App), "trail", "tokens"} - {
-        "_writer",
-        "_decision_writer",
-        "_changing",
-        *HELPERS,
+    made = [app, *(app.get(of) for of in loaded("services"))]
+    services = {"trail": type(app.trail), "tokens": type(app.tokens)} | {
+        name: type(getattr(part, name))
+        for part in made
+        for name in service_names(type(part))
+        if name not in ("writer", "_decision_writer", "_changing", *HELPERS)
     }
-    services = {name: type(getattr(app, name)) for name in names}
     acts = {
         f"{attribute}.{name}"
         for attribute, each in services.items()
@@ -240,7 +252,7 @@ def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Popul
     }
     reads = {f"{service}.{name}" for service, names in READS.items() for name in names}
     writes = {*NAMED, *PLACED, *MANY, *HOMELY, *BESIDE}
-    gives_callers = {"tokens.caller_of", "tokens.refused", "writer.embed"}
+    gives_callers = {"tokens.caller_of", "tokens.refused", "writer.embed", "projects.may_forget"}
     assert acts - gives_callers - reads - writes == set(), "enter it in one of the tables above"
     assert not reads & writes
     assert writes - acts == {"memories.write_all"}
@@ -274,10 +286,14 @@ def test_a_token_of_a_repository_takes_nothing_beyond_it_into_it(
     app, given = population.world.app, population.given[scope]
     before = population.records()
     with pytest.raises(NotFound if scope in UNSEEN else Refused):
-        app.assigning.move(BEARER, app.assigning.move_of(BEARER, given.memories[0], "one"))
+        app.get(ProjectServices).assigning.move(
+            BEARER, app.get(ProjectServices).assigning.move_of(BEARER, given.memories[0], "one")
+        )
     place = (given.place.get("repository"), "one", given.place.get("user"))
     with pytest.raises((NotFound, Refused)):
-        app.assigning.move(BEARER, Move(Kind.TURN, "acme", given.session, *place))
+        app.get(ProjectServices).assigning.move(
+            BEARER, Move(Kind.TURN, "acme", given.session, *place)
+        )
     assert population.records() == before
 
 
@@ -332,7 +348,7 @@ def test_the_systems_is_changed_through_no_contract(population: Population, act:
 def test_an_import_takes_in_nothing_beyond_the_token(
     population: Population, tmp_path: Path
 ) -> None:
-    archives: Archives = population.world.app.archives
+    archives: Archives = population.world.app.get(ArchiveServices).archives
     for number, scope in enumerate(SCOPES):
         who = replace(BEARER, **SCOPES[scope], token="", repository_bound=False, writes_system=True)
         path = tmp_path / f"{number}.jsonl"
@@ -373,6 +389,8 @@ def test_a_relation_is_its_narrower_ends(population: Population) -> None:
 def test_an_agent_deletes_no_project_of_anothers(population: Population) -> None:
     own, app = population.fill("own"), population.world.app
     with pytest.raises(Refused):
-        app.projects.delete(replace(BEARER, name="other", role=Role.AGENT), own.project)
-    assert app.projects.read(BEARER, own.project)
-    app.projects.delete(replace(BEARER, role=Role.AGENT), own.project)
+        app.get(CodeServices).projects.delete(
+            replace(BEARER, name="other", role=Role.AGENT), own.project
+        )
+    assert app.get(CodeServices).projects.read(BEARER, own.project)
+    app.get(CodeServices).projects.delete(replace(BEARER, role=Role.AGENT), own.project)

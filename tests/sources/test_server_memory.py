@@ -12,6 +12,8 @@ import pytest
 
 from minutebook.domain.records import Entity, Memory
 from minutebook.domain.source_drafts import LeftOut
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.importers.services import ImporterServices
 from minutebook.sources.registry import SOURCES, found_in
 from tests.line_client import LineClient, initialize
 from tests.sources.transcripts import lines
@@ -43,13 +45,13 @@ def graph_of(path: Path) -> list[str]:
 def taken(world: World, path: Path) -> Any:
     kind = SOURCES["server-memory"]
     source = kind.files(path)
-    return world.app.source_imports.run(
+    return world.app.get(ImporterServices).source_imports.run(
         world.caller, "server-memory", found_in(source, kind), lambda: 1.0, dry_run=False
     )
 
 
 def written(world: World, path: Path) -> list[dict[str, Any]]:
-    world.app.graph_exports.run(world.caller, path)
+    world.app.get(ArchiveServices).graph_exports.run(world.caller, path)
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -91,7 +93,7 @@ def test_what_was_learned_here_goes_out_too(world: World, tmp_path: Path) -> Non
             "observations": ["Our cook", "Ana went to Rome"],
         }
     ]
-    done = world.app.graph_exports.run(world.caller, tmp_path / "more.jsonl")
+    done = world.app.get(ArchiveServices).graph_exports.run(world.caller, tmp_path / "more.jsonl")
     assert done.left_out == 1
     assert [each.act for each in world.trail()][-3:] == ["export"] * 3
 

@@ -24,6 +24,8 @@ from minutebook.config import Settings
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Memory, MemoryType
+from minutebook.features.code.services import CodeServices
+from minutebook.features.ledger.services import LedgerServices
 from tests.conformance.npm import MODULES
 from tests.web.conftest import AGENT
 from tests.web.test_hostile_text import HOSTILE
@@ -98,7 +100,7 @@ def kept(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         pot.mkdir()
         text = "def kettle(x):\n    # " + "long " * 90 + "\n    return f'{x}' + 'y' * 3\n"
         (pot / "kettle.py").write_text(text)
-        app.projects.index(AGENT, str(pot))
+        app.get(CodeServices).projects.index(AGENT, str(pot))
     command = [sys.executable, "-P", "-m", "minutebook", "ui", "--no-browser", "--home", str(home)]
     environment = {**os.environ, "MINUTEBOOK_EMBEDDER": "none"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
@@ -128,9 +130,11 @@ def _filled(app: App) -> tuple[Memory, list[Memory], str, str]:
     remember("x" * 3000, "y" * 500)
     app.sessions.add(AGENT, "s", "How is Kettle deployed?", "A thought", "By make deploy.")
     draft = DecisionDraft("Deploy Kettle on Tuesdays", "deploy", "Because **Ada** has time then.")
-    app.decisions.record(AGENT, draft)
+    app.get(LedgerServices).decisions.record(AGENT, draft)
     why = "Because **Grace** has time then. " + "x" * 300
-    proposal = app.proposals.propose(AGENT, replace(draft, rationale=why, consequences=("One",)))
+    proposal = app.get(LedgerServices).proposals.propose(
+        AGENT, replace(draft, rationale=why, consequences=("One",))
+    )
     app.summaries.summarize(AGENT, "s")
     return deploy, hostile, proposal.id, kettle.id
 

@@ -10,6 +10,7 @@ from babel.messages.pofile import read_po
 
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Status
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.web import catalogue
 from minutebook.web.catalogue import LANGUAGES, chosen, number_of, numeral, speaking, text
 from minutebook.web.words import WORDS
@@ -174,7 +175,10 @@ def _filled(site: Site) -> list[str]:
     removed = site.remember("Το τσάι τελείωσε")
     app.memories.remove(AGENT, removed.id)
     draft = DecisionDraft("Τσάι", "τσάι", "Επειδή το τσάι αρέσει σε όλους εδώ.")
-    decision, proposal = app.decisions.record(AGENT, draft), app.proposals.propose(AGENT, draft)
+    decision, proposal = (
+        app.get(LedgerServices).decisions.record(AGENT, draft),
+        app.get(LedgerServices).proposals.propose(AGENT, draft),
+    )
     app.sessions.add(AGENT, "τσάι", "Πότε;", "Σκέψη", "Στις πέντε.")
     return [held.id, removed.id, decision.id, proposal.id]
 

@@ -10,6 +10,7 @@ import pytest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import IndexState, Project, Role
+from minutebook.features.code.services import CodeServices
 from tests.web.conftest import OWNER, Site
 from tests.web.test_hostile_text import HOSTILE, check_inert
 from tests.web.test_live import Stream
@@ -33,7 +34,7 @@ def indexed(site: Site, folder: Path, files: Mapping[str, str], caller: Caller =
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return site.app.projects.index(caller, str(folder)).progress.project
+    return site.app.get(CodeServices).projects.index(caller, str(folder)).progress.project
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.ledger.services import LedgerServices
 from tests.web.conftest import AGENT, OWNER, Site, site_on
 from tests.web.test_code import KETTLE, indexed, text_of
 
@@ -110,7 +111,7 @@ def test_a_question_that_is_too_long_is_refused(site: Site) -> None:
 def test_decisions_stand_beside_memories_and_by_themselves(site: Site) -> None:
     site.remember("Postgres was slow to start")
     draft = DecisionDraft("Use Postgres", "database", "It takes many writers at once, says Ada.")
-    site.app.decisions.record(OWNER, draft)
+    site.app.get(LedgerServices).decisions.record(OWNER, draft)
     browser = site.owner()
     both = browser.get("/?q=postgres").text
     assert "Use Postgres" in both

@@ -7,6 +7,7 @@ from minutebook.domain.caller import Call, Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.web.markup import LONGEST_MARKDOWN, markdown, visible
 from tests.examples import parametrize_in_part
 from tests.web.conftest import AGENT, OWNER, Site
@@ -154,8 +155,8 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     site.app.sessions.add(caller, "s", f"stone {text}", text, text)
     why = f"Because {name} is so, and has long been so."
     draft = DecisionDraft(f"Stone {text}", f"stone {name}", f"{why} {text}", (text,))
-    decision = site.app.decisions.record(caller, draft)
-    proposal = site.app.proposals.propose(caller, draft)
+    decision = site.app.get(LedgerServices).decisions.record(caller, draft)
+    proposal = site.app.get(LedgerServices).proposals.propose(caller, draft)
     site.app.summaries.summarize(caller, "s")
     told: dict[str, str] = dict.fromkeys(("name", "organization", "user", "repositories"), name)
     browser = site.owner()

@@ -14,6 +14,8 @@ from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role, Status
+from minutebook.features.code.services import CodeServices
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.web.application import VIEWS
 from tests.examples import parametrize_in_part
 from tests.web.conftest import Browser, Site, site_on
@@ -111,12 +113,15 @@ def hide(site: Site, name: str, folder: Path) -> list[str]:
     app.memories.remove(caller, removed := remember("is removed"))
     app.memories.delete(caller, remember("is gone"))
     draft = DecisionDraft(word, word, f"Because hush {word} is so, and has long been so.")
-    decision, proposal = app.decisions.record(caller, draft), app.proposals.propose(caller, draft)
+    decision, proposal = (
+        app.get(LedgerServices).decisions.record(caller, draft),
+        app.get(LedgerServices).proposals.propose(caller, draft),
+    )
     app.sessions.add(caller, word, f"hush {word}?", word, word)
     app.summaries.summarize(caller, word)
     (folder / word).mkdir()
     (folder / word / f"{word}.py").write_text(f"def {word}():  # hush\n    pass\n")
-    app.projects.index(caller, str(folder / word))
+    app.get(CodeServices).projects.index(caller, str(folder / word))
     return [held, removed, decision.id, proposal.id]
 
 

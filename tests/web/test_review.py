@@ -12,6 +12,8 @@ from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Link, Memory, MemoryType, ProposalStatus, Role, Status
 from minutebook.domain.tidying import Finding
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.tidying.services import TidyingServices
 from tests.web.conftest import AGENT, OWNER, Browser, Site
 
 
@@ -105,7 +107,9 @@ def test_what_changed_meanwhile_is_not_undone(site: Site) -> None:
 def test_proposals_are_declined_together_and_wait_again(site: Site) -> None:
     why = "Because it keeps what was committed."
     proposals = [
-        site.app.proposals.propose(AGENT, DecisionDraft(f"Use {each}", f"store {each}", why))
+        site.app.get(LedgerServices).proposals.propose(
+            AGENT, DecisionDraft(f"Use {each}", f"store {each}", why)
+        )
         for each in ("one", "two")
     ]
     browser = site.bearer(Role.ADMIN)
@@ -119,7 +123,7 @@ def test_proposals_are_declined_together_and_wait_again(site: Site) -> None:
     page = browser.followed(browser.post("/review", **form, **picked)).text
     assert "2 proposals declined." in page
     undo(browser, page)
-    kept = [site.app.decisions.read(OWNER, each.id) for each in proposals]
+    kept = [site.app.get(LedgerServices).decisions.read(OWNER, each.id) for each in proposals]
     assert [each.status for each in kept] == [ProposalStatus.PENDING] * 2
     path = f"/decisions/{proposals[0].id}"
     browser.post(f"{path}/decline", reason="No")
@@ -194,7 +198,8 @@ def test_suggestions_are_looked_for_applied_refused_and_undone(site: Site) -> No
     assert "Says otherwise than a newer one" in found
     assert "“3” in the older, “5” in the newer." in found
     names = {
-        each.suggestion.finding: each.name for each in site.app.inbox.listing(OWNER, 9).waiting
+        each.suggestion.finding: each.name
+        for each in site.app.get(TidyingServices).inbox.listing(OWNER, 9).waiting
     }
     name, other = names[Finding.CONTRADICTION], names[Finding.DUPLICATE]
     answer = browser.post("/review", act="apply", pick0=name, reason="It was raised")
@@ -218,7 +223,7 @@ def test_a_wording_stands_beside_what_it_words_with_who_wrote_it(site: Site) -> 
     texts = "The backup runs at 02:00 UTC.", "Backup runs at 02:00 UTC on db-1."
     ids = [site.remember(text).id for text in texts]
     wording = site.remember("The backup runs at 02:00 UTC on db-2.", metadata={"merges": ids})
-    site.app.rounds.run(OWNER)
+    site.app.get(TidyingServices).rounds.run(OWNER)
     browser = site.owner()
     page = unescape(browser.get("/review?of=merge").text)
     assert "Words others together: it takes their place" in page
@@ -226,7 +231,8 @@ def test_a_wording_stands_beside_what_it_words_with_who_wrote_it(site: Site) -> 
     assert f"worded by <bdi>{wording.author}</bdi>" in page
     assert (page.count("goes"), page.count("stays")) == (2, 1)
     named = {
-        each.suggestion.finding: each.name for each in site.app.inbox.listing(OWNER, 9).waiting
+        each.suggestion.finding: each.name
+        for each in site.app.get(TidyingServices).inbox.listing(OWNER, 9).waiting
     }
     browser.post("/review", act="apply", pick0=named[Finding.MERGE])
     assert {site.app.memories.read(OWNER, id).superseded_by for id in ids} == {wording.id}
@@ -235,9 +241,9 @@ def test_a_wording_stands_beside_what_it_words_with_who_wrote_it(site: Site) -> 
 def test_a_pair_of_which_both_stay_is_linked_and_undone(site: Site) -> None:
     one = site.remember("The retry limit is 3.")
     site.remember("The retry limit is 5.")
-    site.app.rounds.run(OWNER)
+    site.app.get(TidyingServices).rounds.run(OWNER)
     waits = unverified(site, "Tea at four")
-    (pair,) = (each.name for each in site.app.inbox.listing(OWNER, 9).waiting)
+    (pair,) = (each.name for each in site.app.get(TidyingServices).inbox.listing(OWNER, 9).waiting)
     browser = site.owner()
     page = browser.followed(browser.post("/review", act="link", pick0=pair)).text
     assert "1 pair linked; both stay." in page
@@ -255,8 +261,10 @@ def test_all_that_waits_is_one_list_with_a_filter_by_kind(site: Site) -> None:
     site.remember("The retry limit is 5.")
     waits = unverified(site, "Tea at four")
     why = "Because it keeps what was committed."
-    site.app.proposals.propose(AGENT, DecisionDraft("Use one", "store one", why))
-    site.app.rounds.run(OWNER)
+    site.app.get(LedgerServices).proposals.propose(
+        AGENT, DecisionDraft("Use one", "store one", why)
+    )
+    site.app.get(TidyingServices).rounds.run(OWNER)
     browser = site.owner()
     page = browser.get("/review").text
     for text in ("Says otherwise than a newer one", "Tea at four", "Use one"):

@@ -25,6 +25,7 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound
 from minutebook.domain.records import Kind, Memory
+from minutebook.features.archives.services import ArchiveServices
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
@@ -102,9 +103,9 @@ def _export_records(
     is_journal = form in _OF_CONTRACT
     kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN
     if is_journal:
-        done = app.archives.export_journal_to(caller, path)
+        done = app.get(ArchiveServices).archives.export_journal_to(caller, path)
     else:
-        done = app.archives.export_to(caller, kinds, path)
+        done = app.get(ArchiveServices).archives.export_to(caller, kinds, path)
     chunks = app.overview.counts(caller, [Kind.CHUNK])[Kind.CHUNK]
     lines = [f"Exported {counted(done.counts)} to {done.path}."]
     if chunks and kinds is OWN:
@@ -116,7 +117,7 @@ def _export_records(
 
 
 def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _Told:
-    exports = app.folder_exports
+    exports = app.get(ArchiveServices).folder_exports
     done = (exports.notes if form == "markdown" else exports.tables)(caller, path)
     lines = [
         f"Exported {counted(done.counts)} to {done.path}: {count_of(done.changed, 'file')} written, "
@@ -132,7 +133,7 @@ def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _Told:
 
 
 def _export_graph(app: "App", caller: Caller, path: Path) -> _Told:
-    done = app.graph_exports.run(caller, path)
+    done = app.get(ArchiveServices).graph_exports.run(caller, path)
     lines = [f"Exported {counted(done.counts)} to {done.path}."]
     if done.left_out:
         lines.append(
@@ -164,11 +165,11 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str
     settings = load(options)
     with interruptible("Stopped. No file was written."), opened(options) as (app, caller):
         if path is None:
-            made = app.scheduled_backups.run(caller)
+            made = app.get(ArchiveServices).scheduled_backups.run(caller)
         else:
             path = path.absolute()
             path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
-            made = app.backups.make(caller, path)
+            made = app.get(ArchiveServices).backups.make(caller, path)
     if made is None:
         echo("Another process is making a backup there.")
         return {"path": None}

@@ -18,6 +18,8 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind
+from minutebook.features.code.services import CodeServices
+from minutebook.features.projects.services import ProjectServices
 from minutebook.server.daemon import hook_log
 from minutebook.whereabouts import repository_at
 
@@ -109,7 +111,9 @@ def assign(
             need_keyboard()
             confirm(f"Move {count_of(len(moves), 'record')}?", abort=True)
         with bar("Moving", hidden=as_json) as progress:
-            done = app.assigning.apply(in_call(caller, progress=progress), moves)
+            done = app.get(ProjectServices).assigning.apply(
+                in_call(caller, progress=progress), moves
+            )
     note = _note(settings, done.done)
     shape = {
         "moved": [_shape(each) for each in done.done],
@@ -151,10 +155,11 @@ class _Way:
             return _read(_typed(self.chosen))
         target = self.to or None
         moves = [
-            app.assigning.move_of(caller, memory_id(app, caller, id), target) for id in self.ids
+            app.get(ProjectServices).assigning.move_of(caller, memory_id(app, caller, id), target)
+            for id in self.ids
         ]
         if self.source is not None:
-            moves += app.assigning.moves(caller, self.source, target)
+            moves += app.get(ProjectServices).assigning.moves(caller, self.source, target)
         return moves
 
 
@@ -167,7 +172,9 @@ def _proposed(
     as_json: bool,
 ) -> "tuple[list[Move], int]":
     """Return the moves that are proposed, of them the unsure if `is_all`, and how many records stay."""
-    proposals = list(app.assigning.proposals(caller, _evidence(app, settings, caller)))
+    proposals = list(
+        app.get(ProjectServices).assigning.proposals(caller, _evidence(app, settings, caller))
+    )
     placed = [each for each in proposals if each.move.after is not None]
     count = len(proposals) - len(placed)
     if not as_json:
@@ -188,7 +195,7 @@ def _evidence(app: "App", settings: "Settings", caller: Caller) -> "Evidence":
         for entry in hook_log.entries(str(settings.home))
         if entry.get("session") and entry.get("folder")
     }
-    projects = {each.id: each.path for each in app.projects.all(caller)}
+    projects = {each.id: each.path for each in app.get(CodeServices).projects.all(caller)}
     return Evidence(repository_at(settings), folders, projects)
 
 

@@ -26,6 +26,7 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Decision, Entry, Head, Kind, Memory, Proposal
+from minutebook.features.audit_proof.services import ProofServices
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -138,8 +139,8 @@ def audit_verify(
             ends.append(Head(organization=caller.organization, id="", number=number, digest=digest))
         if remote_caller() is None:
             # What the key signed here last must be there, too.
-            ends += app.signing.last_signed().values()
-            public = public or app.signing.public_key()
+            ends += app.get(ProofServices).signing.last_signed().values()
+            public = public or app.get(ProofServices).signing.public_key()
         proofs = app.trail.prove(caller, ends, public)
     say(
         [_proof_shape(each) for each in proofs],
@@ -309,7 +310,7 @@ def default_key(home: Path) -> Path:
 
 
 def _sign(app: "App", caller: Caller, *, accept: bool) -> None:
-    refused = app.signing.sign(caller, accept=accept)
+    refused = app.get(ProofServices).signing.sign(caller, accept=accept)
     for each in refused:
         warn(
             f"The trail of {each.organization} was not signed: it does not continue the end that was "

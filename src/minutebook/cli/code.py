@@ -24,6 +24,7 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Project
+from minutebook.features.code.services import CodeServices
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -53,7 +54,9 @@ def index(options: dict[str, str], path: Path, watch: bool, as_json: bool) -> No
             bar("Indexing", hidden=as_json) as progress,
         ):
             reporting = in_call(caller, progress=progress)
-            indexed = app.projects.index(reporting, str(path.expanduser().absolute()), None)
+            indexed = app.get(CodeServices).projects.index(
+                reporting, str(path.expanduser().absolute()), None
+            )
         state = indexed.progress
         project = state.project
         skipped = sum(project.skipped.values())
@@ -83,9 +86,9 @@ def _stay(app: "App", project: Project) -> None:
     def changed(each: Project) -> None:
         warn(f"{app.clock():%H:%M:%S}  read what changed in {each.id}")
 
-    app.watching.watch(project, changed)
+    app.get(CodeServices).watching.watch(project, changed)
     try:
-        app.watching.join(project)
+        app.get(CodeServices).watching.join(project)
     except KeyboardInterrupt:
         warn("")
 
@@ -113,7 +116,9 @@ def code(
     with opened(options) as (app, caller):
         roots = _roots(app, caller)
         project = None if project is None else name_meant("project's name", roots, project)
-        found = app.code_search.search(caller, query, limit, project=project, language=language)
+        found = app.get(CodeServices).code_search.search(
+            caller, query, limit, project=project, language=language
+        )
     if as_json:
         say(
             [
@@ -160,14 +165,17 @@ def projects(options: dict[str, str], delete: str | None, as_json: bool) -> None
     with opened(options) as (app, caller):
         if delete is not None:
             delete = name_meant("project's name", _roots(app, caller), delete)
-            removed = app.projects.delete(caller, delete)
+            removed = app.get(CodeServices).projects.delete(caller, delete)
             say(
                 {"chunks_deleted": removed},
                 f"Forgot {delete} and its {count_of(removed, 'chunk')}.",
                 as_json,
             )
             return
-        progress = [app.projects.progress(caller, each.id) for each in app.projects.all(caller)]
+        progress = [
+            app.get(CodeServices).projects.progress(caller, each.id)
+            for each in app.get(CodeServices).projects.all(caller)
+        ]
     shapes = [
         fields_of(each.project) | {"chunks": each.chunks, "part": each.part} for each in progress
     ]
@@ -186,7 +194,9 @@ def _project_lines(progress: "IndexingProgress") -> Iterator[str]:
 
 
 def _roots(app: "App", caller: Caller) -> dict[str, Path]:
-    return {project.id: Path(project.path) for project in app.projects.all(caller)}
+    return {
+        project.id: Path(project.path) for project in app.get(CodeServices).projects.all(caller)
+    }
 
 
 def _shown(root: Path, path: str) -> str:

@@ -24,6 +24,7 @@ from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Proposal
 from minutebook.domain.redaction import REASON
 from minutebook.domain.waiting import is_in_git
+from minutebook.features.ledger.services import LedgerServices
 
 TEMPLATE = """\
 # {title}
@@ -97,12 +98,12 @@ def decide(
         draft = DecisionDraft(title, target, rationale, consequences)
         with opened_or_made(options) as (app, caller):
             if old:
-                decision = app.decisions.supersede(
+                decision = app.get(LedgerServices).decisions.supersede(
                     caller, tuple(decision_id(app, caller, each) for each in old), draft
                 )
             else:
                 here = caller if everywhere else in_folder(options, caller)
-                decision = app.decisions.record(here, draft)
+                decision = app.get(LedgerServices).decisions.record(here, draft)
     except MinutebookError:
         if written is not None:
             warn(body(written))
@@ -161,13 +162,17 @@ def decisions(
     """List what holds now, one line a target."""
     with opened(options) as (app, caller):
         if target is not None:
-            found = app.decisions.history(caller, target)
+            found = app.get(LedgerServices).decisions.history(caller, target)
         elif graph is not None:
-            found = app.decisions.everything(caller)
+            found = app.get(LedgerServices).decisions.everything(caller)
         else:
-            found = app.decisions.truths(caller)
-        states = [each for each in app.ledgers.states(caller) if each.reason is not None]
-        waiting = sum(map(is_in_git, app.proposals.pending(caller)))
+            found = app.get(LedgerServices).decisions.truths(caller)
+        states = [
+            each
+            for each in app.get(LedgerServices).ledgers.states(caller)
+            if each.reason is not None
+        ]
+        waiting = sum(map(is_in_git, app.get(LedgerServices).proposals.pending(caller)))
     for state in states:
         if remote_caller() is not None:
             warn(f"The ledger is read-only: {REASON}", fg="yellow")
@@ -210,8 +215,8 @@ def _line(decision: Decision) -> str:
 def proposals(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """List what was proposed and is not yet settled, and from when it can be accepted."""
     with opened(options) as (app, caller):
-        pending = app.proposals.pending(caller)
-        opens = {each.id: app.proposals.opens(each) for each in pending}
+        pending = app.get(LedgerServices).proposals.pending(caller)
+        opens = {each.id: app.get(LedgerServices).proposals.opens(each) for each in pending}
     lines = []
     for each in pending:
         replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
@@ -235,10 +240,10 @@ def accept(options: dict[str, str], id: str) -> Decision:
     """
     with opened(options) as (app, caller):
         id = decision_id(app, caller, id)
-        secret = app.secret.given
+        secret = app.get(LedgerServices).secret.given
         if secret is None:
             secret = ask_secret("Secret")
-        decision = app.proposals.accept(caller, id, secret)
+        decision = app.get(LedgerServices).proposals.accept(caller, id, secret)
     echo(f"Accepted as {decision.id}.")
     return decision
 
@@ -254,10 +259,10 @@ def secret_set(options: dict[str, str]) -> dict[str, object]:
     """Pin the secret for this store (needs --role admin); only its hash is kept."""
     with opened_or_made(options) as (app, caller):
         current = None
-        if app.secret.is_set:
+        if app.get(LedgerServices).secret.is_set:
             current = ask_secret("Present secret")
         text = ask_secret("New secret", twice=True)
-        app.secret.set(caller, text, current)
+        app.get(LedgerServices).secret.set(caller, text, current)
     echo("The secret is set.")
     return {"set": True}
 
@@ -273,7 +278,7 @@ def ledger() -> None:
 def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Bring the tables and Git together again; Git is the record of truth."""
     with opened_or_made(options) as (app, caller):
-        done = app.rebuilds.rebuild(caller)
+        done = app.get(LedgerServices).rebuilds.rebuild(caller)
     summary = (
         f"{done.path}: {count_of(done.decisions, 'decision')}; {len(done.to_tables)} brought to the tables, "
         f"{len(done.to_git)} brought to Git."

@@ -15,6 +15,8 @@ from minutebook.domain.errors import Refused
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, MemoryType, Role
+from minutebook.features.code.services import CodeServices
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.search.recall import WEIGHTS
 
 BEGAN = timedelta(days=60)
@@ -253,7 +255,7 @@ class _Story:
         return self._app.memories.store(by or self._agent, draft)
 
     def _decide(self) -> None:
-        decisions = self._app.decisions
+        decisions = self._app.get(LedgerServices).decisions
 
         def draft(title: str, why: str, *follows: str) -> DecisionDraft:
             self._clock.pass_on()
@@ -277,7 +279,7 @@ class _Story:
                 "The ledger sees each payment once",
             ),
         )
-        self._app.proposals.propose(
+        self._app.get(LedgerServices).proposals.propose(
             self._agent,
             draft(
                 "Put a queue in Redis before the gateway",
@@ -325,7 +327,7 @@ class _Story:
         for question in QUESTIONS:
             found = self._app.recall.recall(self._agent, question, 4, WEIGHTS).hits
             got = [(each.record, each.hit.score) for each in found]
-            self._app.recalls.note(self._agent, "recall", question, got)
+            self._app.note_answer(self._agent, "recall", question, got)
 
     def _write_code(self, folder: Path) -> None:
         self._clock.pass_on()
@@ -333,7 +335,7 @@ class _Story:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        self._app.projects.index(self._agent, str(folder))
+        self._app.get(CodeServices).projects.index(self._agent, str(folder))
 
 
 def _caller(name: str, role: Role, client: str) -> Caller:

@@ -13,6 +13,7 @@ from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record
+from minutebook.features.erasure.services import ErasureServices
 
 if TYPE_CHECKING:
     from minutebook.services.erasure.erasing import Checked, Erased
@@ -80,22 +81,27 @@ def erase(
         _check_chosen(chosen, dry_run)
         caller = in_call(caller, reason=reason or "")
         if texts is not None:
-            checked = app.erasing.check(caller, texts.read().splitlines())
+            checked = app.get(ErasureServices).erasing.check(caller, texts.read().splitlines())
             say(_shape_of(checked), _lines_of(checked), as_json)
             is_clean = _is_clean(checked)
         elif deleted:
-            is_clean = _say_left(app.erasing.scrub(caller, rewrites_tables=rewrite_tables), as_json)
+            is_clean = _say_left(
+                app.get(ErasureServices).erasing.scrub(caller, rewrites_tables=rewrite_tables),
+                as_json,
+            )
         elif resume:
-            is_clean = _say_done(app.erasing.resume(caller), as_json)
+            is_clean = _say_done(app.get(ErasureServices).erasing.resume(caller), as_json)
         else:
             whole = tuple(any_id(app, caller, each) for each in ids)
-            records = app.erasing.find(caller, Choice(whole, query, of_user, session))
+            records = app.get(ErasureServices).erasing.find(
+                caller, Choice(whole, query, of_user, session)
+            )
             if not records or dry_run:
                 _say_counted(records, as_json)
                 return
             if not yes:
                 _ask(records)
-            done = app.erasing.erase(
+            done = app.get(ErasureServices).erasing.erase(
                 caller,
                 records,
                 backups=backups,

@@ -11,6 +11,7 @@ from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.private import without_private
 from minutebook.domain.source_drafts import Found, LeftOut, Place, TurnDraft
+from minutebook.features.importers.services import ImporterServices
 from minutebook.server.daemon import hook_log
 from minutebook.sources import claude_code, codex, copilot_cli, gemini_cli
 from minutebook.sources.conversation import session_name
@@ -140,7 +141,7 @@ def _import(
                 yield each
 
     source = f"{caller.name}: {event.session}"
-    report = app.source_imports.run(
+    report = app.get(ImporterServices).source_imports.run(
         caller,
         source,
         noted(),

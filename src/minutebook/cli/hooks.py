@@ -21,6 +21,7 @@ from minutebook.config import Settings
 from minutebook.domain.caller import ANYBODY, Call, Caller, FolderScope
 from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.private import without_private
+from minutebook.features.hooks.services import HookServices
 from minutebook.install.known_hooks import HOOKS
 from minutebook.server.daemon import hook_log
 from minutebook.whereabouts import follows_folders, known_place, repository_known, scope_of
@@ -163,7 +164,7 @@ def _context(app: "App", client: str, caller: Caller, event: HookEvent, asked: _
     from minutebook.services.hooks import joined
     from minutebook.sources.conversation import session_name
 
-    contexts, start, hits = app.hook_contexts, None, None
+    contexts, start, hits = app.get(HookServices).hook_contexts, None, None
     # One that came too late when the session started is given with its first prompt.
     is_briefing = event.moment is Moment.START or not asked.is_briefed
     if is_briefing:
@@ -174,7 +175,7 @@ def _context(app: "App", client: str, caller: Caller, event: HookEvent, asked: _
         )
     if hits is not None:
         prompt, got = without_private(event.prompt), hits.got
-        note = partial(app.recalls.note, caller, ACT, prompt, got)
+        note = partial(app.note_answer, caller, ACT, prompt, got)
         if remote_caller() is None:
             when_read(note)
         else:

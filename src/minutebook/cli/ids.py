@@ -16,6 +16,7 @@ from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.ids import id_of, ledger_id_of
 from minutebook.domain.records import Decision, Memory, Proposal, Token
+from minutebook.features.code.services import CodeServices
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -189,5 +190,7 @@ def _session_names(app: "App", caller: Caller) -> Iterator[tuple[str, str]]:
 
 completing_sessions = _completing_names(_session_names)
 completing_projects = _completing_names(
-    lambda app, caller: ((each.id, each.path) for each in app.projects.all(caller))
+    lambda app, caller: (
+        (each.id, each.path) for each in app.get(CodeServices).projects.all(caller)
+    )
 )

@@ -20,6 +20,8 @@ from minutebook.cli.terminal import (
 )
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.importers.services import ImporterServices
 from minutebook.sources.registry import SOURCES, SourceKind
 from minutebook.whereabouts import repository_by_path
 
@@ -96,7 +98,9 @@ def _import_archive(
         bar("Importing", hidden=False) as progress,
     ):
         asks = in_call(caller, progress=progress)
-        outcome = app.archives.import_from(asks, path.resolve(), mode, is_own=own)
+        outcome = app.get(ArchiveServices).archives.import_from(
+            asks, path.resolve(), mode, is_own=own
+        )
     say(_archive_shape(outcome), _archive_lines(outcome), as_json)
 
 
@@ -152,7 +156,7 @@ def _import_source(
             ),
             bar("Importing", hidden=False) as progress,
         ):
-            report = app.source_imports.run(
+            report = app.get(ImporterServices).source_imports.run(
                 in_call(caller, progress=progress),
                 f"{name}: {source.root}",
                 found_in(source, kind),

@@ -41,6 +41,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.provenance import written
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def search(
             selection=selection,
             tokens=app.recall_tokens,
         ).results
-        app.recalls.note(caller, "search", query, ((each.record, each.hit.score) for each in found))
+        app.note_answer(caller, "search", query, ((each.record, each.hit.score) for each in found))
     if as_json:
         say([_ranked_shape(each) for each in found], "", as_json)
         return
@@ -302,7 +303,7 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
     with opened(options) as (app, caller):
         id = any_id(app, caller, id)
         if (on_record := ledger_id_of(id)) is not None:
-            record = app.decisions.read(caller, on_record)
+            record = app.get(LedgerServices).decisions.read(caller, on_record)
             say(fields_of(record), _field_lines(record), as_json)
             return
         if number is not None:

@@ -11,6 +11,7 @@ from minutebook.cli.keyboard import TypedPath, confirm, is_answered
 from minutebook.cli.printing import echo, say, style
 from minutebook.cli.terminal import as_json, fields_of, identity, opened
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.notes.services import NoteServices
 
 if TYPE_CHECKING:
     from minutebook.services.sync.notes import Deletion, NotesReport
@@ -51,12 +52,12 @@ def notes(
         asked = _asking(deletions, can_ask=not watch and not as_json)
         if watch:
             _watch(
-                lambda hear: app.note_sync.watch(
+                lambda hear: app.get(NoteServices).note_sync.watch(
                     caller, folder.absolute(), asked, hear, threading.Event()
                 )
             )
             return
-        done = app.note_sync.run(caller, folder.absolute(), asked)
+        done = app.get(NoteServices).note_sync.run(caller, folder.absolute(), asked)
     say(fields_of(done), _lines(done), as_json)
 
 

@@ -6,6 +6,7 @@ from minutebook.cli.ids import completing, completing_sessions, memory_id
 from minutebook.cli.printing import body, say, style
 from minutebook.cli.terminal import as_json, headline, identity, opened
 from minutebook.domain.records import Memory, TextRecord
+from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.services.access.recall_log import ShownRecall
 
 
@@ -38,10 +39,10 @@ def recalls(
             None if memory is None else app.memories.read(caller, memory_id(app, caller, memory))
         )
         names = None if session is None else app.sessions.connections(caller, session)
-        found = app.recalls.entries(
+        found = app.get(RecallLogServices).recalls.entries(
             caller, sessions=names, client=client, record=record, limit=limit, offset=offset
         )
-        is_off = app.recalls.mode == "off"
+        is_off = app.get(RecallLogServices).recalls.mode == "off"
     none = "No question is in the log."
     if is_off:
         none += " It is off: `minutebook settings set recall_log records` turns it on."

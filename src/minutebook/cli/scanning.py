@@ -9,6 +9,7 @@ from minutebook.cli.printing import say, style
 from minutebook.cli.terminal import as_json, fields_of, identity, opened
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.screening.services import ScreeningServices
 
 if TYPE_CHECKING:
     from minutebook.services.maintenance.secret_scan import Occurrence
@@ -37,10 +38,10 @@ def scan(
         raise InvalidInput("--reason", "goes with --mask")
     with opened(options) as (app, caller):
         if mask:
-            done = app.secret_scan.mask(in_call(caller, reason=reason))
+            done = app.get(ScreeningServices).secret_scan.mask(in_call(caller, reason=reason))
             masked, left = done.masked, done.left
         else:
-            masked, left = [], list(app.secret_scan.scan(caller))
+            masked, left = [], list(app.get(ScreeningServices).secret_scan.scan(caller))
     shape = {
         "masked": [fields_of(each) for each in masked],
         "left": [fields_of(each) for each in left],

@@ -19,6 +19,7 @@ from minutebook.cli.terminal import (
 from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.sync.services import SyncServices
 
 if TYPE_CHECKING:
     from minutebook.services.sync.comparing import Comparison
@@ -68,11 +69,11 @@ def sync(
     ):
         asks = in_call(caller, progress=progress)
         if check:
-            compared = app.machine_sync.compare(asks, place)
+            compared = app.get(SyncServices).machine_sync.compare(asks, place)
             shape, lines = _compared(compared)
             failed = bool(compared.differences or compared.refused or compared.lost)
         else:
-            done = app.machine_sync.run(asks, place, compact=compact)
+            done = app.get(SyncServices).machine_sync.run(asks, place, compact=compact)
             shape, lines = _done(done)
             failed = bool(done.refused)
     say(shape, lines, as_json)

@@ -25,6 +25,7 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record
 from minutebook.domain.tidying import WAITING, Finding, State, Topic
+from minutebook.features.tidying.services import TidyingServices
 
 if TYPE_CHECKING:
     from minutebook.services.tidying.inbox import Waiting
@@ -95,8 +96,10 @@ def tidy(
             ),
             bar("Looking", hidden=as_json) as progress,
         ):
-            done = app.rounds.run(in_call(caller, progress=progress), dry_run=dry_run)
-        listing = app.review.page(caller, limit, offset, topics)
+            done = app.get(TidyingServices).rounds.run(
+                in_call(caller, progress=progress), dry_run=dry_run
+            )
+        listing = app.get(TidyingServices).review.page(caller, limit, offset, topics)
     shape = {
         "looked_at": done.looked_at,
         "new": dict(done.found),
@@ -125,7 +128,7 @@ def tidy(
 def show(options: dict[str, str], numbers: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001
     """Show suggestions whole, with the texts and the reason."""
     with opened(options) as (app, caller):
-        found = [app.review.named(caller, number) for number in numbers]
+        found = [app.get(TidyingServices).review.named(caller, number) for number in numbers]
     lines = [line for each in found for line in ("", *_item_lines(each, whole=True))][1:]
     say([_item_shape(each) for each in found], lines, as_json)
 
@@ -194,7 +197,7 @@ def _settle(
     settled, failed = [], {}
     with opened(options) as (app, caller):
         asks = in_call(caller, reason=reason or "")
-        settle = which(app.review)
+        settle = which(app.get(TidyingServices).review)
         for number in dict.fromkeys(numbers):
             try:
                 settled.append(settle(asks, number))

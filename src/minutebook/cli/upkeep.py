@@ -26,6 +26,9 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.encryption.services import EncryptionServices
+from minutebook.features.tidying.services import TidyingServices
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -103,7 +106,7 @@ def _encryption_status(app: "App", settings: Settings) -> str | None:
     """Return with which key the store is encrypted and where that is; None for a store on a server."""
     if settings.store is not None:
         return None
-    state = app.encryption.state()
+    state = app.get(EncryptionServices).encryption.state()
     if state.key is None:
         return "off"
     plain = f"; still plain: {count_of(len(state.plain), 'file')}" if state.plain else ""
@@ -112,7 +115,10 @@ def _encryption_status(app: "App", settings: Settings) -> str | None:
 
 def _backup_status(app: "App") -> dict[str, object]:
     """Return when the last backup was made and the next is due, and why one failed."""
-    backups, known = app.scheduled_backups.state(), [*app.backups.known()[:1]]
+    backups, known = (
+        app.get(ArchiveServices).scheduled_backups.state(),
+        [*app.get(ArchiveServices).backups.known()[:1]],
+    )
     return {
         "last_backup": None if not known else f"{known[0][1]:{_MINUTE}} {known[0][0]}",
         "next_backup": None if backups.next_at is None else f"{backups.next_at:{_MINUTE}}",
@@ -122,7 +128,7 @@ def _backup_status(app: "App") -> dict[str, object]:
 
 def _tidy_status(app: "App", caller: Caller) -> dict[str, object]:
     """Return when things were last looked at for disorder, what was found, what waits, what did not run."""
-    state = app.tidy_status.state(caller)
+    state = app.get(TidyingServices).tidy_status.state(caller)
     last = None
     if state.last_at is not None:
         looked = count_of(state.looked_at, "change")
@@ -211,7 +217,7 @@ def _of_tidying(app: "App", caller: Caller) -> "list[Finding]":
     """Tell of rounds that a schedule wants and that did not run; what waits for a person is no fault."""
     from minutebook.services.maintenance.doctor import Finding
 
-    state = app.tidy_status.state(caller)
+    state = app.get(TidyingServices).tidy_status.state(caller)
     if not state.is_overdue:
         return []
     since = "never" if state.last_at is None else f"last on {state.last_at:{_MINUTE}}"

@@ -21,6 +21,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError
 from minutebook.domain.origin import Origin
 from minutebook.evaluation.datasets import Collection, Dataset, Document, Query
+from minutebook.features.code.services import CodeServices
 from minutebook.models import Models, models_of
 
 LIMIT = 10
@@ -372,7 +373,9 @@ class _Store:
             (folder / path).write_text(document.text, encoding="utf-8")
             self._document[path] = document.id
             self._steps.step(document.text)
-        return _timed(lambda: self._app.projects.index(self._caller, str(folder), None))[1]
+        return _timed(
+            lambda: self._app.get(CodeServices).projects.index(self._caller, str(folder), None)
+        )[1]
 
 
 class _Steps:

@@ -112,6 +112,8 @@ class Embeddings:
         self._pending = threading.Event()
         self._complete: dict[tuple[type[TextRecord], str], tuple[VectorSpace, int]] = {}
         self._seconds_each: float | None = None
+        self.after_batches: list[Callable[[], None]] = []
+        """Called after each batch that the background embeds."""
 
     @property
     def space(self) -> VectorSpace:
@@ -280,17 +282,22 @@ class Embeddings:
         self._pending.wait(timeout)
         self._pending.clear()
 
-    def backfill(self, stop: threading.Event, after: Callable[[], None] = lambda: None) -> int:
+    def backfill(self, stop: threading.Event) -> int:
         """Embed every record that lacks vectors or token states of the model in use; return how many.
 
-        Calls `after` after each batch. Returns at once if another process is embedding. Raises
-        EmbeddingError if the model fails.
+        Calls what `after_batches` has after each batch, and at the end. Returns at once if another process is
+        embedding. Raises EmbeddingError if the model fails.
         """
         done = 0
         while not stop.is_set() and (more := self.backfill_batch()):
             done += more
-            after()
+            self._tell_batch()
+        self._tell_batch()
         return done
+
+    def _tell_batch(self) -> None:
+        for tell in self.after_batches:
+            tell()
 
     def backfill_batch(self) -> int:
         """Embed one batch of the records that `backfill` embeds; return how many.

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.code.services import CodeServices
 from minutebook.services.code.reading import ProjectSummary
 from minutebook.web.pages import Page, View, Visit, environment
 from minutebook.web.reasons import notes_said
@@ -47,7 +48,7 @@ def show(visit: Visit) -> Page:
     query = code_query(visit.query)
     facts: dict[str, Any] = {"query": query, "hits": [], "projects": None, "state": ""}
     if query.text:
-        found = app.code_search.search(
+        found = app.get(CodeServices).code_search.search(
             caller,
             query.text,
             LIMIT,
@@ -56,12 +57,14 @@ def show(visit: Visit) -> Page:
             path=query.fields.get("path"),
         )
         facts["hits"] = code_hits(found, query.text)
-    known = app.projects.all(caller)
+    known = app.get(CodeServices).projects.all(caller)
     facts["is_empty"] = not known
     if known and not query.text:
-        facts["projects"], facts["state"] = projects_part(app.code_reading.projects(caller))
+        facts["projects"], facts["state"] = projects_part(
+            app.get(CodeServices).code_reading.projects(caller)
+        )
     facts["names"] = _choices([each.id for each in known], query.fields.get("project"))
-    languages = app.code_reading.languages(caller)
+    languages = app.get(CodeServices).code_reading.languages(caller)
     facts["languages"] = _choices(languages, query.fields.get("language"))
     facts["notes"] = notes_said(caller.call.notes)
     return Page("code_results.html" if visit.wants_part else "code.html", facts)
@@ -71,7 +74,9 @@ def file(visit: Visit) -> Page:
     """Show the lines of a file around one. Raises NotFound if the index does not hold it."""
     project, path = visit.query.get("project", ""), visit.query.get("path", "")
     line = _number(visit.query.get("line", "1"))
-    lines = visit.app.code_reading.lines(visit.caller, project, path, line, AROUND)
+    lines = visit.app.get(CodeServices).code_reading.lines(
+        visit.caller, project, path, line, AROUND
+    )
     here = next(each for each in lines.chunks if each.start_line <= line <= each.end_line)
     shown = source_lines(lines.text, here.language)
     facts = {

@@ -6,6 +6,7 @@ from urllib.parse import quote
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
 from minutebook.domain.redaction import redacted_for
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.web.catalogue import later
 from minutebook.web.differences import differences
 from minutebook.web.lineage import drawing
@@ -18,9 +19,12 @@ def listed(visit: Visit) -> Page:
     """Show what holds by target, and the proposals that wait."""
     app, caller = visit.app, visit.caller
     by_target: dict[str, list[Decision]] = {}
-    for each in app.decisions.truths(caller):
+    for each in app.get(LedgerServices).decisions.truths(caller):
         by_target.setdefault(each.target, []).append(each)
-    waiting = [(each, app.proposals.opens(each)) for each in app.proposals.pending(caller)]
+    waiting = [
+        (each, app.get(LedgerServices).proposals.opens(each))
+        for each in app.get(LedgerServices).proposals.pending(caller)
+    ]
     facts = {
         "by_target": by_target,
         "waiting": waiting,
@@ -32,8 +36,8 @@ def listed(visit: Visit) -> Page:
 def show(visit: Visit, trouble: Trouble | None = None) -> Page:
     """Show a decision with its chain, or a proposal beside what it would replace."""
     app, caller = visit.app, visit.caller
-    found = app.decisions.read(caller, visit.path["id"])
-    chain = app.decisions.beside(caller, found)
+    found = app.get(LedgerServices).decisions.read(caller, visit.path["id"])
+    chain = app.get(LedgerServices).decisions.beside(caller, found)
     if isinstance(found, Proposal):
         before = [each for each in chain if each.status is DecisionStatus.ACTIVE]
     else:
@@ -45,7 +49,9 @@ def show(visit: Visit, trouble: Trouble | None = None) -> Page:
         "compared": [(each, differences(_text(each), _text(found))) for each in before],
         "is_pending": isinstance(found, Proposal) and found.status is ProposalStatus.PENDING,
         "is_declined": isinstance(found, Proposal) and found.status is ProposalStatus.DECLINED,
-        "opens": app.proposals.opens(found) if isinstance(found, Proposal) else None,
+        "opens": app.get(LedgerServices).proposals.opens(found)
+        if isinstance(found, Proposal)
+        else None,
         "now": app.clock(),
         "trouble": trouble,
         "done": DONE.get(visit.query.get("done", "")),
@@ -57,7 +63,9 @@ def accept(visit: Visit) -> Page | Goto:
     """Make a proposal the decision that holds."""
     try:
         secret = visit.form.get("secret", "") or None
-        made = visit.app.proposals.accept(visit.caller, visit.path["id"], secret)
+        made = visit.app.get(LedgerServices).proposals.accept(
+            visit.caller, visit.path["id"], secret
+        )
     except MinutebookError as error:
         return _refused(visit, error)
     return Goto(f"/decisions/{quote(made.id, safe='')}?done=accept")
@@ -67,7 +75,7 @@ def decline(visit: Visit) -> Page | Goto:
     """Settle a proposal without a decision."""
     try:
         visit = with_reason(visit)
-        visit.app.proposals.decline(visit.caller, visit.path["id"])
+        visit.app.get(LedgerServices).proposals.decline(visit.caller, visit.path["id"])
     except MinutebookError as error:
         return _refused(visit, error)
     return Goto("/decisions?done=decline")
@@ -77,7 +85,7 @@ def reopen(visit: Visit) -> Page | Goto:
     """Let a declined proposal wait again."""
     try:
         visit = with_reason(visit)
-        visit.app.proposals.reopen(visit.caller, visit.path["id"])
+        visit.app.get(LedgerServices).proposals.reopen(visit.caller, visit.path["id"])
     except MinutebookError as error:
         return _refused(visit, error)
     return Goto(f"/decisions/{quote(visit.path['id'], safe='')}?done=reopen")

@@ -12,6 +12,9 @@ from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.instants import moment_of
 from minutebook.domain.records import MemoryType, ScopeLevel, Status
 from minutebook.domain.sources import TEXTS, Source
+from minutebook.features.code.services import CodeServices
+from minutebook.features.explain.services import ExplainServices
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.search.decisions import Mode
 from minutebook.services.search.explained import Explained
 from minutebook.services.search.recall import Selection
@@ -158,8 +161,10 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
         case Kinds.MEMORIES:
             return {"hits": _recalled(visit, query, (Source.MEMORY,))}
         case Kinds.DECISIONS:
-            found = app.decision_search.search(caller, query.text, Mode.AUDIT, LIMIT)
-            return {"hits": app.explained.decisions(query.text, found)}
+            found = app.get(LedgerServices).decision_search.search(
+                caller, query.text, Mode.AUDIT, LIMIT
+            )
+            return {"hits": app.get(ExplainServices).explained.decisions(query.text, found)}
         case Kinds.SESSIONS:
             return {"hits": _recalled(visit, query, (Source.SESSION,))}
         case Kinds.CODE:
@@ -175,12 +180,14 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
 
 
 def _recalled(visit: Visit, query: FindQuery, sources: Collection[Source]) -> list[Explained]:
-    explained = visit.app.explained
+    explained = visit.app.get(ExplainServices).explained
     return explained.recall(visit.caller, query.text, LIMIT, sources, query.selection)[0]
 
 
 def _code(visit: Visit, text: str, limit: int) -> list[CodeHit]:
-    return code_hits(visit.app.code_search.search(visit.caller, text, limit), text, CODE_LINES)
+    return code_hits(
+        visit.app.get(CodeServices).code_search.search(visit.caller, text, limit), text, CODE_LINES
+    )
 
 
 FIELDS = ("type", "status", "scope", "by", "client", "since", "until", "as_of")

@@ -7,6 +7,10 @@ from minutebook.domain.errors import Forbidden
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.policy import may_read_metrics
 from minutebook.domain.records import Kind, Status
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.code.services import CodeServices
+from minutebook.features.screening.services import ScreeningServices
+from minutebook.features.tidying.services import TidyingServices
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Goto, Page, View, Visit
 
@@ -37,7 +41,11 @@ def examine(visit: Visit) -> Page:
     findings = visit.app.doctor.examine()
     pairs, looked_at = visit.app.similar.pairs(visit.caller, LOOKED_AT)
     is_readable = not any(each.is_damage for each in findings)
-    secrets = sum(visit.app.secret_scan.counts(visit.caller).values()) if is_readable else 0
+    secrets = (
+        sum(visit.app.get(ScreeningServices).secret_scan.counts(visit.caller).values())
+        if is_readable
+        else 0
+    )
     found = {"alike": len(pairs), "looked_at": looked_at, "secrets": secrets}
     return Page("health.html", _facts(visit) | {"findings": findings} | found)
 
@@ -60,7 +68,7 @@ def back_up(visit: Visit) -> Goto:
             "back up the store",
             "it holds all organizations; its owner may, and an admin's token that is held to none",
         )
-    made = visit.app.scheduled_backups.run(visit.caller)
+    made = visit.app.get(ArchiveServices).scheduled_backups.run(visit.caller)
     return Goto(f"/health?done={'backup' if made else 'busy'}#backups")
 
 
@@ -98,12 +106,12 @@ def _facts(visit: Visit) -> dict[str, Any]:
         "model_reason": model.reason if may_examine else "",
         "waiting": 0 if model.is_off else app.overview.to_embed(caller),
         "size": app.database.size() if may_examine else None,
-        "projects": app.projects.all(caller),
+        "projects": app.get(CodeServices).projects.all(caller),
         "may_examine": may_examine,
         "may_mend": _is_owner(visit),
-        "backups": app.backups.known() if may_examine else [],
-        "backup_state": app.scheduled_backups.state() if may_examine else None,
-        "may_back_up": may_examine and app.scheduled_backups.is_possible,
+        "backups": app.get(ArchiveServices).backups.known() if may_examine else [],
+        "backup_state": app.get(ArchiveServices).scheduled_backups.state() if may_examine else None,
+        "may_back_up": may_examine and app.get(ArchiveServices).scheduled_backups.is_possible,
         **_for_review(visit),
         "done": DONE.get(visit.query.get("done", "")),
     }
@@ -119,7 +127,7 @@ def _for_review(visit: Visit) -> dict[str, Any]:
     stale = MemoryQuery(status=Status.ACTIVE, until=until)
     return {
         "unverified": app.overview.memories(caller, MemoryQuery(status=Status.UNVERIFIED)),
-        "contradictions": len(visit.app.review.clashes(visit.caller)),
+        "contradictions": len(visit.app.get(TidyingServices).review.clashes(visit.caller)),
         "stale": app.overview.memories(caller, stale) if is_old else 0,
         # The day itself counts in an address, but not here.
         "stale_address": f"/?status=active&until={before - timedelta(days=1)}",

@@ -10,6 +10,7 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import IndexState
+from minutebook.features.code.services import CodeServices
 from minutebook.web.catalogue import Language, speaking, spoken
 from minutebook.web.code import projects_part
 from minutebook.web.host import Host
@@ -66,10 +67,10 @@ class LiveProjects:
                 return last
 
             def task(app: App, caller: Caller) -> _Look:
-                mark = app.code_reading.mark(caller)
+                mark = app.get(CodeServices).code_reading.mark(caller)
                 if last is not None and last.mark == mark:
                     return _Look(now, mark, last.data, last.state)
-                projects = app.code_reading.projects(caller)
+                projects = app.get(CodeServices).code_reading.projects(caller)
                 is_busy = any(each.project.state is IndexState.INDEXING for each in projects)
                 with speaking(language):
                     markup, state = projects_part(projects)

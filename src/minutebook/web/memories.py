@@ -12,6 +12,7 @@ from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.records import Memory, Status, Version
 from minutebook.domain.redaction import redacted_for
 from minutebook.domain.validity import holds_at
+from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.screening.secrets import KINDS
 from minutebook.services.knowledge.browsing import Linked
 from minutebook.web.catalogue import Later, later, numeral
@@ -82,8 +83,8 @@ def show(visit: Visit) -> Page:
         "turn": app.sessions.turn_of(caller, memory),
         "changes": changes(history.versions),
         "entries": list(reversed(history.entries)),
-        "uses": app.recalls.uses(caller, memory),
-        "is_logged": app.recalls.mode != "off",
+        "uses": app.get(RecallLogServices).recalls.uses(caller, memory),
+        "is_logged": app.get(RecallLogServices).recalls.mode != "off",
         "line": time_line(memory, history.versions, now),
         "acts": {name: ACTS[name] for name in acts_on(memory)},
         "done": DONE.get(visit.query.get("done", "")),

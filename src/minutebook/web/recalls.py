@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import Kind, Memory, Record
+from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.web.find import offset
 from minutebook.web.pages import Page, View, Visit
 from minutebook.web.sessions import address as session_address
@@ -33,12 +34,12 @@ def show(visit: Visit) -> Page:
     session, client, id = (given.get(name) for name in CHOICES)
     memory = None if id is None else _memory(visit, id)
     names = None if session is None else app.sessions.connections(caller, session)
-    found = app.recalls.entries(
+    found = app.get(RecallLogServices).recalls.entries(
         caller, sessions=names, client=client, record=memory, limit=LISTED + 1, offset=at
     )
     facts: dict[str, Any] = {
-        "mode": app.recalls.mode,
-        "reads_all": app.recalls.may_read_all(caller),
+        "mode": app.get(RecallLogServices).recalls.mode,
+        "reads_all": app.get(RecallLogServices).recalls.may_read_all(caller),
         "given": given,
         "memory": memory,
         "journal": session if session is not None and app.sessions.all(caller, session) else None,
@@ -46,7 +47,7 @@ def show(visit: Visit) -> Page:
         "has_more": len(found) > LISTED,
         "offset": at,
         "size": LISTED,
-        "sessions": app.recalls.sessions(caller, SESSIONS),
+        "sessions": app.get(RecallLogServices).recalls.sessions(caller, SESSIONS),
         "address": address,
         "page_of": page_of,
         "session_address": session_address,

@@ -12,6 +12,8 @@ from minutebook.domain.policy import may_settle, may_write_to
 from minutebook.domain.records import Memory, Status
 from minutebook.domain.redaction import redacted_for
 from minutebook.domain.tidying import WAITING, Topic
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.tidying.services import TidyingServices
 from minutebook.screening.instructions import marks_of
 from minutebook.services.screening import masked_fields
 from minutebook.services.tidying.review import MEMORIES, Item
@@ -97,7 +99,7 @@ def address(topic: str = "", **parts: object) -> str:
 
 def _page(visit: Visit, query: Mapping[str, str], outcome: Outcome, undone: str = "") -> Page:
     at, topics = offset(query), _topics(query)
-    page = visit.app.review.page(visit.caller, LISTED, at, topics)
+    page = visit.app.get(TidyingServices).review.page(visit.caller, LISTED, at, topics)
     of = query.get("of", "")
     # Active memories do not wait: they are counted only where they are shown.
     shown = [each for each in Topic if page.counts[each] or each in (of, Topic.ACTIVE)]
@@ -170,11 +172,11 @@ def _warnings(memory: Memory) -> list[str]:
 
 
 def _apply(visit: Visit, outcome: Outcome) -> None:
-    _settle(visit, outcome, visit.app.review.apply, "apply", "verify")
+    _settle(visit, outcome, visit.app.get(TidyingServices).review.apply, "apply", "verify")
 
 
 def _refuse(visit: Visit, outcome: Outcome) -> None:
-    _settle(visit, outcome, visit.app.review.refuse, "refuse", "deprecate")
+    _settle(visit, outcome, visit.app.get(TidyingServices).review.refuse, "refuse", "deprecate")
 
 
 def _settle(
@@ -187,7 +189,7 @@ def _settle(
     """Settle what was chosen, one by one."""
     for name in _picked(visit.form):
         try:
-            item = visit.app.review.named(visit.caller, name)
+            item = visit.app.get(TidyingServices).review.named(visit.caller, name)
         except MinutebookError as error:
             outcome.troubles.append((name, trouble_of(redacted_for(visit.caller, error))))
             continue
@@ -202,11 +204,13 @@ def _settle(
 def _link(visit: Visit, outcome: Outcome) -> None:
     for name in _picked(visit.form):
         done = Done("link", "-", name)
-        outcome.attempt(visit, done, partial(visit.app.review.link, visit.caller, name))
+        outcome.attempt(
+            visit, done, partial(visit.app.get(TidyingServices).review.link, visit.caller, name)
+        )
 
 
 def _look(visit: Visit, outcome: Outcome) -> None:
-    visit.app.rounds.run(visit.caller, most=suggestions.LOOKED_AT)
+    visit.app.get(TidyingServices).rounds.run(visit.caller, most=suggestions.LOOKED_AT)
 
 
 ACTS: dict[str, Callable[[Visit, Outcome], None]] = {
@@ -223,14 +227,14 @@ def _undone(visit: Visit, done: Done) -> None:
     app, caller = visit.app, visit.caller
     match done.act:
         case "decline":
-            proposal = app.decisions.read(caller, done.id)
+            proposal = app.get(LedgerServices).decisions.read(caller, done.id)
             if getattr(proposal, "settled_by", None) != caller.name:
                 raise Conflict(done.id, _("somebody else settled it"))
-            app.proposals.reopen(caller, done.id)
+            app.get(LedgerServices).proposals.reopen(caller, done.id)
         case "apply" | "refuse":
-            app.inbox.undo(caller, done.id)
+            app.get(TidyingServices).inbox.undo(caller, done.id)
         case "link":
-            app.review.unlink(caller, done.id)
+            app.get(TidyingServices).review.unlink(caller, done.id)
         case "verify":
             _check_last(visit, done)
             app.memories.update(caller, done.id, {"status": _status(done.status)})

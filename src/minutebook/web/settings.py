@@ -14,6 +14,7 @@ from minutebook.domain.grants import Grant, is_live
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
 from minutebook.domain.redaction import redacted_for
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.install.clients import set_up
 from minutebook.install.known_clients import CLIENTS
 from minutebook.services.access.tokens import Issued
@@ -114,7 +115,7 @@ def _shown(visit: Visit, given: Mapping[str, str], trouble: Trouble | None = Non
         "rights": _rights(),
         "policy": app.rules(),
         "rules": _rules(visit, now),
-        "has_secret": app.secret.is_set if may_issue else None,
+        "has_secret": app.get(LedgerServices).secret.is_set if may_issue else None,
         "clients": None if visit.places is None else set_up(visit.places),
         "known_clients": list(CLIENTS.values()),
         "languages": list(LANGUAGES.values()),

@@ -5,6 +5,7 @@ from typing import Any
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Role
+from minutebook.features.explain.services import ExplainServices
 from minutebook.services.search.viewpoints import Absence
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit
@@ -47,7 +48,9 @@ def show(visit: Visit) -> Page:
         "reasons": REASONS,
     }
     if text:
-        facts["view"] = view = visit.app.viewpoints.ask(visit.caller, other, text, LIMIT)
+        facts["view"] = view = visit.app.get(ExplainServices).viewpoints.ask(
+            visit.caller, other, text, LIMIT
+        )
         facts["notes"] = notes_said(view.notes)
     return Page("why.html", facts)
 
@@ -62,4 +65,6 @@ def _other(visit: Visit, role: str, given: dict[str, str]) -> Caller:
     if role and role not in tuple(Role):
         known = ", ".join(Role)
         raise InvalidInput("as", f"must be one of {known} (got {role[:50]!r})")
-    return visit.app.viewpoints.other(visit.caller, Role(role or Role.AGENT), **given)
+    return visit.app.get(ExplainServices).viewpoints.other(
+        visit.caller, Role(role or Role.AGENT), **given
+    )

@@ -14,6 +14,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.sync.services import SyncServices
 from minutebook.services.sync.remotes import FolderRemote
 from tests.faults.hostile.house import Answer, House, house
 from tests.faults.hostile.items import Item
@@ -233,7 +235,11 @@ def _elsewhere(h: House, items: Sequence[Item], act: Callable[[House], None]) ->
 
 def _archive(h: House, items: Sequence[Item]) -> list[Answer]:
     path = h.folder / "archive.jsonl"
-    _elsewhere(h, items, lambda other: _ignore(other.app.archives.export_to(PERSON, OWN, path)))
+    _elsewhere(
+        h,
+        items,
+        lambda other: _ignore(other.app.get(ArchiveServices).archives.export_to(PERSON, OWN, path)),
+    )
     return [h.command("import", str(path), "--role", "admin")]
 
 
@@ -241,7 +247,7 @@ def _journal(h: House, items: Sequence[Item]) -> list[Answer]:
     backups = h.settings.home / "backups"
     backups.mkdir(exist_ok=True)
     _elsewhere(
-        h, items, lambda other: _ignore(other.app.archives.export_journal_to(PERSON, backups / "journal.jsonl"))
+        h, items, lambda other: _ignore(other.app.get(ArchiveServices).archives.export_journal_to(PERSON, backups / "journal.jsonl"))
     )  # fmt: skip
     return [h.tool("journal", "import_database", file="journal.jsonl")]
 
@@ -250,7 +256,7 @@ def _sync(h: House, items: Sequence[Item]) -> list[Answer]:
     (h.folder / "remote").mkdir()
     remote = str(h.folder / "remote")
     _elsewhere(
-        h, items, lambda other: _ignore(other.app.machine_sync.run(PERSON, FolderRemote(Path(remote))))
+        h, items, lambda other: _ignore(other.app.get(SyncServices).machine_sync.run(PERSON, FolderRemote(Path(remote))))
     )  # fmt: skip
     return [h.command("sync", remote)]
 

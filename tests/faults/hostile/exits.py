@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.policy import Redact
+from minutebook.features.hooks.services import HookServices
 from minutebook.services.hooks import HEAD
 from minutebook.sources import front_matter
 from tests.faults.campaign import rounds
@@ -290,7 +291,7 @@ class Exits:
 
     def _injected(self) -> None:
         app = self._house.app
-        contexts = app.hook_contexts
+        contexts = app.get(HookServices).hook_contexts
         names = [each.name for each in app.sessions.all(PERSON, None)[:3]]
         for name in (None, *names):
             context = contexts.at_start(PERSON, name, 100_000)

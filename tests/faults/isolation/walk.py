@@ -26,6 +26,8 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
+from minutebook.features.code.services import CodeServices
+from minutebook.features.ledger.services import LedgerServices
 from tests.faults.invariants import unproven
 from tests.faults.isolation.acts import WHY, Hand, Made, as_typed
 from tests.faults.isolation.house import (
@@ -131,16 +133,20 @@ def settle(house: House) -> None:
         if organization != SYSTEM:
             for _ in range(2):
                 given = {"title": f"Use {founders.canary()}", "target": f"door {founders.canary()}"}
-                app.decisions.record(who, DecisionDraft(**given, rationale=WHY, consequences=()))
+                app.get(LedgerServices).decisions.record(
+                    who, DecisionDraft(**given, rationale=WHY, consequences=())
+                )
             given["target"] = f"gate {founders.canary()}"
-            app.proposals.propose(who, DecisionDraft(**given, rationale=WHY, consequences=()))
+            app.get(LedgerServices).proposals.propose(
+                who, DecisionDraft(**given, rationale=WHY, consequences=())
+            )
         session = f"session {founders.canary()}"
         app.sessions.add(who, session, founders.words(), "", founders.words())
         app.summaries.summarize(who, session)
         folder = house.home / f"code{number}{founders.canary()}"
         folder.mkdir()
         (folder / "a.py").write_text(f"def brew_{founders.canary()}():\n    return 'door'\n")
-        app.projects.index(who, str(folder))
+        app.get(CodeServices).projects.index(who, str(folder))
     house.app.embedding.settle()
 
 

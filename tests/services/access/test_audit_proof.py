@@ -18,6 +18,8 @@ from minutebook.domain.trail_texts import (
     NO_ENTRY,
     fields_differ,
 )
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.importers.services import ImporterServices
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.audit_proof import Proof, proof_of
 from minutebook.store.protocol import Store
@@ -175,8 +177,10 @@ def test_what_an_archive_brings_has_a_digest_each(
     world: World, opener: Opener, tmp_path: Path
 ) -> None:
     world.remember("tea at five")
-    world.app.archives.export_to(world.caller, [Kind.VERSION, Kind.MEMORY], tmp_path / "part.jsonl")
-    world.app.archives.export_to(
+    world.app.get(ArchiveServices).archives.export_to(
+        world.caller, [Kind.VERSION, Kind.MEMORY], tmp_path / "part.jsonl"
+    )
+    world.app.get(ArchiveServices).archives.export_to(
         world.caller,
         [Kind.ENTRY, Kind.HEAD, Kind.MEMORY, Kind.VERSION],
         tmp_path / "all.jsonl",
@@ -185,7 +189,7 @@ def test_what_an_archive_brings_has_a_digest_each(
         other = opener(name=name)
         if name == "part":
             other.remember("rye bread")
-        other.app.archives.import_from(
+        other.app.get(ArchiveServices).archives.import_from(
             replace(other.caller, role=Role.ADMIN, writes_system=True),
             tmp_path / f"{name}.jsonl",
             Mode.MERGE,
@@ -200,7 +204,9 @@ def test_what_another_program_brings_has_a_digest_each(world: World) -> None:
     place = Place("/notes.md")
     note = MemoryDraft(key="k", place=place, program="notes", content="tea", type=MemoryType.FACT)
     for draft in (note, replace(note, content="tea at six")):
-        world.app.source_imports.run(world.caller, "notes", [draft], lambda: 1.0, dry_run=False)
+        world.app.get(ImporterServices).source_imports.run(
+            world.caller, "notes", [draft], lambda: 1.0, dry_run=False
+        )
     found = proof(world)
     assert found.is_sound, found.differences
     assert [each.act for each in world.trail()].count("take_in") == 2

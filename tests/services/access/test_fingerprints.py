@@ -47,6 +47,7 @@ from minutebook.domain.trail_texts import (
     link_missing,
     passed_on,
 )
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.audit import AuditDraft, Trail
 from minutebook.services.access.audit_proof import Proof, proof_of
 from minutebook.store.protocol import Store
@@ -246,8 +247,8 @@ def test_entries_do_not_hold_what_somebody_wrote_as_the_type_of_a_link(world: Wo
 
 
 def test_a_decision_that_was_changed_after_a_rebuild_of_its_ledger_is_named(world: World) -> None:
-    made = world.app.decisions.record(PERSON, draft())
-    world.app.rebuilds.rebuild(PERSON)
+    made = world.app.get(LedgerServices).decisions.record(PERSON, draft())
+    world.app.get(LedgerServices).rebuilds.rebuild(PERSON)
     proof = proof_of(world.store, "default")
     assert (proof.is_sound, proof.uncovered) == (True, 0)
     world.store.put(replace(made, author="forged"))

@@ -14,6 +14,7 @@ from minutebook.domain.caller import Call, Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.ledger.services import LedgerServices
 from tests.services.decided import draft
 from tests.world import World, worlds
 
@@ -30,7 +31,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             world.clock.turn()
             world.app.memories.store(robot, Draft(content=text, type=MemoryType.FACT))
         world.app.sessions.add(robot, "monday", "Make tea", "", ORDER)
-        world.app.decisions.record(robot, draft("tea", "Tea at five"))
+        world.app.get(LedgerServices).decisions.record(robot, draft("tea", "Tea at five"))
         yield world
 
 

@@ -20,6 +20,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Redact
 from minutebook.domain.recalls import LoggedRecall
 from minutebook.domain.records import MemoryType, Role, ScopeLevel
+from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.services.access.recall_log import (
     LONGEST_QUESTION,
     MOST_GOT,
@@ -39,7 +40,9 @@ def asking(world: World, session: str = "s", client: str = "claude-code", **chan
 
 
 def logged(world: World, **conditions: Any) -> list[ShownRecall]:
-    return world.app.recalls.entries(world.caller, **{"limit": 99, **conditions})
+    return world.app.get(RecallLogServices).recalls.entries(
+        world.caller, **{"limit": 99, **conditions}
+    )
 
 
 def ids(shown: ShownRecall) -> list[str]:
@@ -146,7 +149,8 @@ def test_reads_are_chosen_by_session_client_and_memory(telling: World) -> None:
     assert logged(telling, record=memory) == both[1:]
     assert logged(telling, limit=1, offset=1) == both[1:]
     assert [
-        (each.session, each.count) for each in telling.app.recalls.sessions(telling.caller, 9)
+        (each.session, each.count)
+        for each in telling.app.get(RecallLogServices).recalls.sessions(telling.caller, 9)
     ] == [
         ("two", 1),
         ("one", 1),
@@ -160,7 +164,9 @@ def test_a_memory_tells_how_often_and_by_whom_it_was_recalled(telling: World) ->
     for client, name in (("claude-code", "ana"), ("claude-code", "ana"), ("cursor", "bob")):
         asking(telling, client=client, name=name).call("search_text", query="tea")
         telling.clock.turn()
-    uses = telling.app.recalls.uses(telling.caller, telling.app.memories.read(telling.caller, tea))
+    uses = telling.app.get(RecallLogServices).recalls.uses(
+        telling.caller, telling.app.memories.read(telling.caller, tea)
+    )
     assert (uses.since, uses.total) == (began, 3)
     assert [(each.actor, each.client, each.count) for each in uses.counts] == [
         ("ana", "claude-code", 2),
@@ -187,13 +193,15 @@ def test_nobody_reads_what_they_may_not_see(telling: World) -> None:
     assert [(e.entry.actor, ids(e)) for e in logged(bob)] == [("bob", [])]
     assert {each.entry.actor for each in logged(whole)} == {"ana", "bob"}
     assert {each.entry.actor for each in logged(zoo)} == {"zoe"}
-    assert {each.actor for each in bob.app.recalls.sessions(bob.caller, 9)} == {"bob"}
+    assert {
+        each.actor for each in bob.app.get(RecallLogServices).recalls.sessions(bob.caller, 9)
+    } == {"bob"}
     # Another with the same name and other scopes is another asker.
     impostor = bound(telling, name="ana", user="bob")
     assert logged(impostor) == []
     memory = ana.app.memories.read(ana.caller, private)
-    assert ana.app.recalls.uses(ana.caller, memory).total == 1
-    assert bob.app.recalls.uses(bob.caller, memory).counts == []
+    assert ana.app.get(RecallLogServices).recalls.uses(ana.caller, memory).total == 1
+    assert bob.app.get(RecallLogServices).recalls.uses(bob.caller, memory).counts == []
 
 
 def test_a_viewer_of_an_organization_reads_their_own_questions_alone(telling: World) -> None:
@@ -203,13 +211,18 @@ def test_a_viewer_of_an_organization_reads_their_own_questions_alone(telling: Wo
     for each in (ana, viewer):
         each.call("search_text", query=f"tea of {each.caller.name}")
     assert [each.entry.question for each in logged(viewer)] == ["tea of vic"]
-    assert {each.actor for each in viewer.app.recalls.sessions(viewer.caller, 9)} == {"vic"}
+    assert {
+        each.actor for each in viewer.app.get(RecallLogServices).recalls.sessions(viewer.caller, 9)
+    } == {"vic"}
     memory = ana.app.memories.read(ana.caller, private)
-    assert {each.actor for each in viewer.app.recalls.uses(viewer.caller, memory).counts} <= {"vic"}
-    assert not viewer.app.recalls.may_read_all(viewer.caller)
+    assert {
+        each.actor
+        for each in viewer.app.get(RecallLogServices).recalls.uses(viewer.caller, memory).counts
+    } <= {"vic"}
+    assert not viewer.app.get(RecallLogServices).recalls.may_read_all(viewer.caller)
     # Taken from the log by them, only theirs leave.
     with viewer.store.transaction("acme"):
-        viewer.app.recalls.clear(viewer.caller, "acme")
+        viewer.app.get(RecallLogServices).recalls.clear(viewer.caller, "acme")
     assert [each.entry.actor for each in logged(bound(telling, name="root"))] == ["ana"]
 
 
@@ -225,14 +238,14 @@ def test_who_asked_for_what_concerns_everybody_is_told_to_the_own_organization(
     assert ids(shown) == [system]
     assert logged(zoo) == []
     memory = zoo.app.memories.read(zoo.caller, system)
-    assert zoo.app.recalls.uses(zoo.caller, memory).counts == []
-    assert acme.app.recalls.uses(acme.caller, memory).total == 1
+    assert zoo.app.get(RecallLogServices).recalls.uses(zoo.caller, memory).counts == []
+    assert acme.app.get(RecallLogServices).recalls.uses(acme.caller, memory).total == 1
 
 
 def test_what_was_forgotten_leaves_the_log_and_a_reset_all_of_it(telling: World) -> None:
     tea = telling.remember("Tea at five")
     asking(telling).call("search_text", query="tea")
-    telling.app.recalls.flush()
+    telling.app.get(RecallLogServices).recalls.flush()
     telling.call("delete_memory", id=tea)
     (shown,) = logged(telling)
     assert shown.entry.got == ()
@@ -258,7 +271,7 @@ def test_the_oldest_leave(opener: Opener) -> None:
     assert len(logged(world)) == 3
     world.clock.turn(86_399)
     asking(world).call("search_text", query="last")
-    world.app.recalls.flush()
+    world.app.get(RecallLogServices).recalls.flush()
     # Another process looks at its first question for what is to leave.
     log = RecallLog(
         world.store,
@@ -277,7 +290,7 @@ def test_the_oldest_leave(opener: Opener) -> None:
 def test_what_is_kept_of_one_question_is_bounded_and_clean(telling: World) -> None:
     memory = telling.app.memories.read(telling.caller, telling.remember("Tea at five"))
     question = "a\0b\ud800" + "x" * 5000
-    telling.app.recalls.note(telling.caller, "recall", question, [(memory, 0.5)] * 100)
+    telling.app.note_answer(telling.caller, "recall", question, [(memory, 0.5)] * 100)
     (shown,) = logged(telling)
     assert shown.entry.question == ("a\ufffdb?" + "x" * 5000)[:LONGEST_QUESTION]
     assert len(shown.entry.got) == MOST_GOT
@@ -333,7 +346,7 @@ def test_what_was_noted_is_written_by_itself_and_at_the_end(telling: World) -> N
     query = RecallQuery(organization="default")
     assert len(telling.store.recalls.find(query, 9)) == 1
     asking(telling).call("search_text", query="tea")
-    telling.app.recalls.close()
+    telling.app.get(RecallLogServices).recalls.close()
     assert len(telling.store.recalls.find(query, 9)) == 2
 
 
@@ -341,7 +354,7 @@ def test_the_log_is_no_change_that_anybody_is_told_of(telling: World) -> None:
     telling.remember("Tea at five")
     before = telling.store.sequence("default"), len(telling.trail())
     asking(telling).call("search_text", query="tea")
-    telling.app.recalls.flush()
+    telling.app.get(RecallLogServices).recalls.flush()
     assert (telling.store.sequence("default"), len(telling.trail())) == before
 
 

@@ -11,6 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.domain.records import Entry, Head, Kind, Role
 from minutebook.domain.trail import HEAD
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.audit_proof import Proof, proof_of
 from minutebook.services.access.signing import HeadSigning
@@ -188,7 +189,7 @@ def test_what_was_signed_last_is_not_guessed_where_it_cannot_be_read(
 def test_without_a_key_nothing_is_signed(opener: Opener) -> None:
     world = opener()
     world.remember("tea")
-    assert not world.app.signing.is_on
-    assert world.app.signing.public_key() is None
+    assert not world.app.get(ProofServices).signing.is_on
+    assert world.app.get(ProofServices).signing.public_key() is None
     with pytest.raises(InvalidInput, match="audit key"):
-        world.app.signing.sign(world.caller)
+        world.app.get(ProofServices).signing.sign(world.caller)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from minutebook.features.erasure.services import ErasureServices
 from minutebook.services.erasure.selection import Choice
 from minutebook.services.maintenance import erasure_order
 from minutebook.store.sidecar import files
@@ -48,8 +49,8 @@ def main(home: str, step: str, *ids: str) -> None:
             (erasure_order, "sync_folder"),
         ):
             setattr(owner, name, stepping(getattr(owner, name)))
-        records = app.erasing.find(PERSON, Choice(ids))
-        app.erasing.erase(PERSON, records, backups=True, from_ledger=True)
+        records = app.get(ErasureServices).erasing.find(PERSON, Choice(ids))
+        app.get(ErasureServices).erasing.erase(PERSON, records, backups=True, from_ledger=True)
     print("done", flush=True)  # noqa: T201
 
 

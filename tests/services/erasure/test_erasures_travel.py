@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from minutebook.features.erasure.services import ErasureServices
 from minutebook.services.erasure.selection import Choice
 from tests.services.erasure.given import text_of, words_of
 from tests.services.erasure.leftovers import leftovers
@@ -10,7 +11,7 @@ from tests.services.sync.joined_machines import PERSON, Machines, machines
 
 def erase(joined: Machines, number: int, id: str) -> list[str]:
     joined.worlds[number].clock.turn()
-    erasing = joined.worlds[number].app.erasing
+    erasing = joined.worlds[number].app.get(ErasureServices).erasing
     records = erasing.find(PERSON, Choice((id,)))
     return erasing.erase(PERSON, records, backups=False, from_ledger=False).left
 

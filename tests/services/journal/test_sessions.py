@@ -21,6 +21,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.source_drafts import Place, TurnDraft
+from minutebook.features.importers.services import ImporterServices
 from minutebook.services.journal.sessions import LONGEST_TURN
 from tests.world import NOON, Opener, World, failed, worlds
 
@@ -236,7 +237,7 @@ def captured(
         key=f"{session} {at}", place=place, program=program, session=session, at=at,
         prompt=said.pop("prompt", f"prompt at {at:%H:%M}"), thought=said.pop("thought", ""), response="Done.",
     )  # fmt: skip
-    report = world.app.source_imports.run(
+    report = world.app.get(ImporterServices).source_imports.run(
         world.by(**said).caller, "capture", [draft], lambda: 0.0, dry_run=False
     )
     assert sum(each.total() for each in report.counts.values()) == 1

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from minutebook.app import open_app
 from minutebook.config import Settings
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.ledger.tables import DecisionTables
 from tests.services.decided import PERSON, draft
 
@@ -28,7 +29,7 @@ def main() -> None:
     app = open_app(settings)
     tables: Any = DecisionTables
     tables.put_mark = _die
-    app.decisions.record(PERSON, draft("wire", "Use copper"))
+    app.get(LedgerServices).decisions.record(PERSON, draft("wire", "Use copper"))
 
 
 if __name__ == "__main__":

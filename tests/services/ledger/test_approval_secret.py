@@ -17,6 +17,7 @@ from minutebook.domain.errors import (
     WrongSecret,
 )
 from minutebook.domain.records import Role
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.ledger import approval_secret
 from minutebook.services.ledger.approval_secret import LONGEST_WAIT, Secret
 from tests import cheap_secret
@@ -28,7 +29,7 @@ OTHER = "close sesame"
 
 
 def check(world: World, guess: str | None) -> None:
-    world.app.secret.check(ADMIN, "accept", "proposal", guess)
+    world.app.get(LedgerServices).secret.check(ADMIN, "accept", "proposal", guess)
 
 
 def file_of(tmp_path: Path) -> Path:
@@ -39,8 +40,8 @@ def file_of(tmp_path: Path) -> Path:
 def test_the_secret_is_kept_as_a_hash_that_only_its_owner_reads(
     world: World, tmp_path: Path
 ) -> None:
-    world.app.secret.set(ADMIN, SECRET)
-    assert world.app.secret.is_set
+    world.app.get(LedgerServices).secret.set(ADMIN, SECRET)
+    assert world.app.get(LedgerServices).secret.is_set
     kept = file_of(tmp_path)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert SECRET not in kept.read_text(encoding="utf-8")
@@ -54,7 +55,7 @@ def test_the_hash_is_as_costly_as_is_said(
 ) -> None:
     assert cheap_secret.COST == 2**15
     monkeypatch.setattr(approval_secret, "_N", cheap_secret.COST)
-    world.app.secret.set(ADMIN, SECRET)
+    world.app.get(LedgerServices).secret.set(ADMIN, SECRET)
     kept = json.loads(file_of(tmp_path).read_text(encoding="utf-8"))
     salt = bytes.fromhex(kept["salt"])
     made = hashlib.scrypt(SECRET.encode(), salt=salt, n=2**15, r=8, p=1, maxmem=1 << 26, dklen=32)
@@ -65,7 +66,7 @@ def test_the_hash_is_as_costly_as_is_said(
 def test_a_guess_is_compared_in_constant_time(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.app.secret.set(ADMIN, SECRET)
+    world.app.get(LedgerServices).secret.set(ADMIN, SECRET)
     compared: list[bool] = []
     compare = hmac.compare_digest
 
@@ -82,7 +83,7 @@ def test_a_guess_is_compared_in_constant_time(
 
 def test_the_same_secret_twice_has_two_hashes(opener: Opener, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        opener(name=name).app.secret.set(ADMIN, SECRET)
+        opener(name=name).app.get(LedgerServices).secret.set(ADMIN, SECRET)
     one, two = ((tmp_path / name / "secret").read_text("utf-8") for name in ("one", "two"))
     assert one != two
 
@@ -90,11 +91,13 @@ def test_the_same_secret_twice_has_two_hashes(opener: Opener, tmp_path: Path) ->
 @requirement("ledger/accept_proposal/pinned")
 def test_the_first_admin_start_pins_the_secret_that_it_was_given(opener: Opener) -> None:
     for role in (Role.AGENT, Role.HUMAN):
-        assert not opener(role=role, agent_memory_secret=SECRET).app.secret.is_set
+        assert (
+            not opener(role=role, agent_memory_secret=SECRET).app.get(LedgerServices).secret.is_set
+        )
     world = opener(role=Role.ADMIN, agent_memory_secret=SECRET)
     check(world, SECRET)
     later = opener(role=Role.ADMIN, agent_memory_secret=OTHER)
-    assert later.app.secret.given == OTHER
+    assert later.app.get(LedgerServices).secret.given == OTHER
     with pytest.raises(WrongSecret):
         check(later, OTHER)
 
@@ -102,7 +105,7 @@ def test_the_first_admin_start_pins_the_secret_that_it_was_given(opener: Opener)
 def test_of_several_that_pin_a_secret_at_once_none_is_refused(opener: Opener) -> None:
     world = opener(agent_memory_secret=SECRET)
     with ThreadPoolExecutor(4) as threads:
-        for _ in threads.map(lambda _: world.app.secret.pin(ADMIN), range(4)):
+        for _ in threads.map(lambda _: world.app.get(LedgerServices).secret.pin(ADMIN), range(4)):
             pass
     check(world, SECRET)
     assert [(each.act, each.outcome) for each in world.entries("secret")] == [
@@ -111,13 +114,13 @@ def test_of_several_that_pin_a_secret_at_once_none_is_refused(opener: Opener) ->
 
 
 def test_whoever_sets_another_secret_knows_the_present_one(world: World) -> None:
-    world.app.secret.set(ADMIN, SECRET)
+    world.app.get(LedgerServices).secret.set(ADMIN, SECRET)
     with pytest.raises(Forbidden):
-        world.app.secret.set(ADMIN, OTHER)
+        world.app.get(LedgerServices).secret.set(ADMIN, OTHER)
     with pytest.raises(WrongSecret):
-        world.app.secret.set(ADMIN, OTHER, OTHER)
+        world.app.get(LedgerServices).secret.set(ADMIN, OTHER, OTHER)
     world.clock.turn(1)
-    world.app.secret.set(ADMIN, OTHER, SECRET)
+    world.app.get(LedgerServices).secret.set(ADMIN, OTHER, SECRET)
     check(world, OTHER)
     acts = [(each.act, each.outcome) for each in world.entries("secret")]
     assert acts == [
@@ -130,10 +133,10 @@ def test_whoever_sets_another_secret_knows_the_present_one(world: World) -> None
 
 def test_only_an_admin_sets_a_secret_and_it_is_no_short_one(world: World) -> None:
     with pytest.raises(Forbidden):
-        world.app.secret.set(PERSON, SECRET)
+        world.app.get(LedgerServices).secret.set(PERSON, SECRET)
     with pytest.raises(InvalidInput, match="8"):
-        world.app.secret.set(ADMIN, "sesame!")
-    assert not world.app.secret.is_set
+        world.app.get(LedgerServices).secret.set(ADMIN, "sesame!")
+    assert not world.app.get(LedgerServices).secret.is_set
 
 
 @requirement("ledger/accept_proposal/guesses")
@@ -141,7 +144,7 @@ def test_each_wrong_guess_puts_off_the_next_for_twice_as_long_whoever_asks(
     opener: Opener,
 ) -> None:
     one, two = opener(), opener()
-    one.app.secret.set(ADMIN, SECRET)
+    one.app.get(LedgerServices).secret.set(ADMIN, SECRET)
     for number, world in enumerate([one, two, one, two]):
         with pytest.raises(WrongSecret):
             check(world, OTHER)
@@ -161,7 +164,7 @@ def test_each_wrong_guess_puts_off_the_next_for_twice_as_long_whoever_asks(
 def test_nobody_is_kept_out_for_long_and_a_clock_set_back_keeps_nobody_out_for_longer(
     world: World, tmp_path: Path
 ) -> None:
-    world.app.secret.set(ADMIN, SECRET)
+    world.app.get(LedgerServices).secret.set(ADMIN, SECRET)
     with pytest.raises(WrongSecret):
         check(world, OTHER)
     kept = json.loads(file_of(tmp_path).read_text(encoding="utf-8"))
@@ -180,7 +183,7 @@ def test_nobody_is_kept_out_for_long_and_a_clock_set_back_keeps_nobody_out_for_l
 
 
 def test_a_damaged_file_lets_nobody_in(world: World, tmp_path: Path) -> None:
-    world.app.secret.set(ADMIN, SECRET)
+    world.app.get(LedgerServices).secret.set(ADMIN, SECRET)
     file_of(tmp_path).write_text("{", encoding="utf-8")
     with pytest.raises(StoreError, match="remove it"):
         check(world, SECRET)
@@ -190,7 +193,7 @@ def test_a_secret_counts_once_the_trail_says_so(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever is killed, or fails, between the file and the entry leaves the secret that there was."""
-    world.app.secret.set(ADMIN, SECRET)
+    world.app.get(LedgerServices).secret.set(ADMIN, SECRET)
 
     def fail(*_: object) -> None:
         raise StoreError("the disk is full")
@@ -198,12 +201,12 @@ def test_a_secret_counts_once_the_trail_says_so(
     with monkeypatch.context() as patch:
         patch.setattr(world.app.trail, "_append", fail)
         with pytest.raises(StoreError, match="full"):
-            world.app.secret.set(ADMIN, OTHER, SECRET)
+            world.app.get(LedgerServices).secret.set(ADMIN, OTHER, SECRET)
     unsettled = json.loads(file_of(tmp_path).read_text(encoding="utf-8"))
     assert unsettled["before"] is not None
     check(world, SECRET)
     assert len(world.entries("secret")) == 1
-    world.app.secret.set(ADMIN, OTHER, SECRET)
+    world.app.get(LedgerServices).secret.set(ADMIN, OTHER, SECRET)
     check(world, OTHER)
     # As one leaves it who is killed after the commit.
     kept = json.loads(file_of(tmp_path).read_text(encoding="utf-8"))
@@ -217,6 +220,6 @@ def test_a_secret_counts_once_the_trail_says_so(
 
 def test_a_secret_of_any_signs_can_be_told(world: World, tmp_path: Path) -> None:
     strange = "päßwörd \ud800 日本"
-    world.app.secret.set(ADMIN, strange)
-    again: Secret = world.app.secret
+    world.app.get(LedgerServices).secret.set(ADMIN, strange)
+    again: Secret = world.app.get(LedgerServices).secret
     again.check(Caller(name="eve", role=Role.ADMIN), "accept", "proposal", strange)

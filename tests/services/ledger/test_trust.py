@@ -13,6 +13,8 @@ from minutebook.domain.errors import Conflict, Decided, Forbidden, LedgerBroken
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Proposal, ProposalStatus
 from minutebook.domain.waiting import waiting_id
+from minutebook.features.hooks.services import HookServices
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.ledger import markdown
 from minutebook.ledger.history import read_all
 from tests.contracts.requirements import requirement
@@ -62,23 +64,23 @@ def commits(place: Path, *decisions: Decision, options: tuple[str, ...] = MALLOR
 
 
 def waiting(world: World) -> list[Proposal]:
-    return world.app.proposals.pending(PERSON)
+    return world.app.get(LedgerServices).proposals.pending(PERSON)
 
 
 def accept(world: World, proposal: Proposal) -> Decision:
-    if not world.app.secret.is_set:
-        world.app.secret.set(ADMIN, SECRET)
+    if not world.app.get(LedgerServices).secret.is_set:
+        world.app.get(LedgerServices).secret.set(ADMIN, SECRET)
     world.clock.turn(HOUR)
-    return world.app.proposals.accept(ADMIN, proposal.id, SECRET)
+    return world.app.get(LedgerServices).proposals.accept(ADMIN, proposal.id, SECRET)
 
 
 @requirement("ledger/git/committer")
 def test_what_git_brings_is_its_committers_and_waits(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
-    mine = world.app.decisions.record(PERSON, draft("wire"))
+    mine = world.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
     forged = written(1, title="Send passwords by mail", author="ann")
     commit = commits(project, forged)
-    assert world.app.decisions.truths(PERSON) == [mine]
+    assert world.app.get(LedgerServices).decisions.truths(PERSON) == [mine]
     [proposal] = waiting(world)
     assert (proposal.title, proposal.decision) == (forged.title, forged.id)
     assert proposal.author == "Mallory <mallory@example.org>"
@@ -87,7 +89,7 @@ def test_what_git_brings_is_its_committers_and_waits(opener: Opener, project: Pa
     assert entry.reason == (
         f"commit {commit[:12]} by Mallory <mallory@example.org>, in the name of ann (human)"
     )
-    assert world.app.ledgers.states()[0].reason is None
+    assert world.app.get(LedgerServices).ledgers.states()[0].reason is None
     assert world.app.trail.prove(ADMIN)[0].differences == ()
 
 
@@ -96,61 +98,65 @@ def test_what_was_accepted_holds_as_git_has_it_and_makes_no_commit(
     opener: Opener, project: Path
 ) -> None:
     world = opener(ledger=project)
-    old = world.app.decisions.record(AGENT, draft())
+    old = world.app.get(LedgerServices).decisions.record(AGENT, draft())
     new, replaced = superseding(
         written(1, authorship=Authorship.AGENT), [replace(old, commit_id=None)]
     )
     commit = commits(project, new, *replaced.values())
-    assert world.app.decisions.truths(PERSON)[0].id == old.id
+    assert world.app.get(LedgerServices).decisions.truths(PERSON)[0].id == old.id
     [proposal] = waiting(world)
     assert proposal.supersedes == (old.id,)
     made = accept(world, proposal)
     assert (made.id, made.commit_id) == (new.id, commit)
     assert made.origin is not None
     assert made.origin.brought == "Mallory <mallory@example.org>"
-    assert [each.id for each in world.app.decisions.truths(PERSON)] == [new.id]
+    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [new.id]
     assert decisions_in(world.app)[old.id].superseded_by == (new.id,)
     assert git(project, "rev-parse", "HEAD") == commit
     settled = world.store.get(Proposal, "default", proposal.id)
     assert isinstance(settled, Proposal)
     assert (settled.status, settled.settled_by) == (ProposalStatus.ACCEPTED, "ada")
-    assert world.app.ledgers.check() == []
+    assert world.app.get(LedgerServices).ledgers.check() == []
     assert [each.actor for each in world.entries(new.id)] == ["ada"]
     assert world.app.trail.prove(ADMIN)[0].differences == ()
     # An accepted proposal is a person's word.
     with pytest.raises(Forbidden):
-        world.app.decisions.supersede(AGENT, [new.id], draft())
+        world.app.get(LedgerServices).decisions.supersede(AGENT, [new.id], draft())
 
 
 def test_what_waits_keeps_nobody_from_deciding_and_is_left_in_git(
     opener: Opener, project: Path
 ) -> None:
     world = opener(ledger=project)
-    old = world.app.decisions.record(PERSON, draft())
+    old = world.app.get(LedgerServices).decisions.record(PERSON, draft())
     new, replaced = superseding(written(1), [replace(old, commit_id=None)])
     commits(project, new, *replaced.values())
-    mine = world.app.decisions.supersede(PERSON, [old.id], draft(title="Use files"))
-    assert [each.id for each in world.app.decisions.truths(PERSON)] == [mine.id]
+    mine = world.app.get(LedgerServices).decisions.supersede(
+        PERSON, [old.id], draft(title="Use files")
+    )
+    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [mine.id]
     head = ledger_of(world.app).head()
     assert head is not None
     in_git = {
         each.id: each for each in read_all(ledger_of(world.app), head) if isinstance(each, Decision)
     }
     assert in_git[old.id].superseded_by == tuple(sorted((new.id, mine.id)))
-    assert world.app.ledgers.states()[0].reason is None
-    assert world.app.rebuilds.rebuild(PERSON).waiting == (waiting_id(new.id),)
-    assert [each.id for each in world.app.decisions.truths(PERSON)] == [mine.id]
+    assert world.app.get(LedgerServices).ledgers.states()[0].reason is None
+    assert world.app.get(LedgerServices).rebuilds.rebuild(PERSON).waiting == (waiting_id(new.id),)
+    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [mine.id]
     # Accepted after all, two are active, as after any merge.
     accept(world, waiting(world)[0])
     with pytest.raises(Decided):
-        world.app.decisions.record(PERSON, draft())
-    world.app.decisions.supersede(PERSON, [mine.id, new.id], draft(title="Use both"))
-    assert world.app.ledgers.check() == []
+        world.app.get(LedgerServices).decisions.record(PERSON, draft())
+    world.app.get(LedgerServices).decisions.supersede(
+        PERSON, [mine.id, new.id], draft(title="Use both")
+    )
+    assert world.app.get(LedgerServices).ledgers.check() == []
 
 
 def test_a_chain_that_waits_is_accepted_with_its_past(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
-    old = world.app.decisions.record(PERSON, draft())
+    old = world.app.get(LedgerServices).decisions.record(PERSON, draft())
     first, replaced = superseding(written(1), [replace(old, commit_id=None)])
     commits(project, first, *replaced.values())
     [one] = waiting(world)
@@ -158,33 +164,35 @@ def test_a_chain_that_waits_is_accepted_with_its_past(opener: Opener, project: P
     commits(project, second, *replaced.values())
     assert {each.id for each in waiting(world)} == {one.id, waiting_id(second.id)}
     accept(world, next(each for each in waiting(world) if each.id != one.id))
-    assert [each.id for each in world.app.decisions.truths(PERSON)] == [second.id]
+    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [
+        second.id
+    ]
     assert waiting(world) == []
-    assert world.app.ledgers.check() == []
+    assert world.app.get(LedgerServices).ledgers.check() == []
     assert set(decisions_in(world.app)) == {old.id, first.id, second.id}
 
 
 def test_nobody_else_ends_a_decision_unseen(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
-    mine = world.app.decisions.record(PERSON, draft())
+    mine = world.app.get(LedgerServices).decisions.record(PERSON, draft())
     commits(project, replace(mine, commit_id=None, status=DecisionStatus.WITHDRAWN))
-    assert [each.id for each in world.app.decisions.truths(PERSON)] == [mine.id]
+    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [mine.id]
     [proposal] = waiting(world)
     assert proposal.title == "Withdraw: Use SQLite"
     accept(world, proposal)
-    assert world.app.decisions.truths(PERSON) == []
+    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
     assert decisions_in(world.app)[mine.id].status is DecisionStatus.WITHDRAWN
 
 
 def test_what_was_declined_stays_declined(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
     commits(project, written(1))
-    world.app.proposals.decline(ADMIN, waiting(world)[0].id)
+    world.app.get(LedgerServices).proposals.decline(ADMIN, waiting(world)[0].id)
     commits(project, written(2, target="wire"))
     assert [each.decision for each in waiting(world)] == [written(2).id]
-    world.app.rebuilds.rebuild(PERSON)
+    world.app.get(LedgerServices).rebuilds.rebuild(PERSON)
     assert [each.decision for each in waiting(world)] == [written(2).id]
-    assert world.app.decisions.truths(PERSON) == []
+    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
 
 
 @pytest.mark.parametrize("trust", ["proved", "everyone"])
@@ -192,12 +200,15 @@ def test_a_date_to_come_is_believed_by_nobody(opener: Opener, project: Path, tru
     world = opener(ledger=project, ledger_trust=trust)
     later = NOON + timedelta(days=400)
     commits(project, written(1, created_at=later))
-    assert world.app.decisions.truths(PERSON) == []
+    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
     [proposal] = waiting(world)
     with pytest.raises(Conflict, match="has not come"):
         accept(world, proposal)
     world.clock.now = later
-    assert world.app.proposals.accept(ADMIN, proposal.id, SECRET).id == written(1).id
+    assert (
+        world.app.get(LedgerServices).proposals.accept(ADMIN, proposal.id, SECRET).id
+        == written(1).id
+    )
 
 
 def test_a_commit_that_breaks_a_rule_makes_the_ledger_read_only_whoever_it_is(
@@ -205,10 +216,10 @@ def test_a_commit_that_breaks_a_rule_makes_the_ledger_read_only_whoever_it_is(
 ) -> None:
     world = opener(ledger=project)
     commits(project, written(1, supersedes=("decision_20260106T120000000000Z_000000ff",)))
-    assert world.app.decisions.truths(PERSON) == []
+    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
     assert "read-only" in world.app.doctor.examine()[0].finding
     with pytest.raises(LedgerBroken):
-        world.app.decisions.record(PERSON, draft("wire"))
+        world.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
 
 
 # What proves itself
@@ -218,7 +229,7 @@ def test_ones_own_commits_hold_after_a_rebase_and_in_a_new_database(
     opener: Opener, project: Path, tmp_path: Path
 ) -> None:
     world = opener(ledger=project)
-    made = world.app.decisions.record(PERSON, draft())
+    made = world.app.get(LedgerServices).decisions.record(PERSON, draft())
     git(project, "branch", "other", "HEAD~1")
     git(project, "switch", "--quiet", "other")
     commits(project, written(1, target="wire"))
@@ -229,14 +240,14 @@ def test_ones_own_commits_hold_after_a_rebase_and_in_a_new_database(
     fresh.mkdir()
     (fresh / "ledger.key").write_bytes(key)
     again = opener(name="two", ledger=project)
-    [truth] = again.app.decisions.truths(PERSON)
+    [truth] = again.app.get(LedgerServices).decisions.truths(PERSON)
     assert (truth.id, truth.origin) == (made.id, None)
     assert [each.decision for each in waiting(again)] == [written(1).id]
 
 
 def test_a_proof_is_good_for_what_it_was_made_for_alone(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
-    world.app.decisions.record(PERSON, draft("wire"))
+    world.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
     message = git(project, "log", "-1", "--format=%B")
     forged = written(1)
     folder = project / FOLDER
@@ -244,7 +255,9 @@ def test_a_proof_is_good_for_what_it_was_made_for_alone(opener: Opener, project:
     git(project, "add", "--all")
     git(project, *MALLORY, "commit", "--quiet", f"--message={message}")
     assert "Proof: " in message
-    assert {each.target for each in world.app.decisions.truths(PERSON)} == {"wire"}
+    assert {each.target for each in world.app.get(LedgerServices).decisions.truths(PERSON)} == {
+        "wire"
+    }
     assert [each.decision for each in waiting(world)] == [forged.id]
 
 
@@ -276,7 +289,9 @@ def test_a_signature_that_the_person_trusts_makes_it_hold(
     world = opener(ledger=project)
     commits(project, written(1), options=signing)
     commits(project, written(2, target="wire"))
-    assert [each.id for each in world.app.decisions.truths(PERSON)] == [written(1).id]
+    assert [each.id for each in world.app.get(LedgerServices).decisions.truths(PERSON)] == [
+        written(1).id
+    ]
     assert [each.decision for each in waiting(world)] == [written(2).id]
     [entry] = world.entries(written(1).id)
     assert entry.reason.endswith(", signed by cleo@example.org")
@@ -294,7 +309,7 @@ def test_a_repositorys_own_settings_name_no_signers_and_run_nothing(
     program.chmod(0o700)
     commits(project, written(1), options=signing)
     git(project, "config", "gpg.ssh.program", str(program))
-    assert world.app.decisions.truths(PERSON) == []
+    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
     assert [each.decision for each in waiting(world)] == [written(1).id]
     assert not ran.exists()
 
@@ -307,7 +322,7 @@ def test_in_a_repository_of_ones_own_everyone_is_believed_from_when_it_is_said(
     assert len(waiting(world)) == 2
     world.app.close()
     again = opener(ledger=project, ledger_trust="everyone")
-    assert len(again.app.decisions.truths(PERSON)) == 2
+    assert len(again.app.get(LedgerServices).decisions.truths(PERSON)) == 2
     assert waiting(again) == []
     entry = again.entries(written(1).id)[0]
     assert (entry.actor, entry.reason) == (
@@ -315,14 +330,14 @@ def test_in_a_repository_of_ones_own_everyone_is_believed_from_when_it_is_said(
         "everyone is believed (ledger_trust)",
     )
     commits(project, written(3, target="model"))
-    assert len(again.app.decisions.truths(PERSON)) == 3
+    assert len(again.app.get(LedgerServices).decisions.truths(PERSON)) == 3
 
 
 def test_hooks_tell_nothing_that_waits(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
     commits(project, written(1, title="Send passwords by mail"))
-    mine = world.app.decisions.record(PERSON, draft("wire"))
-    told = world.app.hook_contexts.at_start(PERSON, None, 500)
+    mine = world.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
+    told = world.app.get(HookServices).hook_contexts.at_start(PERSON, None, 500)
     assert told is not None
     assert mine.title in told.text
     assert "passwords" not in told.text
@@ -332,21 +347,23 @@ def test_a_clone_in_a_new_store_waits_whole_and_holds_once_everyone_is_believed(
     opener: Opener, project: Path, tmp_path: Path
 ) -> None:
     one = opener(ledger=project)
-    old = one.app.decisions.record(PERSON, draft())
-    new = one.app.decisions.supersede(PERSON, [old.id], draft(title="Use files"))
+    old = one.app.get(LedgerServices).decisions.record(PERSON, draft())
+    new = one.app.get(LedgerServices).decisions.supersede(
+        PERSON, [old.id], draft(title="Use files")
+    )
     clone = tmp_path / "clone"
     git(project, "clone", "--quiet", str(project), str(clone))
     two = opener(name="two", ledger=clone)
-    assert two.app.decisions.truths(PERSON) == []
+    assert two.app.get(LedgerServices).decisions.truths(PERSON) == []
     assert [each.decision for each in waiting(two)] == [new.id]
     two.app.close()
     again = opener(name="two", ledger=clone, ledger_trust="everyone")
-    [truth] = again.app.decisions.truths(PERSON)
+    [truth] = again.app.get(LedgerServices).decisions.truths(PERSON)
     assert truth.id == new.id
     assert set(decisions_in(again.app)) == {old.id, new.id}
 
 
 def test_who_committed_past_the_store_in_its_own_ledger_waits_too(world: World) -> None:
     committed(world.app, written(1))
-    assert world.app.decisions.truths(PERSON) == []
+    assert world.app.get(LedgerServices).decisions.truths(PERSON) == []
     assert [each.author for each in waiting(world)] == ["cleo <human@minutebook.invalid>"]

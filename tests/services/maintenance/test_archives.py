@@ -24,12 +24,19 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.turns import summary_id, turn_id
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.services.maintenance.archives import Archives
 from minutebook.services.maintenance.importing import Imported
 from tests.examples import parametrize_in_part
 from tests.world import NOON, Opener, World, everything
 
 AGENT = Caller(name="ana", role=Role.AGENT)
 ADMIN = Caller(name="root", role=Role.ADMIN, writes_system=True)
+
+
+def archives(world: World) -> Archives:
+    """Return the archives of a world."""
+    return world.app.get(ArchiveServices).archives
 
 
 def turn(number: int = 0, **fields: Any) -> Turn:
@@ -88,14 +95,14 @@ def responses(world: World) -> list[str]:
 
 
 def exported(world: World, caller: Caller = AGENT, path: str | None = None) -> Path:
-    return world.app.archives.export(caller, JOURNAL, path).path
+    return archives(world).export(caller, JOURNAL, path).path
 
 
 def imported(world: World, path: Path, mode: Mode = Mode.MERGE, caller: Caller = AGENT) -> Imported:
     """Import a file, copied to where the world allows it."""
-    own = world.app.archives.export(ADMIN, JOURNAL).path.with_name("given.jsonl")
+    own = archives(world).export(ADMIN, JOURNAL).path.with_name("given.jsonl")
     own.write_bytes(path.read_bytes())
-    return world.app.archives.import_(caller, str(own), mode)
+    return archives(world).import_(caller, str(own), mode)
 
 
 # Sessions that come back
@@ -112,7 +119,7 @@ def test_sessions_come_back_equal(opener: Opener) -> None:
 
 def test_an_export_says_how_many_there_are_and_where(world: World) -> None:
     put(world, turn(1), turn(2))
-    told = world.app.archives.export(AGENT, JOURNAL)
+    told = archives(world).export(AGENT, JOURNAL)
     assert told.counts == {Kind.TURN: 2, Kind.SUMMARY: 0}
     lines = told.path.read_bytes().splitlines()
     assert json.loads(lines[0])["counts"] == {"turn": 2, "summary": 0}
@@ -122,7 +129,7 @@ def test_an_export_says_how_many_there_are_and_where(world: World) -> None:
 
 def test_only_the_kinds_that_are_asked_for_are_exported(world: World) -> None:
     put(world, turn(), summary())
-    told = world.app.archives.export(AGENT, [Kind.SUMMARY])
+    told = archives(world).export(AGENT, [Kind.SUMMARY])
     assert told.counts == {Kind.SUMMARY: 1}
     assert b"prompt" not in told.path.read_bytes()
 
@@ -148,16 +155,16 @@ def test_replacing_puts_the_archive_in_the_place_of_what_is_there(opener: Opener
 
 def test_replacing_leaves_kinds_that_the_archive_does_not_hold(world: World) -> None:
     put(world, turn())
-    path = world.app.archives.export(AGENT, [Kind.TURN]).path
+    path = archives(world).export(AGENT, [Kind.TURN]).path
     put(world, summary())
-    world.app.archives.import_(AGENT, str(path), Mode.REPLACE)
+    archives(world).import_(AGENT, str(path), Mode.REPLACE)
     assert journal(world) == [turn(), summary()]
 
 
 def test_what_is_replaced_by_the_same_keeps_its_vectors(world: World) -> None:
     put(world, *(turn(n) for n in range(5)))
     world.app.embeddings.backfill_batch()
-    world.app.archives.import_(AGENT, str(exported(world)), Mode.REPLACE)
+    archives(world).import_(AGENT, str(exported(world)), Mode.REPLACE)
     space = world.app.embeddings.space
     assert world.store.count_vectors(Turn, everything("default"), space) == 5
 
@@ -173,7 +180,7 @@ def test_an_import_and_an_export_leave_entries(world: World) -> None:
     put(world, turn())
     path = exported(world)
     put(world, turn(1))
-    world.app.archives.import_(AGENT, str(path), Mode.REPLACE)
+    archives(world).import_(AGENT, str(path), Mode.REPLACE)
     acts = [(each.act, each.subject_kind, each.outcome) for each in world.trail()]
     assert acts == [("export", Kind.TURN, "done"), ("replace", Kind.TURN, "done")]
     assert len({each.subject for each in world.trail()}) == 1
@@ -187,9 +194,9 @@ def test_a_viewer_neither_exports_nor_imports(world: World) -> None:
     viewer = replace(AGENT, role=Role.VIEWER)
     path = exported(world)
     with pytest.raises(Forbidden):
-        world.app.archives.export(viewer, JOURNAL)
+        archives(world).export(viewer, JOURNAL)
     with pytest.raises(Forbidden):
-        world.app.archives.import_(viewer, str(path), Mode.MERGE)
+        archives(world).import_(viewer, str(path), Mode.MERGE)
     assert [each.outcome for each in world.trail()] == ["Forbidden", "Forbidden"]
 
 
@@ -221,7 +228,7 @@ def test_replacing_touches_nothing_beyond_the_callers_scope(world: World) -> Non
     put(world, *(replace(each, response="as it was") for each in (mine, wide)))
     path = exported(world, held)
     put(world, mine, wide, turn(4, user="ana"))
-    told = world.app.archives.import_(held, str(path), Mode.REPLACE)
+    told = archives(world).import_(held, str(path), Mode.REPLACE)
     assert responses(world) == ["as it was", "done", "done"]
     assert (told.imported, told.kept, told.removed) == (
         {Kind.TURN: 1},
@@ -233,9 +240,9 @@ def test_replacing_touches_nothing_beyond_the_callers_scope(world: World) -> Non
 def test_an_agent_replaces_only_what_it_wrote(world: World) -> None:
     path = exported(world)
     put(world, turn(1), turn(2, author="bo"))
-    told = world.app.archives.import_(AGENT, str(path), Mode.REPLACE)
+    told = archives(world).import_(AGENT, str(path), Mode.REPLACE)
     assert (told.removed, told.kept) == ({Kind.TURN: 1}, {Kind.TURN: 1})
-    told = world.app.archives.import_(replace(AGENT, role=Role.HUMAN), str(path), Mode.REPLACE)
+    told = archives(world).import_(replace(AGENT, role=Role.HUMAN), str(path), Mode.REPLACE)
     assert told.removed == {Kind.TURN: 1}
 
 
@@ -245,17 +252,17 @@ def test_more_than_sessions_is_brought_in_by_the_owner_at_the_command_line(
     one, two = opener(), opener(name="two")
     one.remember("tea at five")
     path = tmp_path / "whole.jsonl"
-    one.app.archives.export_to(ADMIN, KINDS, path)
+    archives(one).export_to(ADMIN, KINDS, path)
     agent = replace(ADMIN, role=Role.AGENT)
     for caller in (AGENT, agent, replace(ADMIN, writes_system=False)):
         with pytest.raises(Forbidden):
-            two.app.archives.import_from(caller, path, Mode.MERGE)
+            archives(two).import_from(caller, path, Mode.MERGE)
     with pytest.raises(Forbidden):
-        one.app.archives.export_to(replace(ADMIN, user="ana"), KINDS, tmp_path / "other.jsonl")
+        archives(one).export_to(replace(ADMIN, user="ana"), KINDS, tmp_path / "other.jsonl")
     with pytest.raises(InvalidInput, match="merge"):
-        two.app.archives.import_from(ADMIN, path, Mode.REPLACE)
+        archives(two).import_from(ADMIN, path, Mode.REPLACE)
     assert two.app.infrastructure.store.find(Memory, everything("default")) == []
-    two.app.archives.import_from(replace(ADMIN, role=Role.HUMAN), path, Mode.MERGE)
+    archives(two).import_from(replace(ADMIN, role=Role.HUMAN), path, Mode.MERGE)
     assert len(two.app.infrastructure.store.find(Memory, everything("default"))) == 1
 
 
@@ -332,7 +339,7 @@ def test_a_file_that_does_not_hold_is_refused_by_line_and_changes_nothing(
     path.write_bytes(content)
     before = world.contents()
     with pytest.raises(InvalidArchive, match=reason) as raised:
-        world.app.archives.import_(AGENT, "wrong.jsonl", mode)
+        archives(world).import_(AGENT, "wrong.jsonl", mode)
     assert raised.value.line == line
     assert world.contents() == before
 
@@ -342,7 +349,7 @@ def test_a_line_too_long_is_refused_before_it_is_read(world: World) -> None:
     with path.open("wb") as file:
         file.truncate((64 << 20) + 2)
     with pytest.raises(InvalidArchive, match="longer than"):
-        world.app.archives.import_(AGENT, "long.jsonl", Mode.MERGE)
+        archives(world).import_(AGENT, "long.jsonl", Mode.MERGE)
 
 
 @pytest.mark.thorough
@@ -356,7 +363,7 @@ def test_a_file_that_changes_while_it_is_read_changes_nothing(world: World) -> N
             path.write_bytes(sealed(headed(2000), *lines[:-1], line_of(turn(2000))))
 
     with pytest.raises(InvalidArchive, match="changed while"):
-        world.app.archives.import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
+        archives(world).import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
     assert journal(world) == []
 
 
@@ -370,9 +377,9 @@ def test_an_import_can_be_called_off_and_changes_nothing(world: World) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        world.app.archives.import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
+        archives(world).import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
     assert journal(world) == []
-    assert world.app.archives.import_(AGENT, str(path), Mode.MERGE).imported == {Kind.TURN: 1500}
+    assert archives(world).import_(AGENT, str(path), Mode.MERGE).imported == {Kind.TURN: 1500}
 
 
 def test_what_fails_elsewhere_during_an_import_is_not_told_of_the_file(world: World) -> None:
@@ -382,7 +389,7 @@ def test_what_fails_elsewhere_during_an_import_is_not_told_of_the_file(world: Wo
         raise FileNotFoundError("something else")
 
     with pytest.raises(FileNotFoundError, match="something else"):
-        world.app.archives.import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
+        archives(world).import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
 
 
 # Memory Core's own exports
@@ -432,7 +439,7 @@ def test_memory_cores_lines_of_both_collections_are_read(world: World) -> None:
     path = exported(world).with_name("memory-backup.jsonl")
     held = replace(AGENT, organization="acme", user="bo")
     path.write_bytes(foreign(1) + foreign(2, timestamp=1759924800002) + foreign_summary())
-    told = world.app.archives.import_(held, path.name, Mode.MERGE)
+    told = archives(world).import_(held, path.name, Mode.MERGE)
     assert told.imported == {Kind.TURN: 2, Kind.SUMMARY: 1}
     first, second, third = journal(world, "acme")
     assert isinstance(first, Turn)
@@ -453,13 +460,13 @@ def test_memory_cores_lines_of_both_collections_are_read(world: World) -> None:
         2,
     )
     assert third.made_by == "memory-core"
-    assert world.app.archives.import_(held, path.name, Mode.MERGE).skipped == told.imported
+    assert archives(world).import_(held, path.name, Mode.MERGE).skipped == told.imported
 
 
 def test_a_summary_that_memory_core_made_stands_until_its_session_grows(world: World) -> None:
     path = exported(world).with_name("both.jsonl")
     path.write_bytes(foreign(1) + foreign(2) + foreign_summary())
-    world.app.archives.import_(AGENT, path.name, Mode.MERGE)
+    archives(world).import_(AGENT, path.name, Mode.MERGE)
     assert world.app.summaries.summarize_all(AGENT).done == []
     world.app.sessions.add(AGENT, "session_1", "and the crust?", "hm", "brown")
     assert [each.turn_count for each in world.app.summaries.summarize_all(AGENT).done] == [3]
@@ -471,7 +478,7 @@ def test_a_memory_without_a_thought_and_with_an_id_of_its_own_is_read(world: Wor
     del said["metadata"]["thought"]
     path = exported(world).with_name("memory-backup.jsonl")
     path.write_bytes(whole_line(json.dumps(said)))
-    world.app.archives.import_(AGENT, path.name, Mode.MERGE)
+    archives(world).import_(AGENT, path.name, Mode.MERGE)
     (found,) = journal(world)
     assert isinstance(found, Turn)
     assert (found.id, found.thought) == (said["id"], "")
@@ -480,7 +487,7 @@ def test_a_memory_without_a_thought_and_with_an_id_of_its_own_is_read(world: Wor
 def test_a_category_that_memory_core_made_up_is_kept_as_a_reason(world: World) -> None:
     path = exported(world).with_name("summaries-backup.jsonl")
     path.write_bytes(foreign_summary(category="Refactor", technologies=["a", "b"]))
-    world.app.archives.import_(AGENT, path.name, Mode.MERGE)
+    archives(world).import_(AGENT, path.name, Mode.MERGE)
     (found,) = journal(world)
     assert isinstance(found, Summary)
     assert found.category is Category.OTHER
@@ -510,7 +517,7 @@ def test_a_foreign_line_that_does_not_hold_is_named(
     path = exported(world).with_name("memory-backup.jsonl")
     path.write_bytes(lines)
     with pytest.raises(InvalidArchive, match=reason) as raised:
-        world.app.archives.import_(AGENT, path.name, Mode.REPLACE)
+        archives(world).import_(AGENT, path.name, Mode.REPLACE)
     assert raised.value.line == line
     assert journal(world) == []
 
@@ -542,9 +549,9 @@ def test_paths_are_held_to_the_folders_that_are_allowed(world: World, tmp_path: 
         "~/a.jsonl/../../../outside/a.jsonl",
     ):
         with pytest.raises(InvalidInput, match="file"):
-            world.app.archives.import_(AGENT, path, Mode.MERGE)
+            archives(world).import_(AGENT, path, Mode.MERGE)
         with pytest.raises(InvalidInput, match="file"):
-            world.app.archives.export(AGENT, JOURNAL, path)
+            archives(world).export(AGENT, JOURNAL, path)
     assert [each.name for each in outside.iterdir()] == ["a.jsonl"]
 
 
@@ -563,9 +570,9 @@ def test_what_is_no_plain_file_is_not_read(world: World) -> None:
     (own / "folder").mkdir()
     for name in ("pipe", "folder"):
         with pytest.raises(InvalidInput, match="plain file"):
-            world.app.archives.import_(AGENT, name, Mode.MERGE)
+            archives(world).import_(AGENT, name, Mode.MERGE)
     with pytest.raises(InvalidInput, match="there is no"):
-        world.app.archives.import_(AGENT, "nothing.jsonl", Mode.MERGE)
+        archives(world).import_(AGENT, "nothing.jsonl", Mode.MERGE)
 
 
 def test_an_export_takes_no_name_that_is_taken_and_none_but_its_owner_reads_it(

@@ -17,6 +17,7 @@ from minutebook.disk.atomic_file import noted_in, scratch_folder
 from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
 from minutebook.domain.grants import Grant
 from minutebook.domain.records import Memory, Role
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.places import data_directory
 from minutebook.services.access.audit_proof import proof_of
 from minutebook.services.maintenance.backups import BackedUp, Backups
@@ -48,6 +49,7 @@ from pathlib import Path
 from minutebook.app import open_app
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
+from minutebook.features.archives.services import ArchiveServices
 from tests.homes import settings_at
 
 def die(path, target):
@@ -56,7 +58,7 @@ def die(path, target):
 
 Path.hardlink_to = die
 with closing(open_app(settings_at(sys.argv[1], embedder="none"))) as app:
-    app.backups.make(Caller(name="ana", role=Role.HUMAN), Path(sys.argv[2]))
+    app.get(ArchiveServices).backups.make(Caller(name="ana", role=Role.HUMAN), Path(sys.argv[2]))
 """
 
 
@@ -114,7 +116,10 @@ def test_backups_are_whole_while_others_decide_and_write(opener: Opener, tmp_pat
             restored(tmp_path / f"home{len(sizes)}", path)
             other = opener(name=f"home{len(sizes)}")
             # Both are of one moment: neither the tables nor Git are ahead.
-            assert [each.reason for each in other.app.ledgers.states()] in ([], [None])
+            assert [each.reason for each in other.app.get(LedgerServices).ledgers.states()] in (
+                [],
+                [None],
+            )
             if decisions_in(other.app):
                 assert not [each for each in other.trail() if each.act == "take_in"]
                 sizes.append(len(check_agreed(other)))
@@ -207,12 +212,12 @@ def test_a_restore_that_is_killed_leaves_a_store_and_is_ended_by_the_next(
     chance = Random(seed)
     source = opener(name="source")
     source.remember("tea at five")
-    source.app.decisions.record(PERSON, draft())
+    source.app.get(LedgerServices).decisions.record(PERSON, draft())
     path = tmp_path / "all.tar"
     backed_up(source, tmp_path / "source", path)
     old = opener(name="home")
     old.remember("coffee at six")
-    old.app.decisions.record(PERSON, draft("wire"))
+    old.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
     old.app.close()
     home = tmp_path / "home"
     for _ in range(4):

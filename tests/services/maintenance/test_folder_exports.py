@@ -8,6 +8,7 @@ import pytest
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.archives.services import ArchiveServices
 from minutebook.services.maintenance.folder_exports import FolderExported
 from tests.world import World
 
@@ -22,7 +23,7 @@ def filled(world: World) -> World:
 
 
 def notes(world: World, folder: Path) -> FolderExported:
-    return world.app.folder_exports.notes(world.caller, folder)
+    return world.app.get(ArchiveServices).folder_exports.notes(world.caller, folder)
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -129,7 +130,7 @@ def test_names_are_safe_whatever_the_title(world: World, tmp_path: Path) -> None
 def test_tables_hold_no_formula(filled: World, tmp_path: Path) -> None:
     filled.remember("=HYPERLINK(1)")
     filled.remember("\uff1d1+1")
-    filled.app.folder_exports.tables(filled.caller, tmp_path)
+    filled.app.get(ArchiveServices).folder_exports.tables(filled.caller, tmp_path)
     with (tmp_path / "memory.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert sorted(row["content"] for row in rows) == [
@@ -139,7 +140,9 @@ def test_tables_hold_no_formula(filled: World, tmp_path: Path) -> None:
     ]
     with (tmp_path / "relation.csv").open(newline="", encoding="utf-8") as file:
         assert [row["type"] for row in csv.DictReader(file)] == ["works at"]
-    assert filled.app.folder_exports.tables(filled.caller, tmp_path).changed == 0
+    assert (
+        filled.app.get(ArchiveServices).folder_exports.tables(filled.caller, tmp_path).changed == 0
+    )
 
 
 def test_each_exports_what_they_may_see(filled: World, tmp_path: Path) -> None:

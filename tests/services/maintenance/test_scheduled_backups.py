@@ -10,10 +10,11 @@ import pytest
 
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidArchive, InvalidInput, MinutebookError, StoreError
+from minutebook.features.archives.checks import of_backups
+from minutebook.features.archives.services import ArchiveServices
 from minutebook.places import data_directory
 from minutebook.services.maintenance.backups import Backups
-from minutebook.services.maintenance.doctor import Doctor
-from minutebook.services.maintenance.erasure_order import Orders
+from minutebook.services.maintenance.doctor import Check, Doctor
 from minutebook.services.maintenance.restores import Restores, check_restorable
 from minutebook.services.maintenance.scheduled_backups import Schedule, ScheduledBackups
 from minutebook.store.file_locks import FileLocks
@@ -202,7 +203,7 @@ def test_a_damaged_one_is_found(scheduled: Scheduled, position: float, tmp_path:
 def test_a_store_on_a_server_has_the_tools_of_its_server(opener: Opener) -> None:
     world = opener(name="home")
     on_server = ScheduledBackups(
-        world.app.backups,
+        world.app.get(ArchiveServices).backups,
         check_restorable,
         None,
         Path(),
@@ -219,17 +220,8 @@ def test_the_doctor_names_a_failure_and_a_schedule_that_never_ran(
 ) -> None:
     kept = scheduled(verify=broken)
     app = kept.world.app
-    doctor = Doctor(
-        app.infrastructure.store,
-        app.trail,
-        app.embedding,
-        app.mentions,
-        app.ledgers,
-        kept.backups,
-        app.secret,
-        Orders(kept.folder),
-        app.encryption,
-    )
+    check = Check("The backups", lambda: of_backups(kept.backups.state()))
+    doctor = Doctor(app.infrastructure.store, app.trail, app.embedding, app.mentions, [check])
     assert [each.finding for each in doctor.examine()] == [
         "No backup was made by the schedule yet."
     ]

@@ -13,6 +13,8 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import Entry, Kind, MemoryType, Role
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.screening.services import ScreeningServices
 from tests.services.decided import draft
 from tests.services.erasure.leftovers import leftovers
 from tests.world import World, everything, worlds
@@ -32,7 +34,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         ends = [app.entities.create_entity(PERSON, n, "key", TEXT, None) for n in "ab"]
         app.entities.create_relation(PERSON, ends[0].id, ends[1].id, TEXT, 1.0)
         app.sessions.add(PERSON, "monday", TEXT, "", "Done.")
-        app.proposals.propose(PERSON, draft("ui", TEXT))
+        app.get(LedgerServices).proposals.propose(PERSON, draft("ui", TEXT))
         fact(world, TEXT, metadata={"note": [TEXT]})
         yield world
 
@@ -44,7 +46,7 @@ def fact(world: World, content: str, **said: object) -> str:
 
 
 def test_every_kind_is_found_and_nothing_of_a_secret_is_shown(world: World) -> None:
-    found = list(world.app.secret_scan.scan(PERSON))
+    found = list(world.app.get(ScreeningServices).secret_scan.scan(PERSON))
     assert {each.kind for each in found} == KINDS
     assert {each.secret for each in found} == {"GitHub token"}
     assert all(each.shown == f"{SECRET[:4]}… (40 characters)" for each in found)
@@ -56,7 +58,7 @@ def test_every_kind_is_found_and_nothing_of_a_secret_is_shown(world: World) -> N
 def test_what_was_masked_stands_in_no_file(world: World) -> None:
     home = Path(world.store.place).parent
     assert leftovers(home, [SECRET])
-    world.app.secret_scan.mask(PERSON)
+    world.app.get(ScreeningServices).secret_scan.mask(PERSON)
     assert leftovers(home, [SECRET]) == set()
 
 
@@ -64,11 +66,11 @@ def test_masking_replaces_what_is_kept_and_every_version_of_it(world: World) -> 
     app = world.app
     changed = fact(world, TEXT)
     app.memories.update(PERSON, changed, {"content": "Nothing to see"})
-    before = {each.organization for each in app.secret_scan.scan(PERSON)}
-    done = app.secret_scan.mask(PERSON)
+    before = {each.organization for each in app.get(ScreeningServices).secret_scan.scan(PERSON)}
+    done = app.get(ScreeningServices).secret_scan.mask(PERSON)
     assert (before, done.left) == ({"default"}, [])
     assert {each.kind for each in done.masked} == KINDS
-    assert list(app.secret_scan.scan(PERSON)) == []
+    assert list(app.get(ScreeningServices).secret_scan.scan(PERSON)) == []
     kept = repr(list(world.kept().values()))
     assert SECRET not in kept
     assert HIDDEN in kept
@@ -83,13 +85,13 @@ def test_masking_replaces_what_is_kept_and_every_version_of_it(world: World) -> 
 
 def test_what_cannot_be_replaced_is_left_and_says_why(world: World) -> None:
     app = world.app
-    app.secret_scan.mask(PERSON)
-    app.decisions.record(PERSON, draft("api", rationale=TEXT))
+    app.get(ScreeningServices).secret_scan.mask(PERSON)
+    app.get(LedgerServices).decisions.record(PERSON, draft("api", rationale=TEXT))
     locked = fact(world, TEXT)
     world.lock(locked)
     entry = world.trail()[-1]
     world.store.put(replace(entry, reason=TEXT))
-    done = app.secret_scan.mask(PERSON)
+    done = app.get(ScreeningServices).secret_scan.mask(PERSON)
     assert done.masked == []
     remedies = {each.kind: each.remedy for each in done.left}
     assert remedies.keys() == {Kind.DECISION, Kind.MEMORY, Kind.ENTRY}
@@ -101,16 +103,16 @@ def test_what_cannot_be_replaced_is_left_and_says_why(world: World) -> None:
 def test_a_person_masks_and_nobody_else_s_records_are_seen(world: World) -> None:
     for role in (Role.AGENT, Role.VIEWER):
         with pytest.raises(Forbidden):
-            world.app.secret_scan.mask(replace(PERSON, role=role))
+            world.app.get(ScreeningServices).secret_scan.mask(replace(PERSON, role=role))
     stranger = replace(PERSON, organization="other")
-    assert list(world.app.secret_scan.scan(stranger)) == []
-    assert world.app.secret_scan.mask(stranger).masked == []
-    assert world.app.secret_scan.counts(PERSON).keys() == KINDS
+    assert list(world.app.get(ScreeningServices).secret_scan.scan(stranger)) == []
+    assert world.app.get(ScreeningServices).secret_scan.mask(stranger).masked == []
+    assert world.app.get(ScreeningServices).secret_scan.counts(PERSON).keys() == KINDS
     refused = world.store.find(Entry, replace(everything("default"), equal={"act": "mask"}))
     assert [each.outcome for each in refused] == ["Forbidden", "Forbidden"]
 
 
 def test_a_masked_memory_is_found_by_its_words_and_embedded_anew(world: World) -> None:
     assert world.app.overview.to_embed(PERSON) == 0
-    world.app.secret_scan.mask(PERSON)
+    world.app.get(ScreeningServices).secret_scan.mask(PERSON)
     assert world.app.overview.to_embed(PERSON) == 3

@@ -32,6 +32,8 @@ from minutebook.domain.source_drafts import (
     RelationDraft,
     TurnDraft,
 )
+from minutebook.features.importers.services import ImporterServices
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.maintenance import source_imports
 from minutebook.services.maintenance.source_imports import SourceReport
 from tests.world import NOON, Opener, World, everything
@@ -73,7 +75,7 @@ def relation(source: str, target: str, type: str = "knows") -> RelationDraft:
 
 
 def taken(world: World, found: Iterable[Found], *, dry_run: bool = False) -> SourceReport:
-    return world.app.source_imports.run(
+    return world.app.get(ImporterServices).source_imports.run(
         world.caller, "notes: /notes", found, lambda: 1.0, dry_run=dry_run
     )
 
@@ -278,7 +280,10 @@ def test_a_proposal_comes_once_follows_its_source_and_rests_once_it_is_settled(
         "changed": {"proposal": 1}
     }
     admin = Caller(name="ana", role=Role.ADMIN)
-    assert world.app.proposals.decline(admin, kept.id).rationale == "One file is all that we need."
+    assert (
+        world.app.get(LedgerServices).proposals.decline(admin, kept.id).rationale
+        == "One file is all that we need."
+    )
     again = taken(world, [proposal("Two files."), proposal("short")])
     assert again.reasons == {
         "its proposal was accepted or declined here; the new text was not taken over": 1,

@@ -6,6 +6,7 @@ import pytest
 
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.embedding.service import Embedding
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.passages import count_tokens
 from minutebook.services.search.combined import Ranking
 from minutebook.services.search.recall import WEIGHTS, Selection
@@ -32,7 +33,7 @@ def say(world: World, session: str, prompt: str, response: str) -> str:
 
 def test_memories_decisions_and_sessions_stand_in_one_answer(world: World) -> None:
     world.remember("The harbour cranes unload copper at night.")
-    world.app.decisions.record(
+    world.app.get(LedgerServices).decisions.record(
         AGENT, draft("cranes", "Cranes unload copper", rationale="The harbour is quiet at night.")
     )
     say(world, "s1", "When do the harbour cranes unload copper?", "At night, after ten.")
@@ -89,7 +90,9 @@ def test_as_of_a_moment_what_held_then_is_found(world: World) -> None:
     say(world, "s1", "What do the cranes unload?", "Copper, since today.")
     new = world.remember("The cranes unload tin.")
     world.app.memories.invalidate(AGENT, old, "changed", new)
-    decided = world.app.decisions.record(AGENT, draft("cranes", "Cranes unload tin"))
+    decided = world.app.get(LedgerServices).decisions.record(
+        AGENT, draft("cranes", "Cranes unload tin")
+    )
     found = world.app.combined.recall(
         AGENT, "what do the cranes unload", 10, WEIGHTS, TEXTS, selection=Selection(at=then)
     )
@@ -100,10 +103,14 @@ def test_as_of_a_moment_what_held_then_is_found(world: World) -> None:
 
 
 def test_a_decision_held_until_another_took_its_place(world: World) -> None:
-    old = world.app.decisions.record(AGENT, draft("cranes", "Cranes unload copper"))
+    old = world.app.get(LedgerServices).decisions.record(
+        AGENT, draft("cranes", "Cranes unload copper")
+    )
     then = world.clock.now
     world.clock.turn(60)
-    new = world.app.decisions.supersede(AGENT, [old.id], draft("cranes", "Cranes unload tin"))
+    new = world.app.get(LedgerServices).decisions.supersede(
+        AGENT, [old.id], draft("cranes", "Cranes unload tin")
+    )
     held = Selection(at=then)
     found = world.app.combined.recall(
         AGENT, "what do cranes unload", 5, WEIGHTS, (Source.DECISION,), selection=held

@@ -10,6 +10,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Forbidden, ScopeViolation
 from minutebook.domain.records import Memory, MemoryType, Role
+from minutebook.features.explain.services import ExplainServices
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.search import viewpoints as module
 from minutebook.services.search.viewpoints import Absence
 from tests.services.decided import draft
@@ -25,7 +27,7 @@ def keep(world: World, text: str, **said: Any) -> Memory:
 
 
 def left_out(world: World, other: Caller, query: str, limit: int = 10) -> dict[str, Absence]:
-    seen = world.app.viewpoints.ask(ADMIN, other, query, limit)
+    seen = world.app.get(ExplainServices).viewpoints.ask(ADMIN, other, query, limit)
     assert not {each.record.id for each in seen.hits} & {each.record.id for each in seen.left_out}
     return {each.record.id: each.why for each in seen.left_out}
 
@@ -39,10 +41,12 @@ def test_each_record_that_was_left_out_has_its_reason(world: World) -> None:
     app.memories.invalidate(ADMIN, old.id, None, held.id)
     app.status.deprecate(ADMIN, stale.id, "out of date")
     app.memories.invalidate(ADMIN, over.id, "over", None)
-    decided = app.decisions.record(ADMIN, draft("kettle", "kettle first"))
-    proposal = app.proposals.propose(ADMIN, draft("kettle", "kettle second"))
-    app.decisions.supersede(ADMIN, [decided.id], draft("kettle", "kettle third"))
-    agent = app.viewpoints.other(ADMIN, Role.AGENT, repository="garden")
+    decided = app.get(LedgerServices).decisions.record(ADMIN, draft("kettle", "kettle first"))
+    proposal = app.get(LedgerServices).proposals.propose(ADMIN, draft("kettle", "kettle second"))
+    app.get(LedgerServices).decisions.supersede(
+        ADMIN, [decided.id], draft("kettle", "kettle third")
+    )
+    agent = app.get(ExplainServices).viewpoints.other(ADMIN, Role.AGENT, repository="garden")
     assert agent.role is Role.AGENT
     assert left_out(world, agent, "kettle") == {
         hidden.id: Absence.OUT_OF_SCOPE,
@@ -56,13 +60,13 @@ def test_each_record_that_was_left_out_has_its_reason(world: World) -> None:
     below = left_out(world, agent, "kettle", limit=1)
     assert list(below.values()).count(Absence.BELOW_THE_CUT) == 3
     assert {held.id, mine.id, theirs.id} & below.keys()
-    seen = app.viewpoints.ask(ADMIN, agent, "kettle", 10)
+    seen = app.get(ExplainServices).viewpoints.ask(ADMIN, agent, "kettle", 10)
     (superseded,) = (each for each in seen.left_out if each.record.id == old.id)
     assert superseded.successor == app.memories.read(ADMIN, held.id)
     assert sum(share.share for share in superseded.hit.shares) == pytest.approx(1.0)
     (place,) = {
         each.place
-        for each in app.viewpoints.ask(ADMIN, agent, "kettle", 3).left_out
+        for each in app.get(ExplainServices).viewpoints.ask(ADMIN, agent, "kettle", 3).left_out
         if each.why is Absence.BELOW_THE_CUT
     }
     assert place == 4
@@ -72,7 +76,7 @@ def test_who_asks_hears_only_of_what_they_may_see(world: World) -> None:
     keep(world, "kettle of the billing", repository="billing")
     keep(world, "kettle of ana", user="ana")
     gardener = replace(ADMIN, role=Role.HUMAN, repositories=frozenset({"garden"}), user="ben")
-    seen = world.app.viewpoints.ask(gardener, gardener, "kettle", 10)
+    seen = world.app.get(ExplainServices).viewpoints.ask(gardener, gardener, "kettle", 10)
     assert (seen.hits, seen.left_out) == ([], [])
 
 
@@ -88,18 +92,18 @@ def test_nobody_but_an_admin_of_all_of_it_looks_with_anothers_eyes(
     world: World, who: Caller
 ) -> None:
     with pytest.raises(Forbidden):
-        world.app.viewpoints.other(who, Role.AGENT)
+        world.app.get(ExplainServices).viewpoints.other(who, Role.AGENT)
     (entry,) = world.trail()
     assert (entry.act, entry.outcome) == ("look as", "Forbidden")
 
 
 def test_nobody_sees_more_by_anothers_eyes(world: World) -> None:
     with pytest.raises(ScopeViolation):
-        world.app.viewpoints.other(ADMIN, Role.ADMIN, organization="zoo")
+        world.app.get(ExplainServices).viewpoints.other(ADMIN, Role.ADMIN, organization="zoo")
     owner = replace(ADMIN, token="", role=Role.HUMAN, user="ana", organization=None)
-    assert world.app.viewpoints.other(owner, Role.ADMIN).user == "ana"
+    assert world.app.get(ExplainServices).viewpoints.other(owner, Role.ADMIN).user == "ana"
     with pytest.raises(ScopeViolation):
-        world.app.viewpoints.other(owner, Role.ADMIN, user="ben")
+        world.app.get(ExplainServices).viewpoints.other(owner, Role.ADMIN, user="ben")
 
 
 def test_more_than_is_named_is_not_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

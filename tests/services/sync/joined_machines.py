@@ -8,6 +8,7 @@ from pathlib import Path
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import CLASSES, Kind, Memory, Record, Role, Version
 from minutebook.domain.replication import TRAVELLING, travelling_line
+from minutebook.features.sync.services import SyncServices
 from minutebook.services.sync.comparing import Comparison
 from minutebook.services.sync.machines import SyncReport
 from minutebook.services.sync.remotes import FolderRemote, Remote
@@ -31,11 +32,15 @@ class Machines:
         """Sync one machine a second after whatever came before."""
         world = self.worlds[number]
         world.clock.turn()
-        sync = world.app.machine_sync
+        sync = world.app.get(SyncServices).machine_sync
         return sync.run(self.person, remote or FolderRemote(self.folder), compact=compact)
 
     def compare(self, number: int) -> Comparison:
-        return self.worlds[number].app.machine_sync.compare(self.person, FolderRemote(self.folder))
+        return (
+            self.worlds[number]
+            .app.get(SyncServices)
+            .machine_sync.compare(self.person, FolderRemote(self.folder))
+        )
 
     def settle(self) -> None:
         """Sync all in turn until none has anything to tell."""

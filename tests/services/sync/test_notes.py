@@ -17,6 +17,8 @@ from minutebook.disk.plain_folder import digest_at
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory, MemoryType, Role, Version
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.notes.services import NoteServices
 from minutebook.services.sync.note_folder import NoteFolder
 from minutebook.services.sync.notes import Deletion, NotesReport
 from tests.examples import examples
@@ -27,7 +29,7 @@ PERSON = Caller(name="ana", role=Role.HUMAN, writes_system=True)
 
 def sync(world: World, folder: Path, deletion: Deletion = Deletion.ASK) -> NotesReport:
     world.clock.turn()
-    return world.app.note_sync.run(PERSON, folder, lambda name, label: deletion)
+    return world.app.get(NoteServices).note_sync.run(PERSON, folder, lambda name, label: deletion)
 
 
 def note(folder: Path, start: str = "") -> Path:
@@ -295,20 +297,22 @@ def test_secrets_are_screened_on_the_way_in(world: World, tmp_path: Path) -> Non
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     (tmp_path / "keys.md").write_text(f"The token is {token}")
     caller = replace(PERSON)
-    world.app.note_sync.run(caller, tmp_path, lambda name, label: Deletion.ASK)
+    world.app.get(NoteServices).note_sync.run(caller, tmp_path, lambda name, label: Deletion.ASK)
     assert "secrets" in caller.call.notes
 
 
 def test_a_viewer_keeps_no_folder_in_step(world: World, tmp_path: Path) -> None:
     viewer = Caller(name="eve", role=Role.VIEWER)
     with pytest.raises(Refused):
-        world.app.note_sync.run(viewer, tmp_path / "vault", lambda name, label: Deletion.ASK)
+        world.app.get(NoteServices).note_sync.run(
+            viewer, tmp_path / "vault", lambda name, label: Deletion.ASK
+        )
     assert not (tmp_path / "vault").exists()
 
 
 def test_a_folder_that_an_export_wrote_is_taken_over(world: World, tmp_path: Path) -> None:
     id = world.remember("Tea is green")
-    world.app.folder_exports.notes(PERSON, tmp_path)
+    world.app.get(ArchiveServices).folder_exports.notes(PERSON, tmp_path)
     edit(note(tmp_path), "Tea is green", "Tea is red")
     assert len(sync(world, tmp_path).taken) == 1
     assert world.memory(id).content == "Tea is red"
@@ -322,7 +326,7 @@ def test_a_watched_folder_follows_both_sides_and_comes_to_rest(
     id = world.remember("Tea is green")
     stop, told = threading.Event(), list[NotesReport]()
     watcher = threading.Thread(
-        target=world.app.note_sync.watch,
+        target=world.app.get(NoteServices).note_sync.watch,
         args=(PERSON, tmp_path, lambda name, label: Deletion.ASK, told.append, stop),
     )
     watcher.start()

@@ -10,6 +10,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.doors import Voice
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.ledger.services import LedgerServices
 from tests.faults.invariants import unproven
 from tests.services.decided import ADMIN, committed, written
 from tests.services.sync.joined_machines import Machines, machines
@@ -50,7 +51,7 @@ def test_what_a_person_wrote_or_confirmed_on_one_machine_is_theirs_on_the_other(
 def test_what_git_brought_and_waits_does_not_travel(two: Machines) -> None:
     one, other = two.worlds
     committed(one.app, written(1))
-    assert len(one.app.proposals.pending(ADMIN)) == 1
+    assert len(one.app.get(LedgerServices).proposals.pending(ADMIN)) == 1
     two.settle()
-    assert other.app.proposals.pending(ADMIN) == []
+    assert other.app.get(LedgerServices).proposals.pending(ADMIN) == []
     assert two.held(0).keys() - two.held(1).keys() != set()

@@ -23,6 +23,8 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.tidying import Finding, State
+from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.tidying.services import TidyingServices
 from minutebook.services.tidying.examining import LEAST_RECALLS
 from minutebook.services.tidying.inbox import Waiting
 from tests.world import NOON, Opener, World
@@ -43,11 +45,11 @@ def kept(world: World, text: str, caller: Caller = PERSON, **said: object) -> Me
 
 
 def found(world: World, caller: Caller = PERSON) -> dict[Finding, int]:
-    return dict(world.app.rounds.run(caller).found)
+    return dict(world.app.get(TidyingServices).rounds.run(caller).found)
 
 
 def waiting(world: World, caller: Caller = PERSON) -> list[Waiting]:
-    return world.app.inbox.listing(caller, 99).waiting
+    return world.app.get(TidyingServices).inbox.listing(caller, 99).waiting
 
 
 def records(world: World) -> dict[tuple[str, str], Record]:
@@ -71,15 +73,15 @@ def test_a_pair_is_suggested_once_applied_undone_and_refused_for_good(world: Wor
     assert one.examined is not None
     assert [each.id for each in one.records] == [newer.id, older.id]
     assert records(world) == before
-    applied = world.app.inbox.apply(PERSON, "1")
+    applied = world.app.get(TidyingServices).inbox.apply(PERSON, "1")
     assert applied.suggestion.state is State.APPLIED
     assert world.app.memories.read(PERSON, older.id).superseded_by == newer.id
     assert waiting(world) == []
     with pytest.raises(Conflict):
-        world.app.inbox.apply(PERSON, "1")
-    world.app.inbox.undo(PERSON, "1")
+        world.app.get(TidyingServices).inbox.apply(PERSON, "1")
+    world.app.get(TidyingServices).inbox.undo(PERSON, "1")
     assert records(world) == before
-    world.app.inbox.refuse(PERSON, "1")
+    world.app.get(TidyingServices).inbox.refuse(PERSON, "1")
     assert found(world) == {}
     assert waiting(world) == []
     world.app.memories.update(PERSON, newer.id, {"importance": 0.5})
@@ -90,13 +92,17 @@ def test_agents_and_viewers_settle_nothing_and_each_refusal_is_in_the_trail(worl
     for text in ("The retry limit is 3.", "The retry limit is 5."):
         kept(world, text)
     found(world, AGENT)
-    for act in (world.app.inbox.apply, world.app.inbox.refuse, world.app.inbox.undo):
+    for act in (
+        world.app.get(TidyingServices).inbox.apply,
+        world.app.get(TidyingServices).inbox.refuse,
+        world.app.get(TidyingServices).inbox.undo,
+    ):
         with pytest.raises(Forbidden):
             act(AGENT, "1")
     refused = world.app.trail.entries(PERSON, outcome="Forbidden")
     assert {each.act for each in refused} == {"apply", "refuse", "undo"}
     with pytest.raises(Forbidden):
-        world.app.rounds.run(replace(PERSON, role=Role.VIEWER))
+        world.app.get(TidyingServices).rounds.run(replace(PERSON, role=Role.VIEWER))
 
 
 def test_each_sees_what_is_theirs(world: World) -> None:
@@ -109,14 +115,18 @@ def test_each_sees_what_is_theirs(world: World) -> None:
     assert found(world, two) == {Finding.CONTRADICTION: 1}
     assert waiting(world, two) == []
     assert len(waiting(world, one)) == 1
-    for act in (world.app.inbox.read, world.app.inbox.apply, world.app.inbox.refuse):
+    for act in (
+        world.app.get(TidyingServices).inbox.read,
+        world.app.get(TidyingServices).inbox.apply,
+        world.app.get(TidyingServices).inbox.refuse,
+    ):
         with pytest.raises(NotFound):
             act(two, "1")
     elsewhere = replace(PERSON, organization="zoo")
     with pytest.raises(NotFound):
-        world.app.inbox.read(elsewhere, "1@default")
+        world.app.get(TidyingServices).inbox.read(elsewhere, "1@default")
     with pytest.raises(InvalidInput, match="tidy"):
-        world.app.inbox.read(PERSON, "one")
+        world.app.get(TidyingServices).inbox.read(PERSON, "one")
 
 
 def test_what_changed_since_is_neither_applied_nor_undone(world: World) -> None:
@@ -124,18 +134,18 @@ def test_what_changed_since_is_neither_applied_nor_undone(world: World) -> None:
     found(world)
     world.app.memories.update(PERSON, older.id, {"content": "Tea at four"})
     with pytest.raises(Conflict, match="looks again"):
-        world.app.inbox.apply(PERSON, "1")
+        world.app.get(TidyingServices).inbox.apply(PERSON, "1")
     found(world)
     assert waiting(world) == []
     world.app.memories.update(PERSON, older.id, {"content": "The retry limit is 7."})
     assert found(world) == {Finding.CONTRADICTION: 1}
     (again,) = waiting(world)
-    world.app.inbox.apply(PERSON, again.name)
+    world.app.get(TidyingServices).inbox.apply(PERSON, again.name)
     changed = again.records[1].id
     world.app.memories.update(PERSON, changed, {"importance": 0.1})
     world.app.memories.reinstate(PERSON, changed)
     with pytest.raises(Conflict, match="since"):
-        world.app.inbox.undo(PERSON, again.name)
+        world.app.get(TidyingServices).inbox.undo(PERSON, again.name)
 
 
 def test_a_text_that_names_its_day_waits_for_it(world: World) -> None:
@@ -144,15 +154,17 @@ def test_a_text_that_names_its_day_waits_for_it(world: World) -> None:
     before = records(world)
     assert found(world) == {}
     with pytest.raises(NotFound):
-        world.app.inbox.read(PERSON, "1")
+        world.app.get(TidyingServices).inbox.read(PERSON, "1")
     world.clock.turn(timedelta(days=5).total_seconds())
-    assert dict(world.app.rounds.run(PERSON, dry_run=True).found) == {Finding.EXPIRED: 1}
+    assert dict(world.app.get(TidyingServices).rounds.run(PERSON, dry_run=True).found) == {
+        Finding.EXPIRED: 1
+    }
     assert waiting(world) == []
     assert found(world) == {Finding.EXPIRED: 1}
-    world.app.inbox.apply(PERSON, "1")
+    world.app.get(TidyingServices).inbox.apply(PERSON, "1")
     ended = world.app.memories.read(PERSON, memory.id)
     assert str(ended.valid_until) == "2026-01-10 00:00:00+00:00"
-    world.app.inbox.undo(PERSON, "1")
+    world.app.get(TidyingServices).inbox.undo(PERSON, "1")
     assert records(world) == before
 
 
@@ -167,14 +179,14 @@ def test_an_end_that_was_planned_and_a_word_that_nobody_verified(world: World) -
     world.clock.turn(7200)
     assert found(world) == {Finding.ENDED: 1}
     for each in waiting(world):
-        world.app.inbox.apply(PERSON, each.name)
+        world.app.get(TidyingServices).inbox.apply(PERSON, each.name)
     statuses = {each.content: each.status for each in world.store.find(Memory, Filter(organization="default"))}  # fmt: skip
     assert (statuses["Tea at four"], statuses["Bread at six"]) == (
         Status.DEPRECATED,
         Status.VERIFIED,
     )
     for name in ("1", "2"):
-        world.app.inbox.undo(PERSON, name)
+        world.app.get(TidyingServices).inbox.undo(PERSON, name)
     assert records(world) == before
 
 
@@ -188,7 +200,7 @@ def test_entities_are_merged_with_their_relations_and_split_again(world: World) 
     before = records(world)
     assert found(world) == {Finding.SAME_ENTITY: 1}
     (one,) = waiting(world)
-    world.app.inbox.apply(PERSON, one.name)
+    world.app.get(TidyingServices).inbox.apply(PERSON, one.name)
     (left,) = [
         each for each in world.store.find(Entity, Filter(organization="default")) if each.id != ana
     ]
@@ -196,7 +208,7 @@ def test_entities_are_merged_with_their_relations_and_split_again(world: World) 
     edges = world.store.edges("default", [left.id])
     assert sorted(each.type for each in edges) == ["leads", "mentions", "pays"]
     assert found(world) == {}
-    world.app.inbox.undo(PERSON, one.name)
+    world.app.get(TidyingServices).inbox.undo(PERSON, one.name)
     assert records(world) == before
 
 
@@ -205,10 +217,10 @@ def test_a_session_that_is_over_gets_its_summary(world: World) -> None:
     assert found(world) == {}
     world.clock.turn(timedelta(days=2).total_seconds())
     assert found(world) == {Finding.NO_SUMMARY: 1}
-    world.app.inbox.apply(PERSON, "1")
+    world.app.get(TidyingServices).inbox.apply(PERSON, "1")
     here = Filter(organization="default")
     assert [each.session for each in world.store.find(Summary, here)] == ["s"]
-    world.app.inbox.undo(PERSON, "1")
+    world.app.get(TidyingServices).inbox.undo(PERSON, "1")
     assert world.store.find(Summary, here) == []
     assert found(world) == {}
 
@@ -217,7 +229,7 @@ def test_a_rule_that_nobody_recalled_is_told_once_the_log_is_old_enough(opener: 
     world = opener(recall_log_days=90.0)
     rule = kept(world, "Nobody deploys on a Friday.", type=MemoryType.CONVENTION)
     other = kept(world, "Tables have plural names.", type=MemoryType.CONVENTION)
-    log = world.app.recalls
+    log = world.app.get(RecallLogServices).recalls
     for _ in range(LEAST_RECALLS):
         log.note(PERSON, "recall", "tables", [(other, 0.9)])
     assert found(world) == {}
@@ -241,13 +253,13 @@ def test_a_rule_of_a_person_applies_what_is_certain_enough_once(opener: Opener) 
     world = opener(tidy_rules=("duplicate=0.95", "contradiction=0.99"))
     for text in ("Tea at four.", "tea at four.", "The limit is 3.", "The limit is 5."):
         kept(world, text)
-    done = world.app.rounds.run(PERSON)
+    done = world.app.get(TidyingServices).rounds.run(PERSON)
     assert dict(done.applied) == {Finding.DUPLICATE: 1}
     (left,) = waiting(world)
     assert left.suggestion.finding is Finding.CONTRADICTION
     applied = next(n for n in ("1", "2") if n != left.name)
-    world.app.inbox.undo(PERSON, applied)
-    assert dict(world.app.rounds.run(PERSON).applied) == {}
+    world.app.get(TidyingServices).inbox.undo(PERSON, applied)
+    assert dict(world.app.get(TidyingServices).rounds.run(PERSON).applied) == {}
 
 
 def test_a_locked_memory_is_left_alone_and_a_link_says_that_both_stay(world: World) -> None:
@@ -262,7 +274,7 @@ def test_a_locked_memory_is_left_alone_and_a_link_says_that_both_stay(world: Wor
 def test_of_a_removed_record_nothing_is_kept_that_would_bring_it_back(world: World) -> None:
     older, _ = kept(world, "The retry limit is 3."), kept(world, "The retry limit is 5.")
     found(world)
-    world.app.inbox.apply(PERSON, "1")
+    world.app.get(TidyingServices).inbox.apply(PERSON, "1")
     world.app.memories.delete(PERSON, older.id)
     found(world)
     row = world.app.infrastructure.store.tidy_rows.numbered("default", 1)
@@ -279,7 +291,7 @@ def test_a_round_is_due_when_its_time_has_come_and_is_cut_where_it_is_told_to(
     world = opener(tidy_every=24.0)
     kept(world, "The retry limit is 3.")
     kept(world, "The retry limit is 5.")
-    rounds = world.app.rounds
+    rounds = world.app.get(TidyingServices).rounds
     assert rounds.run(PERSON, most=0).is_unfinished
     assert waiting(world) == []
     done = rounds.run_if_due(AGENT)
@@ -291,7 +303,7 @@ def test_a_round_is_due_when_its_time_has_come_and_is_cut_where_it_is_told_to(
 
 
 def test_no_round_is_due_by_default(world: World) -> None:
-    assert world.app.rounds.run_if_due(PERSON) is None
+    assert world.app.get(TidyingServices).rounds.run_if_due(PERSON) is None
 
 
 def test_a_round_that_is_killed_goes_on_where_it_was(
@@ -308,43 +320,43 @@ def test_a_round_that_is_killed_goes_on_where_it_was(
         if part > 0:
             raise Killed
 
-    reference = dict(world.app.rounds.run(PERSON, dry_run=True).found)
+    reference = dict(world.app.get(TidyingServices).rounds.run(PERSON, dry_run=True).found)
     monkeypatch.setattr("minutebook.services.tidying.rounds.BATCH", 10)
     with pytest.raises(Killed):
-        world.app.rounds.run(in_call(PERSON, progress=die))
-    world.app.rounds.run(PERSON)
-    assert dict(world.app.inbox.listing(PERSON, 99).counts) == reference
+        world.app.get(TidyingServices).rounds.run(in_call(PERSON, progress=die))
+    world.app.get(TidyingServices).rounds.run(PERSON)
+    assert dict(world.app.get(TidyingServices).inbox.listing(PERSON, 99).counts) == reference
     assert found(world) == {}
 
 
 def test_the_state_tells_of_the_last_round_what_waits_and_what_did_not_run(opener: Opener) -> None:
     world = opener()
-    state = world.app.tidy_status.state(PERSON)
+    state = world.app.get(TidyingServices).tidy_status.state(PERSON)
     assert (state.last_at, state.next_at, state.is_overdue) == (None, None, False)
-    world.app.tidy_status.tell(PERSON)
+    world.app.get(TidyingServices).tidy_status.tell(PERSON)
     assert "tidying" not in PERSON.call.notes
     for text in ("The retry limit is 3.", "The retry limit is 5."):
         kept(world, text)
     found(world)
     ended = world.clock()
-    world.app.tidy_status.every = timedelta(hours=24)
-    state = world.app.tidy_status.state(PERSON)
+    world.app.get(TidyingServices).tidy_status.every = timedelta(hours=24)
+    state = world.app.get(TidyingServices).tidy_status.state(PERSON)
     assert state.last_at is not None
     assert state.last_at <= ended
     assert (state.looked_at > 0, state.found) == (True, {Finding.CONTRADICTION: 1})
     assert (state.waiting, state.is_overdue) == ({Finding.CONTRADICTION: 1}, False)
     world.clock.turn(timedelta(hours=25).total_seconds())
-    assert not world.app.tidy_status.state(PERSON).is_overdue
+    assert not world.app.get(TidyingServices).tidy_status.state(PERSON).is_overdue
     world.clock.turn(timedelta(hours=2).total_seconds())
-    assert world.app.tidy_status.state(PERSON).is_overdue
+    assert world.app.get(TidyingServices).tidy_status.state(PERSON).is_overdue
     caller = in_call(PERSON, reason="")
-    world.app.tidy_status.tell(caller)
+    world.app.get(TidyingServices).tidy_status.tell(caller)
     note = caller.call.notes["tidying"]
     assert note.facts["is_overdue"] is True
     assert "1 suggestion of tidying" in note.text
     # The next round, which finds nothing, says so, and what waits still does.
     found(world)
-    state = world.app.tidy_status.state(PERSON)
+    state = world.app.get(TidyingServices).tidy_status.state(PERSON)
     assert (state.found, state.waiting.total(), state.is_overdue) == ({}, 1, False)
 
 

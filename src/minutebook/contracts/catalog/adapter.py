@@ -100,7 +100,7 @@ def memory_search(
             shape = whole(found.memory)
             yield shape if question is None else shape | {"relevance": found.score}
     if question is not None:
-        app.recalls.note(caller, "memory-search", question, first)
+        app.note_answer(caller, "memory-search", question, first)
 
 
 def memory_vector_search(
@@ -130,7 +130,7 @@ def memory_vector_search(
         )
     except ScopeViolation:
         return []
-    app.recalls.note(
+    app.note_answer(
         caller,
         "memory-vector-search",
         query or "",

@@ -51,7 +51,7 @@ def memory_search(
     """Find what this repository, its organization and the system say of something."""
     types = None if type_filter is None else frozenset({MemoryType(type_filter)})
     found = app.governed.search(caller, query, types, limit)
-    app.recalls.note(caller, "memory_search", query, ((each.memory, each.score) for each in found))
+    app.note_answer(caller, "memory_search", query, ((each.memory, each.score) for each in found))
     return {"memories": [_brief(each.memory) for each in found], "count": len(found)}
 
 

@@ -14,6 +14,7 @@ from minutebook.domain.errors import MinutebookError
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Category, Kind, Summary, Turn
 from minutebook.domain.redaction import redacted_for
+from minutebook.features.archives.services import ArchiveServices
 from minutebook.services.maintenance.database import (
     Counts,
     Health,
@@ -100,7 +101,7 @@ def query_raw_memories(
 ) -> Shape:
     """Find turns by meaning and by words."""
     hits = app.journal_search.turns(caller, query, nResults, sessionId)
-    app.recalls.note(caller, "query_raw_memories", query, ((hit.record, hit.score) for hit in hits))
+    app.note_answer(caller, "query_raw_memories", query, ((hit.record, hit.score) for hit in hits))
     return _found(query, [_turn(hit.record) | _nearness(hit) for hit in hits])
 
 
@@ -134,7 +135,7 @@ def query_summaries(
 ) -> Shape:
     """Find summaries by meaning and by words."""
     hits = app.journal_search.summaries(caller, query, nResults, _category(category))
-    app.recalls.note(caller, "query_summaries", query, ((hit.record, hit.score) for hit in hits))
+    app.note_answer(caller, "query_summaries", query, ((hit.record, hit.score) for hit in hits))
     return _found(query, [_summary(hit.record) | _nearness(hit) for hit in hits])
 
 
@@ -173,7 +174,7 @@ def summarize_sessions(
 def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
     """Write the turns and summaries that the caller may see to a file."""
     kinds = {name: kind for name, kind in COLLECTIONS.items() if name in include}
-    done = app.archives.export(caller, kinds.values())
+    done = app.get(ArchiveServices).archives.export(caller, kinds.values())
     counts = {name: done.counts.get(kind, 0) for name, kind in kinds.items()}
     message = ", ".join(f"{count} {name}" for name, count in counts.items())
     return {"message": f"Exported {message}.", "files": [done.called], "counts": counts}
@@ -181,7 +182,7 @@ def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
 
 def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
     """Take in the turns and summaries of a file."""
-    done = app.archives.import_(caller, file, Mode(mode))
+    done = app.get(ArchiveServices).archives.import_(caller, file, Mode(mode))
     imported, skipped = done.imported.total(), done.skipped.total()
     removed, kept = done.removed.total(), done.kept.total()
     message = f"Imported {_several(imported, 'record', 'records')}"

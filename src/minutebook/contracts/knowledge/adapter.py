@@ -15,6 +15,8 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339, to_the_second
 from minutebook.domain.records import CodeChunk, Kind, Memory, MemoryType, TextRecord
 from minutebook.domain.sources import Source
+from minutebook.features.code.services import CodeServices
+from minutebook.features.tidying.services import TidyingServices
 from minutebook.search.calibration import strength_of_bm25
 from minutebook.search.fusion import Signal
 from minutebook.services.access.provenance import attribute, written
@@ -104,14 +106,14 @@ def list_memories(app: App, caller: Caller, limit: int, offset: int) -> Shape:
 def search(app: App, caller: Caller, query: str, limit: int) -> Shape:
     """Rank memories by meaning."""
     found = app.recall.by_meaning(caller, query, limit)
-    app.recalls.note(caller, "search", query, ((each.memory, each.score) for each in found))
+    app.note_answer(caller, "search", query, ((each.memory, each.score) for each in found))
     return _ranked(query, found)
 
 
 def search_text(app: App, caller: Caller, query: str, limit: int) -> Shape:
     """Rank memories by words."""
     found = app.recall.by_words(caller, query, limit)
-    app.recalls.note(
+    app.note_answer(
         caller,
         "search_text",
         query,
@@ -152,7 +154,7 @@ def recall(
         project=project_id,
         language=language,
     )
-    app.recalls.note(
+    app.note_answer(
         caller, "recall", query, ((each.record, each.hit.score) for each in ranking.results)
     )
     return {
@@ -240,7 +242,7 @@ def get_status(app: App, caller: Caller) -> Shape:
     """Tell how the server is."""
     counts = app.overview.counts(caller, (Kind.MEMORY, Kind.ENTITY, Kind.CHUNK))
     model, cache = app.embedding.model, app.embedding.cache_stats
-    app.tidy_status.tell(caller)
+    app.get(TidyingServices).tidy_status.tell(caller)
     return {
         "version": VERSION,
         "status": "healthy" if app.embedding.state == "ready" else "degraded",
@@ -288,10 +290,10 @@ def detect_communities(app: App, caller: Caller) -> Shape:
 
 def index_project(app: App, caller: Caller, path: str, watch: bool) -> Shape:  # noqa: FBT001
     """Read what changed in a folder of code."""
-    indexed = app.projects.index(caller, path)
+    indexed = app.get(CodeServices).projects.index(caller, path)
     project = indexed.progress.project
     if watch:
-        app.watching.watch(project)
+        app.get(CodeServices).watching.watch(project)
     shape: Shape = {
         "project_id": project.id,
         "files_indexed": project.indexed_files,
@@ -306,9 +308,9 @@ def search_code(
     app: App, caller: Caller, query: str, limit: int, project_id: str | None = None
 ) -> Shape:
     """Rank chunks of code by meaning and words."""
-    found = app.code_search.search(caller, query, limit, project=project_id)
+    found = app.get(CodeServices).code_search.search(caller, query, limit, project=project_id)
     attribute(caller, (each.chunk for each in found))
-    app.recalls.note(caller, "search_code", query, ((each.chunk, each.score) for each in found))
+    app.note_answer(caller, "search_code", query, ((each.chunk, each.score) for each in found))
     results = [
         {
             "id": each.chunk.id,
@@ -330,7 +332,7 @@ def search_code(
 
 def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:
     """Tell how far a project's index is."""
-    progress = app.projects.progress(caller, project_id)
+    progress = app.get(CodeServices).projects.progress(caller, project_id)
     project = progress.project
     shape: Shape = {
         "project_id": project.id,
@@ -347,13 +349,13 @@ def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:
 
 def list_projects(app: App, caller: Caller) -> Shape:
     """Return every project."""
-    names = [project.id for project in app.projects.all(caller)]
+    names = [project.id for project in app.get(CodeServices).projects.all(caller)]
     return {"projects": names, "count": len(names)}
 
 
 def delete_project(app: App, caller: Caller, project_id: str) -> Shape:
     """Forget a project and its chunks."""
-    return {"chunks_deleted": app.projects.delete(caller, project_id)}
+    return {"chunks_deleted": app.get(CodeServices).projects.delete(caller, project_id)}
 
 
 OPERATIONS: Mapping[str, Operation] = {

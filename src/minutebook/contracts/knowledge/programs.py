@@ -122,7 +122,7 @@ def find_memories(
     recalled = app.recall.recall(held, query, limit, WEIGHTS, Selection(where, as_of)).hits
     hits = [each for each in recalled if isinstance(each.record, Memory)]
     attribute(caller, (each.record for each in hits))
-    app.recalls.note(
+    app.note_answer(
         caller, "find_memories", query, ((each.record, each.hit.score) for each in hits)
     )
     return {"results": [_ranked(app, caller, each) for each in hits], "total": len(hits)}

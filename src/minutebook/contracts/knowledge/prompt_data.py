@@ -6,6 +6,7 @@ from minutebook.app import App
 from minutebook.contracts.resources import ResourceHandlers
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import MemoryType
+from minutebook.features.tidying.services import TidyingServices
 from minutebook.services.access.provenance import words_of
 from minutebook.services.tidying.wordings import wordable
 from minutebook.tidying.wordings import MERGES
@@ -21,7 +22,7 @@ _TYPES = (MemoryType.EPISODIC, MemoryType.SEMANTIC, MemoryType.PROCEDURAL)
 def pairs_to_word(app: App, caller: Caller) -> str:
     """Return the pairs of memories that wait as duplicates, one JSON object a line."""
     lines = []
-    for pair in wordable(app.inbox, app.doors, caller, MOST_PAIRS):
+    for pair in wordable(app.get(TidyingServices).inbox, app.doors, caller, MOST_PAIRS):
         type, user = pair[0].type, pair[0].user
         type = type if type in _TYPES else MemoryType.SEMANTIC
         arguments = {"memory_type": type, "metadata": {MERGES: [memory.id for memory in pair]}}

@@ -9,6 +9,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.records import Decision, Proposal
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.search.decisions import FoundDecision, Mode
 
 PREVIEW = 200
@@ -22,7 +23,7 @@ def record_decision(
 ) -> Shape:
     """Put a first decision on a target."""
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
-    decision = app.decisions.record(caller, draft)
+    decision = app.get(LedgerServices).decisions.record(caller, draft)
     return _done(f"Recorded on {decision.target!r}.", decision_id=decision.id)
 
 
@@ -38,14 +39,14 @@ def supersede_decision(
     """Put a decision in the place of all that are active on its target."""
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
     old = _ids(old_decision_ids)
-    decision = app.decisions.supersede(caller, old, draft)
+    decision = app.get(LedgerServices).decisions.supersede(caller, old, draft)
     return _done(f"Recorded in place of {', '.join(old)}.", decision_id=decision.id)
 
 
 def search_decisions(app: App, caller: Caller, query: str, limit: int, mode: str) -> Shape:
     """Find what was decided, followed to what holds now."""
-    found = app.decision_search.search(caller, query, Mode(mode), limit)
-    app.recalls.note(
+    found = app.get(LedgerServices).decision_search.search(caller, query, Mode(mode), limit)
+    app.note_answer(
         caller, "search_decisions", query, ((each.record, each.score) for each in found)
     )
     message = f"Found {len(found)}." if found else "Nothing was decided about this."
@@ -56,7 +57,9 @@ def search_decisions(app: App, caller: Caller, query: str, limit: int, mode: str
 
 def accept_proposal(app: App, caller: Caller, proposal_id: str) -> Shape:
     """Make a proposal the truth, with the secret that the server was started with."""
-    decision = app.proposals.accept(caller, _id(proposal_id), app.secret.given)
+    decision = app.get(LedgerServices).proposals.accept(
+        caller, _id(proposal_id), app.get(LedgerServices).secret.given
+    )
     replaced = f", in place of {', '.join(decision.supersedes)}" if decision.supersedes else ""
     return _done(f"Accepted as {decision.id}{replaced}.")
 
@@ -72,7 +75,7 @@ def propose_decision(
 ) -> Shape:
     """Keep a decision for a person to accept."""
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
-    proposal = app.proposals.propose(caller, draft, _ids(supersedes))
+    proposal = app.get(LedgerServices).proposals.propose(caller, draft, _ids(supersedes))
     return _done("Proposed; an admin accepts it after its review.", proposal_id=proposal.id)
 
 

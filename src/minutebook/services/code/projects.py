@@ -3,7 +3,6 @@
 import hashlib
 import logging
 import math
-import threading
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -264,6 +263,12 @@ class Projects:
         """
         return self.forget(caller, self.read(caller, id))
 
+    def may_forget(self, caller: Caller, project: Project) -> bool:
+        """Tell whether the caller may delete a project."""
+        return policy.may_write_to(caller, project) and policy.may_remove_work_of(
+            caller, project.author
+        )
+
     def forget(self, caller: Caller, project: Project) -> int:
         """Delete a project that was read. Raises Conflict and Forbidden as `delete` does."""
         organization, id = project.organization, project.id
@@ -387,16 +392,6 @@ class Projects:
                     self._store.delete(of, record.organization, record.id) for record in records
                 )
         return removed
-
-
-def stopping(stop: threading.Event) -> Progress:
-    """Return a progress callback that raises Conflict once an event is set."""
-
-    def progress(part: float, what: str) -> None:
-        if stop.is_set():
-            raise Conflict(what, "the server stops")
-
-    return progress
 
 
 def _lock_name(organization: str, id: str) -> str:

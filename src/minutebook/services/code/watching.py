@@ -8,7 +8,8 @@ from pathlib import Path, PurePath
 
 from minutebook.domain.errors import Conflict, InvalidRoot, NotFound, StoreClosed, StoreError
 from minutebook.domain.records import Project
-from minutebook.services.code.projects import Projects, stopping
+from minutebook.services.code.projects import Projects
+from minutebook.services.jobs import stopping
 from minutebook.store.named_locks import NamedLocks
 
 log = logging.getLogger(__name__)

@@ -1,9 +1,8 @@
 """How much is kept, and forgetting all of it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import replace
 from uuid import UUID
 
 from minutebook.domain import policy
@@ -16,7 +15,6 @@ from minutebook.domain.records import (
     Entity,
     Kind,
     Memory,
-    Project,
     Relation,
 )
 from minutebook.services.access.audit import EVERYTHING, AuditDraft
@@ -24,37 +22,23 @@ from minutebook.services.access.visibility import filters, organization_with
 from minutebook.services.embeddings import IN_ORDER
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.supersession import Supersession
-
-if TYPE_CHECKING:
-    from minutebook.services.access.recall_log import RecallLog
-    from minutebook.services.code.projects import Projects
-
-
-@dataclass(frozen=True, slots=True)
-class Reset:
-    """What a reset removed, by kind, and what it left: locked, or not the caller's to remove."""
-
-    deleted: Counter[Kind]
-    kept_locked: int = 0
-    kept_others: int = 0
+from minutebook.services.reset import Removal, Reset
 
 
 class Overview:
-    """The use cases around the whole store; of these only a reset asks for `projects` and `recalls`."""
+    """The use cases around the whole store."""
 
     def __init__(
         self,
         infrastructure: Infrastructure,
         supersession: Supersession,
-        projects: Callable[[], "Projects"],
-        recalls: Callable[[], "RecallLog"],
+        removals: Iterable[Removal] = (),
     ) -> None:
         self._embeddings = infrastructure.embeddings
         self._store = infrastructure.store
         self._trail = infrastructure.trail
         self._supersession = supersession
-        self._projects = projects
-        self._recalls = recalls
+        self._removals = tuple(removals)
         self._rules = infrastructure.rules
 
     def counts(self, caller: Caller, kinds: Iterable[Kind]) -> Counter[Kind]:
@@ -95,30 +79,19 @@ class Overview:
         return {name: self._store.sequence(name) for name in names}
 
     def reset(self, caller: Caller) -> Reset:
-        """Remove every memory, entity, relation and project the caller may; audit entries stay.
+        """Remove every memory, entity and relation that the caller may, and what features keep; audit entries stay.
 
-        With them goes what the caller may read of the recall log.
-        System-wide records are not touched. One transaction an organization, and some a project.
+        System-wide records are not touched. One transaction an organization, and some for each feature.
         """
         with self._trail.audit_refusals(caller, None, "reset", Kind.MEMORY, EVERYTHING):
             policy.check_may_act(caller, "reset")
-        deleted, locked, others = Counter[Kind](), 0, 0
+        done = Reset(Counter())
         for where in filters(self._store, caller):
-            if where.organization == SYSTEM_ORGANIZATION:
-                continue
-            part = self._reset(caller, where)
-            deleted += part.deleted
-            locked += part.kept_locked
-            others += part.kept_others
-        projects = self._projects()
-        for project in projects.all(caller):
-            if project.organization == SYSTEM_ORGANIZATION:
-                continue
-            if _may_remove(caller, project):
-                deleted[Kind.CHUNK] += projects.forget(caller, project)
-            else:
-                others += 1
-        return Reset(deleted, locked, others)
+            if where.organization != SYSTEM_ORGANIZATION:
+                done += self._reset(caller, where)
+                for removed in self._removals:
+                    done += removed(caller, where.organization)
+        return done
 
     def _count(self, kind: Kind, where: Filter) -> int:
         return (
@@ -131,7 +104,6 @@ class Overview:
         organization, locked, others = where.organization, 0, 0
         with self._trail.audited(caller, organization, "reset", Kind.MEMORY, EVERYTHING) as audit:
             audit.check()
-            self._recalls().clear(caller, organization)
             everything = replace(where, with_deleted=True)
             rules = self._rules()
             relations, entities, left_in_place = self._remove_graph(caller, where, audit)
@@ -178,9 +150,3 @@ class Overview:
         entities = [entity.id for entity in self._store.find(Entity, where)]
         edges = self._store.edges(where.organization, entities) if entities else []
         return sum(edge.kind is Kind.RELATION for edge in edges)
-
-
-def _may_remove(caller: Caller, project: Project) -> bool:
-    return policy.may_write_to(caller, project) and policy.may_remove_work_of(
-        caller, project.author
-    )

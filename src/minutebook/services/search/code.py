@@ -8,6 +8,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Project
+from minutebook.domain.sources import Source
 from minutebook.search.answerability import (
     FOUND_FROM,
     Judgement,
@@ -19,6 +20,7 @@ from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.search.verdict import Verdict, verdict_of_relevance
 from minutebook.services.access.visibility import filters, narrowed, read
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
+from minutebook.services.search.combined import Ranked
 from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 from minutebook.store.protocol import Store
@@ -61,11 +63,32 @@ class FoundCode:
 
 
 class CodeSearch:
-    """Ranks the chunks of the projects that the caller may see."""
+    """Ranks the chunks of the projects that the caller may see, by themselves or in a list (a ListedSource)."""
+
+    source = Source.CODE
 
     def __init__(self, store: Store, embeddings: Embeddings) -> None:
         self._store = store
         self._signals = Retriever(store, embeddings)
+
+    def ranked(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        weights: Mapping[Signal, float],
+        *,
+        project: str | None,
+        language: str | None,
+    ) -> list[Ranked]:
+        """Rank chunks as `search` does, for a list with other records. Raises the same."""
+        found = self.search(
+            caller, query, limit, project=project, language=language, weights=weights
+        )
+        return [
+            Ranked(each.chunk, each.chunk.content, each.score, each.hit, each.relevance)
+            for each in found
+        ]
 
     def search(
         self,

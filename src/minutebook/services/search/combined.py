@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import CodeChunk, Kind, Summary, Turn
 from minutebook.domain.sources import Source
 from minutebook.search.fusion import Hit, Signal, z_normalise
 from minutebook.services.access.provenance import attribute
-from minutebook.services.search.code import CodeSearch
 from minutebook.services.search.newest_first import NewestFirst, RevisedBy
 from minutebook.services.search.passages import Passages
 from minutebook.services.search.recall import Answering, Recall, Recalled, Selection
@@ -52,16 +52,43 @@ class Ranking:
         return sum(each.record.kind in kinds for each in self.results)
 
 
+class ListedSource(Protocol):
+    """Records that are ranked by themselves; where others are found, too, z-scores make one list of both."""
+
+    @property
+    def source(self) -> Source:
+        """The source as which the records are asked for."""
+
+    def ranked(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        weights: Mapping[Signal, float],
+        *,
+        project: str | None,
+        language: str | None,
+    ) -> Sequence[Ranked]:
+        """Return the best records, of a project or in a language where they are named.
+
+        Raises NotFound for an unknown project, InvalidInput for an unknown language.
+        """
+
+
 class CombinedRecall:
     """Searches memories, decisions, sessions and code, and ranks what was found in one list."""
 
     def __init__(
-        self, recall: Recall, code: CodeSearch, newest: NewestFirst, passages: Passages
+        self,
+        recall: Recall,
+        newest: NewestFirst,
+        passages: Passages,
+        listed: Sequence[ListedSource] = (),
     ) -> None:
         self._recall = recall
         self._newest = newest
-        self._code = code
         self._passages = passages
+        self._listed = listed
 
     def recall(
         self,
@@ -84,18 +111,17 @@ class CombinedRecall:
         """
         selection = Selection(at=caller.as_of) if selection is None else selection
         ranking = Ranking([])
-        if texts := [each for each in sources if each is not Source.CODE]:
+        alone = [each for each in self._listed if each.source in sources]
+        if texts := [each for each in sources if each not in {one.source for one in alone}]:
             ranking = self._texts(caller, query, limit, weights, texts, selection, tokens)
-        code: list[Ranked] = []
-        if Source.CODE in sources:
-            found = self._code.search(
-                caller, query, limit, project=project, language=language, weights=weights
+        listed = [
+            each
+            for one in alone
+            for each in one.ranked(
+                caller, query, limit, weights, project=project, language=language
             )
-            code = [
-                Ranked(each.chunk, each.chunk.content, each.score, each.hit, each.relevance)
-                for each in found
-            ]
-        ranked = _merged(ranking.results, code, limit)
+        ]
+        ranked = _merged(ranking.results, listed, limit)
         notes = caller.call.notes
         for name in {"relevance", "code"} & notes.keys() if ranked else ():
             # One source had nothing, and another has: what it has comes first.
@@ -154,13 +180,13 @@ def _session_of(each: Recalled) -> tuple[object, ...]:
     return each.hit.id
 
 
-def _merged(texts: list[Ranked], code: list[Ranked], limit: int) -> list[Ranked]:
+def _merged(texts: list[Ranked], listed: list[Ranked], limit: int) -> list[Ranked]:
     """Put two lists into one order, each measured by its own mean and deviation."""
-    if not texts or not code:
-        return texts or code
+    if not texts or not listed:
+        return texts or listed
     merged = [
         replace(each, score=score)
-        for ranked in (texts, code)
+        for ranked in (texts, listed)
         for each, score in zip(ranked, z_normalise([r.score for r in ranked]), strict=True)
     ]
     return sorted(merged, key=lambda each: (-each.score, each.record.id))[:limit]

@@ -9,6 +9,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.lineage import scoped_target
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, TextRecord
+from minutebook.domain.sources import Source
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
@@ -16,7 +17,8 @@ from minutebook.services.access.visibility import filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.search.nothing import found_nothing
-from minutebook.services.search.signals import Key, Retriever, Signals
+from minutebook.services.search.signals import Asked, Key, Retriever, Signals
+from minutebook.services.search.sources import Candidates
 from minutebook.store.protocol import Store
 
 CANDIDATES = 50
@@ -74,17 +76,11 @@ class _Gathered:
     followed: dict[Key, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Truths:
-    """What each signal says of decisions that hold, and how they were reached."""
-
-    signals: Signals
-    records: dict[Key, Decision]
-    followed: dict[Key, tuple[str, ...]]
-
-
 class DecisionSearch:
-    """Ranks the decisions that the caller may see."""
+    """Ranks the decisions that the caller may see, by themselves or with other records (a TextSource)."""
+
+    source = Source.DECISION
+    of = Decision
 
     def __init__(self, store: Store, embeddings: Embeddings, ledgers: Ledgers) -> None:
         self._store = store
@@ -123,21 +119,15 @@ class DecisionSearch:
         attribute(caller, (each.record for each in shown))
         return shown
 
-    def truths(
-        self,
-        caller: Caller,
-        embedding: QueryEmbedding | None,
-        query: TextQuery,
-        at: datetime | None = None,
-    ) -> Truths:
+    def candidates(self, caller: Caller, asked: Asked, at: datetime | None) -> Candidates:
         """Return the signals of the decisions that hold (`at` None: now), to be ranked with other records."""
-        found = self._candidates(caller, embedding, query)
+        found = self._candidates(caller, asked.embedding, asked.parsed)
         active = {
             key: record
             for key, record in found.records.items()
             if isinstance(record, Decision) and self._held(record, at)
         }
-        return Truths(found.signals.among(active), active, found.followed)
+        return Candidates(found.signals.among(active), active, found.followed)
 
     def _held(self, decision: Decision, at: datetime | None) -> bool:
         """Tell whether a decision held at an instant: it was made, and none that replaces it was yet."""

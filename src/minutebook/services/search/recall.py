@@ -24,10 +24,10 @@ from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.services.search.decisions import DecisionSearch, Truths
 from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.relations import RelationSearch
 from minutebook.services.search.signals import COMPARED, Asked, Key, Retriever, Signals
+from minutebook.services.search.sources import Candidates, TextSource
 from minutebook.services.search.walk import GraphWalk
 from minutebook.store.protocol import Candidate, Store
 
@@ -46,7 +46,6 @@ WEIGHTS = {**TEXT_WEIGHTS, Signal.GRAPH: 0.45}
 
 _CLASSES: Mapping[Source, tuple[type[TextRecord], ...]] = {
     Source.MEMORY: (Memory,),
-    Source.DECISION: (Decision,),
     Source.SESSION: (Turn, Summary),
 }
 
@@ -111,12 +110,12 @@ class Recollection:
 
 @dataclass(slots=True)
 class _Gathered:
-    """The signals of all candidates, how records of each class are read, and what decisions led to others."""
+    """The signals of all candidates, how records of each class are read, and what other sources have."""
 
     signals: Signals
     wheres: dict[type[TextRecord], list[Filter]] = field(default_factory=dict)
     classes: dict[Key, type[TextRecord]] = field(default_factory=dict)
-    truths: Truths | None = None
+    others: list[Candidates] = field(default_factory=list)
     relations: dict[Key, RelationText] = field(default_factory=dict)
     nodes: int = 0
 
@@ -130,7 +129,11 @@ class Recall:
     """Ranks what the caller may see and what is true now."""
 
     def __init__(
-        self, store: Store, embeddings: Embeddings, clock: Clock, decided: DecisionSearch
+        self,
+        store: Store,
+        embeddings: Embeddings,
+        clock: Clock,
+        others: Sequence[TextSource] = (),
     ) -> None:
         self._store = store
         self._embeddings = embeddings
@@ -138,7 +141,7 @@ class Recall:
         self._graph = GraphWalk(store, embeddings, self._signals)
         self._relations = RelationSearch(store, embeddings)
         self._clock = clock
-        self._decided = decided
+        self._others = others
 
     def by_meaning(self, caller: Caller, query: str, limit: int) -> list[Found]:
         """Rank memories by how likely they are about the query, in [0, 1], by meaning alone.
@@ -193,7 +196,9 @@ class Recall:
         those from before it. Weights are relative; a signal that has nothing to say costs the others nothing. Without
         a model the other two answer. No edge leads to a decision or a turn: the graph signal says nothing of these.
         """
-        classes = [of for source in sources for of in _CLASSES[source]]
+        others = [each for each in self._others if each.source in sources]
+        classes = [of for source in sources for of in _CLASSES.get(source, ())]
+        classes += [each.of for each in others]
         embedding = self._signals.embed(query, caller, *classes)
         asked = Asked(query, parse_query(query), embedding)
         found = _Gathered(self._signals.nothing(embedding))
@@ -205,10 +210,11 @@ class Recall:
                     found.relations |= self._relations.add(where, asked, selection.at, signals)
                 found.add(Memory, signals)
                 found.nodes += walked
-        if Source.DECISION in sources:
-            found.truths = self._decided.truths(caller, embedding, asked.parsed, selection.at)
-            found.wheres[Decision] = filters(self._store, caller)
-            found.add(Decision, found.truths.signals)
+        for each in others:
+            candidates = each.candidates(caller, asked, selection.at)
+            found.wheres[each.of] = filters(self._store, caller)
+            found.add(each.of, candidates.signals)
+            found.others.append(candidates)
         if Source.SESSION in sources:
             found.wheres |= dict.fromkeys((Turn, Summary), filters(self._store, caller))
             for of in (Turn, Summary):
@@ -249,15 +255,12 @@ class Recall:
     ) -> list[Recalled]:
         """Read the records of hits, without those that were removed meanwhile."""
         read: dict[Key, Answering] = {**found.relations}
-        followed: Mapping[Key, tuple[str, ...]] = {}
-        if found.truths is not None:
-            read |= found.truths.records
-            followed = found.truths.followed
+        followed: dict[Key, tuple[str, ...]] = {}
+        for each in found.others:
+            read |= each.records
+            followed |= each.followed
         for of, wheres in found.wheres.items():
-            if of is Decision:
-                # Following chains has read them.
-                continue
-            keys = [hit.id for hit in hits if found.classes[hit.id] is of]
+            keys = [hit.id for hit in hits if found.classes[hit.id] is of and hit.id not in read]
             read |= self._signals.read(of, wheres, keys)  # type: ignore[arg-type]
         return [
             Recalled(

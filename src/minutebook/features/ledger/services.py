@@ -1,11 +1,13 @@
 """Composes the services of decisions."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from minutebook.composing.foundation import Foundation
-from minutebook.composing.service import service
+from minutebook.app import App, FeatureServices
+from minutebook.composing import service
 from minutebook.places import ledger_key_place_of, repos_of, secret_place_of
+from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
     from minutebook.services.ledger.approval_secret import Secret
@@ -15,9 +17,11 @@ if TYPE_CHECKING:
     from minutebook.services.ledger.rebuilding import Rebuilds
     from minutebook.services.ledger.recording import DecisionWriter
     from minutebook.services.ledger.repositories import Ledgers
+    from minutebook.services.search.decisions import DecisionSearch
+    from minutebook.services.search.sources import TextSource
 
 
-class LedgerServices(Foundation):
+class LedgerServices(FeatureServices):
     """Decisions and proposals, and the ledgers that keep them."""
 
     @service
@@ -27,12 +31,12 @@ class LedgerServices(Foundation):
         from minutebook.services.ledger.trust import LedgerTrust
 
         trust = LedgerTrust(
-            ledger_key_place_of(self._settings, self._store),
-            self._locks,
-            self.clock,
-            of_everyone=self._settings.ledger_trust == "everyone",
+            ledger_key_place_of(self.settings, self.infrastructure.store),
+            self.infrastructure.locks,
+            self.app.clock,
+            of_everyone=self.settings.ledger_trust == "everyone",
         )
-        folders, shared = repos_of(self._settings), self._store.shared_values
+        folders, shared = repos_of(self.settings), self.infrastructure.store.shared_values
         return Ledgers(self.infrastructure, folders, shared, trust)
 
     @service
@@ -40,7 +44,7 @@ class LedgerServices(Foundation):
         """Bring tables and Git together again."""
         from minutebook.services.ledger.rebuilding import Rebuilds
 
-        return Rebuilds(self.ledgers, self.trail, self.embeddings)
+        return Rebuilds(self.ledgers, self.app.trail, self.app.embeddings)
 
     @service
     def ledger_texts(self) -> "LedgerTexts":
@@ -61,11 +65,11 @@ class LedgerServices(Foundation):
         from minutebook.services.ledger.approval_secret import Secret
 
         return Secret(
-            secret_place_of(self._settings, self._store),
-            self._locks,
-            self.trail,
-            self.clock,
-            self._settings.agent_memory_secret,
+            secret_place_of(self.settings, self.infrastructure.store),
+            self.infrastructure.locks,
+            self.app.trail,
+            self.app.clock,
+            self.settings.agent_memory_secret,
         )
 
     @service
@@ -84,5 +88,29 @@ class LedgerServices(Foundation):
             self.infrastructure,
             self._decision_writer,
             self.secret,
-            timedelta(seconds=self._settings.review_window),
+            timedelta(seconds=self.settings.review_window),
         )
+
+    @service
+    def decision_search(self) -> "DecisionSearch":
+        """Search decisions."""
+        from minutebook.services.search.decisions import DecisionSearch
+
+        return DecisionSearch(self.infrastructure.store, self.app.embeddings, self.ledgers)
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job that ends, once, what an earlier process began in the ledgers."""
+    ledgers = app.get(LedgerServices).ledgers
+    failing = "cannot go on with what was left half done"
+    yield Job("ledgers", lambda caller: ledgers.recover(), failing, is_once=True)
+
+
+def text_source(app: App) -> "TextSource":
+    """Return the decisions that hold, as a source of answers."""
+    return app.get(LedgerServices).decision_search
+
+
+def pin_secret(app: App) -> None:
+    """Pin the secret that accepts proposals, if an admin opens the store and none is pinned yet."""
+    app.get(LedgerServices).secret.pin(app.settings.caller())

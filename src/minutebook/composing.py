@@ -14,7 +14,7 @@ class service(Generic[T]):  # noqa: N801
         self._name = compose.__name__
 
     def __get__(self, app: Any, owner: type[object]) -> T:
-        """Return the app's one service of this name."""
+        """Return the one service of this name."""
         kept = vars(app)
         with app.composing:
             if self._name not in kept:
@@ -24,7 +24,12 @@ class service(Generic[T]):  # noqa: N801
         return made
 
 
-def service_names(app: type) -> Iterator[str]:
-    """Yield the name of each service that a class of apps composes, of its bases' too."""
-    for each in app.__mro__:
-        yield from (name for name, value in vars(each).items() if isinstance(value, service))
+def service_names(of: type) -> Iterator[str]:
+    """Yield the name of each service that a class composes."""
+    yield from (name for name, value in vars(of).items() if isinstance(value, service))
+
+
+def compose_all(composer: object) -> None:
+    """Compose every service that an object's class has."""
+    for name in service_names(type(composer)):
+        getattr(composer, name)

@@ -1,16 +1,20 @@
 """Composes what puts the records in order."""
 
+import logging
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from minutebook.composing.journal import JournalServices
-from minutebook.composing.knowledge import KnowledgeServices
-from minutebook.composing.ledger import LedgerServices
-from minutebook.composing.service import service
+from minutebook.app import App, FeatureServices
+from minutebook.composing import service
+from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
 from minutebook.domain.tidying import Finding, parse_rules
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
-    from minutebook.services.knowledge.merging import EntityMerging
     from minutebook.services.tidying.candidates import Candidates
     from minutebook.services.tidying.changing import Changing
     from minutebook.services.tidying.examining import Examining
@@ -19,28 +23,25 @@ if TYPE_CHECKING:
     from minutebook.services.tidying.rounds import Rounds
     from minutebook.services.tidying.state import TidyStatus
 
+log = logging.getLogger(__name__)
 
-class TidyingServices(KnowledgeServices, LedgerServices, JournalServices):
+
+class TidyingServices(FeatureServices):
     """What finds disorder, suggests changes and makes them."""
-
-    @service
-    def entity_merging(self) -> "EntityMerging":
-        """Make one entity of two."""
-        from minutebook.services.knowledge.merging import EntityMerging
-
-        return EntityMerging(self.infrastructure, self.mentions)
 
     @service
     def _examining(self) -> "Examining":
         from minutebook.services.tidying.examining import Examining
 
-        return Examining(self._store, self._candidates, self.clock)
+        return Examining(self.infrastructure.store, self._candidates, self.app.clock)
 
     @service
     def _candidates(self) -> "Candidates":
         from minutebook.services.tidying.candidates import Candidates
 
-        return Candidates(self._store, self.similar, self.embedding, self.clock)
+        return Candidates(
+            self.infrastructure.store, self.app.similar, self.app.embedding, self.app.clock
+        )
 
     @service
     def _changing(self) -> "Changing":
@@ -48,12 +49,12 @@ class TidyingServices(KnowledgeServices, LedgerServices, JournalServices):
 
         return Changing(
             self.infrastructure,
-            self._writer,
-            self.supersession,
-            self.memories,
-            self.status,
-            self.entity_merging,
-            self.summaries,
+            self.app.writer,
+            self.app.supersession,
+            self.app.memories,
+            self.app.status,
+            self.app.entity_merging,
+            self.app.summaries,
         )
 
     @service
@@ -70,13 +71,13 @@ class TidyingServices(KnowledgeServices, LedgerServices, JournalServices):
 
         return Review(
             self.inbox,
-            self.memories,
-            self.links,
-            self.status,
-            self.proposals,
-            self.decisions,
-            self.doors,
-            self.clock,
+            self.app.memories,
+            self.app.links,
+            self.app.status,
+            self.app.get(LedgerServices).proposals,
+            self.app.get(LedgerServices).decisions,
+            self.app.doors,
+            self.app.clock,
         )
 
     @service
@@ -87,11 +88,11 @@ class TidyingServices(KnowledgeServices, LedgerServices, JournalServices):
         return Rounds(
             self.infrastructure,
             self._candidates,
-            self.recalls,
+            self.app.get(RecallLogServices).recalls,
             self._examining,
             self.inbox,
-            parse_rules(self._settings.tidy_rules),
-            frozenset(Finding(each) for each in self._settings.tidy_kinds),
+            parse_rules(self.settings.tidy_rules),
+            frozenset(Finding(each) for each in self.settings.tidy_kinds),
             self._every,
         )
 
@@ -100,9 +101,25 @@ class TidyingServices(KnowledgeServices, LedgerServices, JournalServices):
         """Tell of the last round, and of one that did not run."""
         from minutebook.services.tidying.state import TidyStatus
 
-        return TidyStatus(self._store, self.clock, self._every)
+        return TidyStatus(self.infrastructure.store, self.app.clock, self._every)
 
     @property
     def _every(self) -> timedelta | None:
-        hours = self._settings.tidy_every
+        hours = self.settings.tidy_every
         return timedelta(hours=hours) if hours else None
+
+
+RETRY = 3600.0
+"""Seconds after a failed round before the next is tried."""
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job of the rounds that look for what is to be tidied, if they are made by schedule."""
+    rounds = app.get(TidyingServices).rounds
+
+    def tidy(caller: Caller) -> None:
+        if (done := rounds.run_if_due(caller)) is not None:
+            log.info("tidied: %s", count_of(done.found.total(), "new suggestion"))
+
+    if rounds.every is not None:
+        yield Job("tidying", tidy, "tidying by schedule failed", retry=RETRY)

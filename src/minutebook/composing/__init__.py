@@ -1,1 +1,0 @@
-"""Which collaborators each service gets, subject by subject."""

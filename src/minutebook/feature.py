@@ -1,0 +1,62 @@
+"""The seam: how a feature enters the core. Each is a folder of `features/` whose `feature.py` says all that it adds.
+
+A text `module:name` names a class or a function; `.module:name` is one of the feature's own folder. It is imported when it
+is first needed, for most of what a short command costs is imports.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+FOLDER = "minutebook.features"
+"""The package in which every feature is a package."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """What a feature adds to the core; each text names a class or a function as `module:name`."""
+
+    name: str
+    needs: Sequence[str] = ()
+    """Names of the features that it may import."""
+    services: str = ""
+    """Its services, a `FeatureServices`, which `App.get` makes."""
+    commands: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """Its commands: by heading of the help and module, the names of those that the module has."""
+    jobs: str = ""
+    """What it does unasked: a function from an App to its Jobs."""
+    checks: str = ""
+    """What `doctor` examines: a function from an App to its Checks."""
+    texts: str = ""
+    """Records that `recall` ranks with memories: a function from an App to a TextSource."""
+    lists: str = ""
+    """Records that `recall` ranks by themselves: a function from an App to a ListedSource."""
+    on_open: str = ""
+    """What is done when a store is opened: a function of an App."""
+    on_answer: str = ""
+    """Who is told what each question got: a function from an App to an AnswerListener, None if it would not listen."""
+    on_reset: str = ""
+    """What a reset removes: a function from an App, a Caller and an organization to a Counter of kinds and the number left."""
+
+    def load(self, name: str) -> Any:
+        """Import and return what a text names."""
+        module, _, attribute = name.partition(":")
+        package = f"{FOLDER}.{self.name}"
+        return getattr(import_module(module, package), attribute)
+
+
+@cache
+def features() -> Sequence[Feature]:
+    """Return the register of each feature that is there, by name."""
+    names = sorted(each.name for each in iter_modules(import_module(FOLDER).__path__) if each.ispkg)
+    return tuple(import_module(f"{FOLDER}.{name}.feature").FEATURE for name in names)
+
+
+def loaded(register: str) -> Iterator[Any]:
+    """Import and yield what each feature has in a register, such as `jobs`."""
+    for each in features():
+        if name := getattr(each, register):
+            yield each.load(name)

@@ -1,0 +1,1 @@
+"""Records taken out and brought in: archives, folders of notes, tables, backups."""

@@ -1,0 +1,92 @@
+"""Composes what takes records out and brings them in."""
+
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from minutebook.app import App, FeatureServices
+from minutebook.composing import service
+from minutebook.disk.keys import place_of
+from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
+from minutebook.domain.roots import Roots
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.places import data_directory, schedule_of
+from minutebook.services.jobs import Job
+
+if TYPE_CHECKING:
+    from minutebook.services.maintenance.archives import Archives
+    from minutebook.services.maintenance.backups import Backups
+    from minutebook.services.maintenance.folder_exports import FolderExports
+    from minutebook.services.maintenance.graph_exports import GraphExports
+    from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
+
+log = logging.getLogger(__name__)
+
+
+class ArchiveServices(FeatureServices):
+    """Archives, exports and backups."""
+
+    @service
+    def archives(self) -> "Archives":
+        """Export and import."""
+        from minutebook.services.maintenance.archive_paths import ArchivePaths
+        from minutebook.services.maintenance.archives import Archives
+
+        settings = self.settings
+        return Archives(
+            self.infrastructure,
+            self.app.mentions,
+            self.app.get(LedgerServices).rebuilds,
+            ArchivePaths(settings.backups, Roots(settings.archive_roots, self.app.home)),
+            data_directory(settings),
+        )
+
+    @service
+    def folder_exports(self) -> "FolderExports":
+        """Export notes, or tables, into a folder."""
+        from minutebook.services.maintenance.folder_exports import FolderExports
+
+        return FolderExports(self.infrastructure.store, self.app.trail)
+
+    @service
+    def graph_exports(self) -> "GraphExports":
+        """Export entities as the reference memory server keeps them."""
+        from minutebook.services.maintenance.graph_exports import GraphExports
+
+        return GraphExports(self.infrastructure.store, self.app.trail, self.app.clock)
+
+    @service
+    def backups(self) -> "Backups":
+        """Copy the store and the ledgers."""
+        from minutebook.services.maintenance.backups import Backups
+
+        directory = data_directory(self.settings)
+        return Backups(directory, self.infrastructure.store, self.app.trail, self.app.clock)
+
+    @service
+    def scheduled_backups(self) -> "ScheduledBackups":
+        """Copy them by a schedule."""
+        from minutebook.services.maintenance.restores import check_restorable
+        from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
+
+        return ScheduledBackups(
+            self.backups,
+            lambda backup: check_restorable(backup, place_of(self.settings.key)),
+            schedule_of(self.settings),
+            self.settings.home,
+            self.infrastructure.locks,
+            self.app.clock,
+        )
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job of the backups that are made by schedule, if there is a schedule."""
+    backups = app.get(ArchiveServices).scheduled_backups
+
+    def back_up(caller: Caller) -> None:
+        if made := backups.run_if_due(caller):
+            log.info("backed up %s", count_of(made.size, "byte"))
+
+    if backups.state().next_at is not None:
+        yield Job("backups", back_up, "the scheduled backup failed")

@@ -1,0 +1,10 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="audit_proof",
+    services=".services:ProofServices",
+    jobs=".services:jobs",
+    checks=".checks:checks",
+)

@@ -1,0 +1,42 @@
+"""Composes what signs the trail."""
+
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from minutebook.app import App, FeatureServices
+from minutebook.composing import service
+from minutebook.domain.caller import Caller
+from minutebook.services.jobs import Job
+
+if TYPE_CHECKING:
+    from minutebook.services.access.signing import HeadSigning
+
+log = logging.getLogger(__name__)
+
+
+class ProofServices(FeatureServices):
+    """Signatures of trails."""
+
+    @service
+    def signing(self) -> "HeadSigning":
+        """Sign where trails end."""
+        from minutebook.services.access.signing import HeadSigning
+
+        return HeadSigning(self.infrastructure.store, self.app.trail, self.settings.audit_key)
+
+
+def jobs(app: App) -> Iterable[Job]:
+    """Yield the job that signs the trails that have grown, if a key is set."""
+    signing = app.get(ProofServices).signing
+
+    def sign(caller: Caller) -> None:
+        for each in signing.sign(caller):
+            broken = f"entry {each.broken.number}: {each.broken.reason}"
+            if (each.organization, broken) not in warned:
+                warned.add((each.organization, broken))
+                log.warning("the trail of %s is not signed any more: %s", each.organization, broken)
+
+    warned: set[tuple[str, str]] = set()
+    if signing.is_on:
+        yield Job("signatures", sign, "the trail cannot be signed")

@@ -1,0 +1,1 @@
+"""Projects of code: indexed, searched, watched."""

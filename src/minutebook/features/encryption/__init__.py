@@ -1,0 +1,1 @@
+"""A store whose files are encrypted."""

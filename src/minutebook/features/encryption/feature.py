@@ -1,0 +1,9 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="encryption",
+    services=".services:EncryptionServices",
+    checks=".services:checks",
+)

@@ -1,0 +1,29 @@
+"""Composes what encrypts the files of a store."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from minutebook.app import App, FeatureServices
+from minutebook.composing import service
+from minutebook.places import encryption_of
+from minutebook.services.maintenance.doctor import Check, Finding
+
+if TYPE_CHECKING:
+    from minutebook.services.maintenance.encryption import Encryption
+
+
+class EncryptionServices(FeatureServices):
+    """The encryption of the data directory."""
+
+    @service
+    def encryption(self) -> "Encryption":
+        """Tell how the files are encrypted."""
+        return encryption_of(self.settings)
+
+
+def checks(app: App) -> Iterable[Check]:
+    """Yield the check for plain files in an encrypted directory."""
+    faults = app.get(EncryptionServices).encryption.faults
+    yield Check(
+        "The encryption", lambda: [Finding(f"{each}.", remedy) for each, remedy in faults()]
+    )

@@ -1,0 +1,1 @@
+"""Records removed so that no byte of them is left."""

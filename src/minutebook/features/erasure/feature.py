@@ -1,0 +1,10 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="erasure",
+    needs=("ledger",),
+    services=".services:ErasureServices",
+    checks=".services:checks",
+)

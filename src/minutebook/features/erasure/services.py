@@ -1,0 +1,56 @@
+"""Composes what erases records."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from minutebook.app import App, FeatureServices
+from minutebook.composing import service
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.places import data_directory, sync_folder
+from minutebook.services.maintenance.doctor import Check, Finding
+from minutebook.services.maintenance.erasure_order import Orders
+
+if TYPE_CHECKING:
+    from minutebook.services.erasure.erasing import Erasing
+
+
+class ErasureServices(FeatureServices):
+    """What erases records and looks for what is left of them."""
+
+    @service
+    def erasing(self) -> "Erasing":
+        """Erase records."""
+        from minutebook.services.erasure.erasing import Erasing, Whereabouts
+        from minutebook.services.erasure.selection import Selection
+        from minutebook.services.maintenance.backups import known_backups
+
+        directory = data_directory(self.settings)
+        folders = (*directory.derived, *directory.copies)
+        copies = [path for path in folders if path != self.settings.models]
+        return Erasing(
+            self.infrastructure,
+            Selection(self.infrastructure.store),
+            self.app.supersession,
+            self.app.mentions,
+            self.app.get(LedgerServices).ledger_texts,
+            Whereabouts(
+                self.settings.home,
+                (self.settings.ledgers, *copies),
+                (self.settings.models,),
+                sync_folder(self.settings),
+                lambda: [] if directory.is_on_server else known_backups(directory),
+                directory.keys,
+            ),
+        )
+
+
+def checks(app: App) -> Iterable[Check]:
+    """Yield the check for an erasure that was cut short."""
+    yield Check("The erasure", lambda: _of_order(Orders(app.settings.home)))
+
+
+def _of_order(orders: Orders) -> list[Finding]:
+    if orders.read() is None:
+        return []
+    finding = "An erasure was cut short: what it was about may still be there"
+    return [Finding(finding, "run `minutebook erase --resume`")]

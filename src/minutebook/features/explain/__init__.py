@@ -1,0 +1,1 @@
+"""Why a record was found, or was not."""

@@ -1,0 +1,30 @@
+"""Composes what explains searches."""
+
+from typing import TYPE_CHECKING
+
+from minutebook.app import FeatureServices
+from minutebook.composing import service
+from minutebook.features.ledger.services import LedgerServices
+
+if TYPE_CHECKING:
+    from minutebook.services.search.explained import ExplainedRecall
+    from minutebook.services.search.viewpoints import Viewpoints
+
+
+class ExplainServices(FeatureServices):
+    """Searches that tell why."""
+
+    @service
+    def explained(self) -> "ExplainedRecall":
+        """Search, and show why each record was found."""
+        from minutebook.services.search.explained import ExplainedRecall
+
+        return ExplainedRecall(self.infrastructure.store, self.app.combined)
+
+    @service
+    def viewpoints(self) -> "Viewpoints":
+        """Search as another caller does, and tell what is left out."""
+        from minutebook.services.search.viewpoints import Viewpoints
+
+        decided = self.app.get(LedgerServices).decision_search
+        return Viewpoints(self.infrastructure, self.explained, decided)

@@ -1,0 +1,1 @@
+"""What clients are told without their asking, and sessions that are captured."""

@@ -1,0 +1,9 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="hooks",
+    needs=("ledger",),
+    services=".services:HookServices",
+)

@@ -1,0 +1,1 @@
+"""What other programs kept, brought in."""

@@ -1,0 +1,20 @@
+"""Composes what brings in the records of other programs."""
+
+from typing import TYPE_CHECKING
+
+from minutebook.app import FeatureServices
+from minutebook.composing import service
+
+if TYPE_CHECKING:
+    from minutebook.services.maintenance.source_imports import SourceImports
+
+
+class ImporterServices(FeatureServices):
+    """Imports from other programs."""
+
+    @service
+    def source_imports(self) -> "SourceImports":
+        """Import what other programs kept."""
+        from minutebook.services.maintenance.source_imports import SourceImports
+
+        return SourceImports(self.infrastructure, self.app.writer, self.app.mentions)

@@ -1,0 +1,1 @@
+"""Decisions and proposals, kept as commits in Git."""

@@ -1,0 +1,12 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="ledger",
+    services=".services:LedgerServices",
+    on_open=".services:pin_secret",
+    jobs=".services:jobs",
+    checks=".checks:checks",
+    texts=".services:text_source",
+)

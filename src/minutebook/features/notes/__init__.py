@@ -1,0 +1,1 @@
+"""A folder of notes kept in step with the store."""

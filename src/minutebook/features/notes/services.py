@@ -1,0 +1,20 @@
+"""Composes what keeps a folder of notes in step."""
+
+from typing import TYPE_CHECKING
+
+from minutebook.app import FeatureServices
+from minutebook.composing import service
+
+if TYPE_CHECKING:
+    from minutebook.services.sync.notes import NoteSync
+
+
+class NoteServices(FeatureServices):
+    """What keeps the store in step with a folder of notes."""
+
+    @service
+    def note_sync(self) -> "NoteSync":
+        """Keep a folder of notes in step."""
+        from minutebook.services.sync.notes import NoteSync
+
+        return NoteSync(self.infrastructure, self.app.memories)

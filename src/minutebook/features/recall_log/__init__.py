@@ -1,0 +1,1 @@
+"""Which records each question got."""

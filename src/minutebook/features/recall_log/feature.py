@@ -1,0 +1,10 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="recall_log",
+    services=".services:RecallLogServices",
+    on_answer=".services:listener",
+    on_reset=".services:removed",
+)

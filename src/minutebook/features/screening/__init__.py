@@ -1,0 +1,1 @@
+"""Secrets in what is kept: found, and replaced."""

@@ -1,0 +1,1 @@
+"""Several machines kept in step."""

@@ -1,0 +1,9 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="sync",
+    needs=("ledger",),
+    services=".services:SyncServices",
+)

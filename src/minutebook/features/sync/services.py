@@ -1,0 +1,31 @@
+"""Composes what keeps several machines in step."""
+
+from typing import TYPE_CHECKING
+
+from minutebook.app import FeatureServices
+from minutebook.composing import service
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.places import machine_name, sync_folder
+
+if TYPE_CHECKING:
+    from minutebook.services.sync.machines import MachineSync
+
+
+class SyncServices(FeatureServices):
+    """What keeps the store in step with other machines."""
+
+    @service
+    def machine_sync(self) -> "MachineSync":
+        """Keep several machines in step."""
+        from minutebook.services.sync.machines import MachineSync
+
+        return MachineSync(
+            self.infrastructure,
+            self.app.mentions,
+            self.app.get(LedgerServices).rebuilds,
+            self.app.get(LedgerServices).ledger_texts,
+            self.app.doors,
+            sync_folder(self.settings),
+            machine_name(),
+            decisions_travel=self.settings.ledger is None,
+        )

@@ -1,0 +1,1 @@
+"""What is not in order: suggestions, and what became of them."""

@@ -1,0 +1,10 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="tidying",
+    needs=("ledger", "recall_log"),
+    services=".services:TidyingServices",
+    jobs=".services:jobs",
+)

@@ -1,0 +1,41 @@
+"""The seam: each feature enters by its register alone."""
+
+import inspect
+from dataclasses import fields
+
+import pytest
+
+from minutebook.app import FeatureServices
+from minutebook.feature import Feature, features
+
+REGISTERS = [each.name for each in fields(Feature) if each.type is str and each.name != "name"]
+NAMED = [
+    (feature, register, name)
+    for feature in features()
+    for register in REGISTERS
+    if (name := getattr(feature, register))
+]
+
+
+def test_each_folder_has_the_register_of_its_name() -> None:
+    names = [each.name for each in features()]
+    assert names == sorted(set(names))
+    assert {need for each in features() for need in each.needs} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("feature", "register", "name"), NAMED, ids=[f"{f.name}-{r}" for f, r, _ in NAMED]
+)
+def test_what_a_register_names_is_there(feature: Feature, register: str, name: str) -> None:
+    loaded = feature.load(name)
+    if register == "services":
+        assert issubclass(loaded, FeatureServices)
+    else:
+        assert next(iter(inspect.signature(loaded).parameters)) == "app"
+
+
+def test_needs_go_in_no_circle() -> None:
+    needs = {each.name: set(each.needs) for each in features()}
+    while free := {name for name, others in needs.items() if not others & needs.keys()}:
+        needs = {name: others for name, others in needs.items() if name not in free}
+    assert not needs
