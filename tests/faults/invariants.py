@@ -165,17 +165,13 @@ def _against_trail(app: App, organization: str) -> Iterator[str]:
 
 
 def unproven(proofs: Iterable[Proof]) -> Iterator[str]:
-    """Yield what is wrong with trails: breaks, and records that are not as they say, or not covered."""
+    """Yield what is wrong with trails: breaks, and records that are not as they say."""
     for proof in proofs:
         name = proof.organization
         if proof.broken is not None:
             yield f"the trail of {name} breaks at entry {proof.broken.number}: {proof.broken.reason}"
         for each in proof.differences:
             yield f"{each.kind} {each.id} of {name} is not as its trail says: {each.reason}"
-        if proof.uncovered:
-            yield f"the trail of {name} has no fingerprint of {proof.uncovered} records"
-        if proof.unknown:
-            yield f"the trail of {name} has nothing of {proof.unknown} versions"
 
 
 def _of_ledger(app: App, organization: str) -> Iterator[str]:

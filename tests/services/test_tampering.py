@@ -91,7 +91,7 @@ def test_reordered_rows_are_found(world: World) -> None:
 
 
 COPIED = "organization, sequence, at, actor, role, act, subject_kind, subject, request, outcome"
-COPIED += ", before, after, previous, digest"
+COPIED += ", before, after, previous, digest, token, reason, fingerprints"
 
 
 @pytest.mark.parametrize("number", [0, 5, LENGTH + 1])

@@ -164,8 +164,6 @@ def _proof_shape(proof: "Proof") -> dict[str, object]:
         "signed": None if signed.key is None else fields_of(signed),
         "differences": [fields_of(each) for each in proof.differences],
         "erased": [fields_of(each) for each in proof.erased],
-        "uncovered": proof.uncovered,
-        "unknown": proof.unknown,
         "not_proved": list(NOT_PROVED),
     }
 
@@ -184,12 +182,6 @@ def _proof_lines(proof: "Proof") -> Iterator[str]:
     for erased in proof.erased[:MOST_NAMED]:
         yield f"  {erased.kind} {erased.id} was erased at {rfc3339(erased.at)}"
     yield from _more(len(proof.erased), "were erased")
-    if proof.uncovered:
-        what = count_of(proof.uncovered, "record")
-        yield f"  of {what} the text alone is covered: nothing changed since an earlier version wrote it"
-    if proof.unknown:
-        what = count_of(proof.unknown, "text of before a change", "texts of before a change")
-        yield f"  {what}: the trail has nothing of it, an earlier version of Minutebook wrote it"
     for each in proof.differences[:MOST_NAMED]:
         yield style(f"  {each.kind} {each.id}: {each.reason}", fg="red")
     yield from _more(len(proof.differences), "are not as the trail says")

@@ -1,16 +1,14 @@
 """What a trail says last of each record, to be compared with the records themselves."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from zlib import crc32
 
 from minutebook.domain.fingerprints import (
-    FINGERPRINTED,
     Fingerprinted,
     differing,
     fingerprint,
-    has_fingerprint,
     id_in_trail,
     is_same,
 )
@@ -52,11 +50,8 @@ NO_ENTRY = "the trail has no entry with its digest"
 NAMES = "it is not found by its names and aliases, or by others"
 
 _KINDS = frozenset(of.kind for of in _COMPARED)
-_FINGERPRINTED_KINDS = frozenset(of.kind for of in FINGERPRINTED)
 _RESET_SILENTLY = frozenset({Kind.VERSION, Kind.ENTITY, Kind.RELATION, Kind.LINK})
 _OF_MANY = frozenset({"import", IMPORT_OWN, "replace", "sync"})
-_SILENT = frozenset({"read", "export", "enter"})
-"""Acts that change no record."""
 _GONE = b""
 
 
@@ -81,27 +76,17 @@ class Erased:
 class LastTexts:
     """Reads the entries of a trail in order; then tells what of the records contradicts them.
 
-    An act of an earlier version that took in many records at once said nothing of each: what it may
-    have changed is not compared. Where an earlier version has written anything, a record of which the
-    trail has nothing is counted; elsewhere it is a difference. Of several parts, each of which holds
-    the records of some ids, it may be one.
+    Of several parts, each of which holds the records of some ids, it may be one.
     """
 
     def __init__(self, part: int = 0, parts: int = 1) -> None:
         self._part, self._parts = part, parts
         self._last: dict[tuple[Kind, str], tuple[bytes, int]] = {}
-        self._untold: set[Kind] = set()
         self._reset = 0
         self._erased: dict[tuple[Kind, str], datetime] = {}
         self._changed_between: dict[str, int] = {}
         self._states: dict[tuple[Kind, str], tuple[str, int]] = {}
         self._passed_on: dict[tuple[Kind, str], int] = {}
-        self._covers: set[Kind] = set()
-        self._earlier: set[Kind] = set()
-        self.uncovered = 0
-        """Records that were asked for of which the trail has no fingerprint, but a digest of the text."""
-        self.unknown = 0
-        """Records that were asked for of which the trail has nothing."""
 
     def holds(self, kind: Kind, id: str) -> bool:
         """Tell whether a record that the trail names by an id belongs to this part."""
@@ -121,34 +106,15 @@ class LastTexts:
         if entry.outcome != DONE:
             return
         self._add_text(entry)
-        self._note_earlier(entry)
         if entry.act == ERASE:
             self._states.pop((entry.subject_kind, entry.subject), None)
         elif entry.act in ("import", IMPORT_OWN) and entry.subject_kind is Kind.HEAD:
             # All before it came from another store, whose tokens stayed there.
-            self._forget_states({Kind.TOKEN})
+            self._states = {k: v for k, v in self._states.items() if k[0] is not Kind.TOKEN}
         for text in entry.fingerprints:
             made = Fingerprinted.of(text)
-            self._covers.add(made.kind)
             if self.holds(made.kind, made.id):
                 self._add_state(made, entry.number)
-
-    def _note_earlier(self, entry: Entry) -> None:
-        """Note by which kinds an entry shows that a version wrote it that had no fingerprints of them."""
-        kind = entry.subject_kind
-        has_new_text = entry.before != entry.after and entry.act not in (TAKE_IN, ERASE)
-        if entry.fingerprints:
-            kinds = {text.split(" ", 1)[0] for text in entry.fingerprints}
-            if has_new_text and entry.after and Kind.MEMORY in kinds and Kind.VERSION not in kinds:
-                self._earlier.add(Kind.VERSION)
-        elif entry.act in _SILENT or entry.reason.endswith(EACH):
-            return
-        elif (
-            (not self._covers and has_fingerprint(kind))
-            or entry.act in _OF_MANY
-            or (kind in _KINDS and has_new_text)
-        ):
-            self._earlier.update(_FINGERPRINTED_KINDS)
 
     def _add_state(self, made: Fingerprinted, number: int) -> None:
         key = (made.kind, made.id)
@@ -193,13 +159,7 @@ class LastTexts:
     def _state_difference(self, record: Record) -> Difference | None:
         key = (record.kind, id_in_trail(record.kind, record.id))
         if key not in self._states:
-            if record.kind not in self._earlier:
-                return _difference(record, NO_ENTRY)
-            if record.kind is Kind.VERSION:
-                self.unknown += 1
-            else:
-                self.uncovered += 1
-            return None
+            return _difference(record, NO_ENTRY)
         last, _ = self._states.pop(key)
         if not last:
             return _difference(record, BACK)
@@ -212,8 +172,7 @@ class LastTexts:
     def _text_difference(self, record: TextRecord) -> Difference | None:
         known = self._last.pop((record.kind, record.id), None)
         if known is None:
-            is_told = record.kind is Kind.MEMORY and Kind.MEMORY not in self._untold
-            return _difference(record, NO_ENTRY) if is_told else None
+            return _difference(record, NO_ENTRY) if record.kind is Kind.MEMORY else None
         digest, _ = known
         if digest == _GONE:
             return _difference(record, BACK)
@@ -249,21 +208,12 @@ class LastTexts:
             self._changed_between.setdefault(entry.subject, entry.number)
 
     def _forget(self, entry: Entry) -> None:
-        """Drop what an act on many may have changed without a word of each."""
-        has_each = entry.reason.endswith(EACH)
-        kinds = _KINDS if entry.act == "sync" else {entry.subject_kind}
-        for kind in kinds & _KINDS:
-            if kind is not Kind.MEMORY or not has_each:
-                self._drop(kind)
-        if not has_each and not entry.fingerprints:
-            self._forget_states(kinds)
-
-    def _forget_states(self, kinds: Collection[Kind]) -> None:
-        for key in [key for key in self._states if key[0] in kinds]:
-            del self._states[key]
+        """Drop the digests of texts that an act on many may have changed: only memories have an entry each."""
+        kinds = _KINDS if entry.act == "sync" else _KINDS & {entry.subject_kind}
+        for kind in kinds - {Kind.MEMORY}:
+            self._drop(kind)
 
     def _drop(self, kind: Kind) -> None:
-        self._untold.add(kind)
         for key in [key for key in self._last if key[0] is kind]:
             del self._last[key]
 

@@ -90,7 +90,7 @@ def test_a_proof_in_parts_finds_what_a_whole_one_does(store: Store, most_held: i
     whole, parts = proof_of(store, "acme"), proof_of(store, "acme", most_held=most_held)
     assert {each.id for each in whole.differences} == {"m1", "m7", "m5", link.id}
     assert sorted(map(repr, parts.differences)) == sorted(map(repr, whole.differences))
-    assert (parts.erased, parts.uncovered) == (whole.erased, whole.uncovered)
+    assert parts.erased == whole.erased
 
 
 def test_a_changed_text_that_an_act_passed_over_is_still_named(store: Store) -> None:
@@ -132,16 +132,15 @@ def test_an_erased_memory_is_told_as_erased(
     assert [(each.id, each.at) for each in proof.erased] == [("m0", NOON)]
 
 
-def test_an_act_of_many_by_an_earlier_version_says_nothing_of_each(store: Store) -> None:
+def test_an_entry_of_many_covers_no_record_of_which_it_says_nothing(store: Store) -> None:
     (tea,) = written(store, "tea")
     trail = Trail(store, lambda: NOON)
-    trail.log(CALLER, "acme", "sync", Kind.MEMORY, ["taken from laptop"])
     store.put(replace(tea, content="tee"))
     store.put(memory("new", "wine"))
     store.put(turn("t"))
-    assert found(store) == []
+    trail.log(CALLER, "acme", "sync", Kind.MEMORY, ["taken from laptop"])
     trail.log_many(CALLER, "acme", "sync", Kind.MEMORY, "taken from laptop")
-    assert found(store) == []
+    assert [id for id, _ in found(store)] == [tea.id, "new", "t"]
 
 
 def test_a_trail_that_breaks_says_nothing_of_the_records(store: Store) -> None:

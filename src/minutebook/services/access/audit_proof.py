@@ -35,8 +35,7 @@ class Proof:
     """What was found of an organization's trail.
 
     Where it ends, where it breaks, if it does, how far it is signed, which records are not as it
-    says, which records were erased, of how many the trail has no fingerprint but a digest of the text
-    (`uncovered`), and of how many it has nothing (`unknown`).
+    says, and which were erased.
     """
 
     organization: str
@@ -45,8 +44,6 @@ class Proof:
     signed: Signed
     differences: tuple[Difference, ...] = ()
     erased: tuple[Erased, ...] = ()
-    uncovered: int = 0
-    unknown: int = 0
 
     @property
     def is_sound(self) -> bool:
@@ -118,8 +115,6 @@ def _compared(moment: Snapshot, proof: Proof, texts: LastTexts) -> Proof:
         proof,
         differences=proof.differences + differences,
         erased=tuple(sorted((*proof.erased, *texts.erased()), key=lambda each: each.at)),
-        uncovered=proof.uncovered + texts.uncovered,
-        unknown=proof.unknown + texts.unknown,
     )
 
 
