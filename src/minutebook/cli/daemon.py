@@ -44,8 +44,7 @@ def status(options: dict[str, str], is_for_all: bool, as_json: bool) -> None:  #
 
 def _described(answer: dict[str, Any], *, names_home: bool) -> str:
     ends = f"{answer['clients']} clients"
-    # A daemon of an earlier release does not say when it ends.
-    if not answer["clients"] and "idle_seconds" in answer:
+    if not answer["clients"]:
         ends = (
             f"without clients for {answer['idle_seconds']} s, ends in {answer['ends_in_seconds']} s "
             "unless one comes"
