@@ -83,7 +83,7 @@ def align(
 ) -> Alignment:
     """Align the telling words of two sentences."""
     old, new = older.keys, newer.keys
-    same = np.array([[is_form(one, other) for other in new] for one in old], bool)
+    same = forms(old, new)
     roles = roles_of(older, old_states), roles_of(newer, new_states)
     only: tuple[list[int], list[int]] = (
         np.flatnonzero(~same.any(axis=1)).tolist(),
@@ -102,9 +102,7 @@ def said_by(asked: Statements, sentence: Sentence, states: Floats | None) -> Flo
     """Return how well the words of a sentence say those of a question, (question's words, sentence's), in [0, 1]."""
     found = []
     for question, own in zip(asked.sentences, asked.states, strict=True):
-        same = np.array(
-            [[is_form(one, other) for other in sentence.keys] for one in question.keys], np.float32
-        )
+        same = forms(question.keys, sentence.keys).astype(np.float32)
         if own is not None and states is not None:
             same = np.maximum(same, np.clip(own @ states.T / SAME, 0, 1))
         found.append(same)
@@ -130,6 +128,18 @@ def roles_of(sentence: Sentence, states: Floats | None) -> Floats:
                 found[number, 1],
                 max(found[number, 2], 0.7),
             )
+    return found
+
+
+def forms(ones: Sequence[str], others: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell which of two lists of words are forms of one, shape (ones, others)."""
+    found = np.zeros((len(ones), len(others)), np.bool_)
+    beginning: dict[str, list[int]] = {}
+    for place, other in enumerate(others):
+        beginning.setdefault(other[:LEAST_STEM], []).append(place)
+    for place, one in enumerate(ones):
+        for beside in beginning.get(one[:LEAST_STEM], ()):
+            found[place, beside] = is_form(one, others[beside])
     return found
 
 

@@ -74,11 +74,8 @@ class Sentence:
     """Places of the words that tell something."""
     said: dict[str, int]
     is_question: bool
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of the telling words."""
-        return tuple(self.words[place].key for place in self.telling)
+    keys: tuple[str, ...]
+    """The keys of the telling words."""
 
     def written(self, numbers: Sequence[int]) -> str:
         """Return some of the telling words, by number, as they are written."""
@@ -126,34 +123,36 @@ def _sentence(text: str, languages: Languages) -> Sentence:
     words = tuple(_words(text, languages, covered))
     telling = tuple(place for place, word in enumerate(words) if word.is_telling)
     counts = {kind: len(matches) for kind, matches in marked.items()}
-    return Sentence(text, words, telling, counts, text.rstrip().endswith("?"))
+    keys = tuple(words[place].key for place in telling)
+    return Sentence(text, words, telling, counts, text.rstrip().endswith("?"), keys)
 
 
 def _words(text: str, languages: Languages, covered: Sequence[tuple[int, int]]) -> Iterator[Word]:
-    are_nouns_large = "german" in languages
     for place, match in enumerate(_TOKEN.finditer(text)):
-        written = match[0]
-        plain = _POSSESSIVE.sub("", folded(written).casefold())
-        is_label = len(written) == 1 and written.isupper() and place > 0
+        key, sort, tells = _read_word(match[0], languages, is_first=place == 0)
+        start, end = match.span()
+        is_sign = any(begin <= start < stop for begin, stop in covered)
+        yield Word(match[0], key, sort, start, end, tells if tells is not None else not is_sign)
+
+
+@lru_cache(1 << 14)
+def _read_word(
+    written: str, languages: Languages, *, is_first: bool
+) -> tuple[str, Sort, bool | None]:
+    """Return the key of a word, its sort, and whether it tells something; None: unless it is part of a sign."""
+    if number := signs.figures(written.casefold(), languages):
+        return number, Sort.NUMBER, True
+    key = _POSSESSIVE.sub("", folded(written).casefold())
+    is_label = len(written) == 1 and written.isupper() and not is_first
+    is_large = written[:1].isupper()
+    if is_label or (is_large and (not (is_first or "german" in languages) or _is_name(written))):
+        sort = Sort.NAME
+    else:
         sort = Sort.WORD
-        if number := signs.figures(written.casefold(), languages):
-            sort, plain = Sort.NUMBER, number
-        elif is_label or (
-            written[:1].isupper() and ((place and not are_nouns_large) or _is_name(written))
-        ):
-            sort = Sort.NAME
-        is_sign = any(start <= match.start() < end for start, end in covered)
-        is_telling = (
-            sort is Sort.NUMBER
-            or is_label
-            or not (
-                is_sign
-                or is_function_word(plain, languages)
-                or len(plain) == 1
-                or written[-1] in "'’"
-            )
-        )
-        yield Word(written, plain, sort, match.start(), match.end(), is_telling)
+    if is_label:
+        return key, sort, True
+    says_little = is_function_word(key, languages) or len(key) == 1 or written[-1] in "'’"
+    return key, sort, False if says_little else None
 
 
 def _is_name(word: str) -> bool:
@@ -167,24 +166,29 @@ def _states(
     """Yield the mean states of the telling words of each sentence, unit rows; None where pieces do not fit."""
     shown = normalize("NFKC", text[:LONGEST])
     starts = np.array(_starts(shown, spell(pieces.tolist())))
+    begins, ends = [], []
     at = 0
     for sentence in read:
-        spans = []
         for place in sentence.telling:
-            word = sentence.words[place]
-            found = shown.find(word.text, at)
-            begin = found if found >= 0 else at
-            at = begin + len(word.text) if found >= 0 else at
-            spans.append((begin, begin + len(word.text)))
-        first = np.searchsorted(starts, [begin for begin, _ in spans])
-        stop = np.searchsorted(starts, [end for _, end in spans])
-        # A piece may begin before a word and hold its beginning, as signs do.
-        stop = np.maximum(stop, first + 1)
-        if not len(rows) or first.max(initial=0) >= len(rows):
-            yield None
-            continue
-        sums = np.stack([rows[a:b].sum(axis=0) for a, b in zip(first, stop, strict=True)])
-        yield sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
+            word = sentence.words[place].text
+            found = shown.find(word, at)
+            begins.append(at if found < 0 else found)
+            ends.append(begins[-1] + len(word))
+            at = at if found < 0 else ends[-1]
+    first = np.searchsorted(starts, begins)
+    # A piece may begin before a word and hold its beginning, as signs do.
+    stop = np.maximum(np.searchsorted(starts, ends), first + 1)
+    known = np.flatnonzero(stop <= len(rows))
+    passed = np.zeros((len(rows) + 1, rows.shape[1]), np.float32)
+    np.cumsum(rows, axis=0, out=passed[1:])
+    sums = passed[stop[known]] - passed[first[known]]
+    sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
+    done = 0
+    for sentence in read:
+        # Words stand in order: of a sentence that is not known whole the last are not.
+        own = sums[done : done + len(sentence.telling)]
+        done += len(sentence.telling)
+        yield own if len(own) == len(sentence.telling) else None
 
 
 def _starts(text: str, pieces: Sequence[str]) -> list[int]:

@@ -1,21 +1,21 @@
 """One answer from everything: memories, decisions, sessions and code, the newest truth first."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import CodeChunk, Kind, Summary, Turn
+from minutebook.domain.records import CodeChunk, Kind
 from minutebook.domain.sources import Source
 from minutebook.search.fusion import Hit, Signal, z_normalise
 from minutebook.services.access.provenance import attribute
 from minutebook.services.search.newest_first import NewestFirst, RevisedBy
 from minutebook.services.search.passages import Passages
-from minutebook.services.search.recall import Answering, Recall, Recalled, Selection
+from minutebook.services.search.recall import Answering, Recall, Selection
 from minutebook.services.search.signals import Key
 
-POOL = 40
-"""How many of the best are put into order by what revises what, and by turns among sessions."""
+POOL, READ = 40, 16
+"""How many of the best are put into order by turns among sessions; how many of them at least by what revises what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,11 @@ class CombinedRecall:
         selection: Selection,
         tokens: int,
     ) -> Ranking:
-        found = self._recall.recall(caller, query, max(limit, POOL), weights, selection, sources)
-        hits, revised = self._newest.order(_by_turns(found.hits), found.asked)
+        most = max(limit, READ)
+        found = self._recall.recall(
+            caller, query, most, weights, selection, sources, ranked=max(limit, POOL)
+        )
+        hits, revised = self._newest.order(found.hits, found.asked)
         best = hits[:limit]
         shown = self._passages.within(best, found.asked, tokens, revised)
         results = [
@@ -157,27 +160,9 @@ class CombinedRecall:
             for each in best
             if each.hit.id in shown
         ]
-        return Ranking(results, found.subgraph_nodes, tuple(each.hit.id for each in hits))
-
-
-def _by_turns(hits: Sequence[Recalled]) -> list[Recalled]:
-    """Order hits so that each session says one thing before another says its second."""
-    said: dict[tuple[object, ...], int] = {}
-    turns = []
-    for each in hits:
-        session = _session_of(each)
-        said[session] = said.get(session, -1) + 1
-        turns.append(said[session])
-    order = sorted(range(len(hits)), key=lambda at: (turns[at], at))
-    return [hits[at] for at in order]
-
-
-def _session_of(each: Recalled) -> tuple[object, ...]:
-    """Return the session that a turn or a summary is of; every other record stands by itself."""
-    record = each.record
-    if isinstance(record, Turn | Summary):
-        return record.organization, record.session, record.repository, record.user
-    return each.hit.id
+        first = [each.hit.id for each in hits]
+        order = dict.fromkeys((*first, *found.order))
+        return Ranking(results, found.subgraph_nodes, tuple(order))
 
 
 def _merged(texts: list[Ranked], listed: list[Ranked], limit: int) -> list[Ranked]:

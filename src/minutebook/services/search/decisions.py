@@ -166,6 +166,8 @@ class DecisionSearch:
         query: TextQuery,
         total: _Gathered,
     ) -> None:
+        if not self._store.ids(of, where, (), 1):
+            return
         found = self._gather(where, of, embedding, query, total)
         if of is Decision and _count_active(found) < ENOUGH:
             here = narrowed(where, status=DecisionStatus.ACTIVE)

@@ -1,5 +1,6 @@
 """Find memories: by meaning, by words, and by both together with the graph."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -96,11 +97,15 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """The records recalled, best first, the size of the graph that was walked, and the question as it was asked."""
+    """The records recalled, best first, the size of the graph that was walked, and the question as it was asked.
+
+    `order` has the keys of all that was ranked, those that were not read too.
+    """
 
     hits: list[Recalled]
     subgraph_nodes: int
     asked: Asked
+    order: tuple[Key, ...] = ()
 
     @property
     def memories(self) -> list[Memory]:
@@ -189,8 +194,13 @@ class Recall:
         weights: Mapping[Signal, float],
         selection: Selection = WHAT_HOLDS,
         sources: Collection[Source] = (Source.MEMORY,),
+        *,
+        ranked: int = 0,
     ) -> Recollection:
-        """Rank the records of some sources by vector, lexical and graph signals together.
+        """Rank the records of some sources by vector, lexical and graph signals together; read the best.
+
+        `ranked` is how many are ranked, if more than `limit`: of these each session says one thing before another says its
+        second.
 
         Of memories those selected, of decisions those that hold at the selection's instant, of turns and summaries
         those from before it. Weights are relative; a signal that has nothing to say costs the others nothing. Without
@@ -222,9 +232,13 @@ class Recall:
         judged = self._judged(asked, found)
         if found_nothing(caller, judged, self._store, found.wheres):
             return Recollection([], found.nodes, asked)
-        fused = fuse(found.signals.found(), weights, limit, found.signals.strengths())
+        most = max(limit, ranked)
+        fused = fuse(found.signals.found(), weights, most, found.signals.strengths())
         hits = [hit for hit in fused if _is_lifted(hit, found) or not judged.is_filler(hit.id)]
-        return Recollection(self._read(found, hits, judged), found.nodes, asked)
+        read = self._read_said(found, hits)
+        ordered = _by_turns(hits, read) if ranked else hits
+        best = self._read(found, ordered[:limit], read, judged)
+        return Recollection(best, found.nodes, asked, tuple(hit.id for hit in ordered))
 
     def _judged(self, asked: Asked, found: _Gathered) -> Judgement[Key]:
         """Judge whether the question is answered; where the graph leads to an answer, it perhaps is."""
@@ -250,17 +264,30 @@ class Recall:
         found.lift(standings, asked.query)
         return found
 
+    def _read_said(self, found: _Gathered, hits: Sequence[Hit[Key]]) -> dict[Key, Answering]:
+        """Read the turns and summaries among hits."""
+        read: dict[Key, Answering] = {}
+        for of in (Turn, Summary):
+            if of in found.wheres:
+                keys = [hit.id for hit in hits if found.classes.get(hit.id) is of]
+                read |= self._signals.read(of, found.wheres[of], keys)
+        return read
+
     def _read(
-        self, found: _Gathered, hits: Sequence[Hit[Key]], judged: Judgement[Key]
+        self,
+        found: _Gathered,
+        hits: Sequence[Hit[Key]],
+        said: Mapping[Key, Answering],
+        judged: Judgement[Key],
     ) -> list[Recalled]:
-        """Read the records of hits, without those that were removed meanwhile."""
-        read: dict[Key, Answering] = {**found.relations}
+        """Read the rest of the records of hits; return all without those that were removed meanwhile."""
+        read: dict[Key, Answering] = {**found.relations, **said}
         followed: dict[Key, tuple[str, ...]] = {}
         for each in found.others:
             read |= each.records
             followed |= each.followed
         for of, wheres in found.wheres.items():
-            keys = [hit.id for hit in hits if found.classes[hit.id] is of and hit.id not in read]
+            keys = [h.id for h in hits if found.classes.get(h.id) is of and h.id not in read]
             read |= self._signals.read(of, wheres, keys)  # type: ignore[arg-type]
         return [
             Recalled(
@@ -371,6 +398,22 @@ class Recall:
     def _visible_memory(self, where: Filter, id: str) -> Memory | None:
         memory = self._store.get(Memory, where.organization, id)
         return memory if memory is not None and where.passes(memory) else None
+
+
+def _by_turns(hits: Sequence[Hit[Key]], said: Mapping[Key, Answering]) -> list[Hit[Key]]:
+    """Order hits so that each session says one thing before another says its second."""
+    count: Counter[tuple[object, ...]] = Counter()
+    turns = []
+    for hit in hits:
+        record = said.get(hit.id)
+        # Every other record stands by itself.
+        session: tuple[object, ...] = hit.id
+        if isinstance(record, Turn | Summary):
+            session = (record.organization, record.session, record.repository, record.user)
+        turns.append(count[session])
+        count[session] += 1
+    order = sorted(range(len(hits)), key=lambda at: (turns[at], at))
+    return [hits[at] for at in order]
 
 
 def _is_lifted(hit: Hit[Key], found: _Gathered) -> bool:
