@@ -44,6 +44,12 @@ class Alignment:
     old_roles: Floats
     """Of each telling word how likely it names a thing, and what is said rather than of what, (n, 2)."""
     new_roles: Floats
+    old_best: Floats
+    """Of each telling word the greatest cosine with one of the other sentence."""
+    new_best: Floats
+    old_said: NDArray[np.bool_]
+    """Whether the other sentence has each telling word in some form."""
+    new_said: NDArray[np.bool_]
     only_old: list[int]
     """Numbers of the older's telling words that the newer has in no form."""
     only_new: list[int]
@@ -79,23 +85,38 @@ class Place:
 
 
 def align(
-    older: Sentence, newer: Sentence, old_states: Floats | None, new_states: Floats | None
+    older: Sentence,
+    newer: Sentence,
+    old_states: Floats | None,
+    new_states: Floats | None,
+    asked: "Asked | None" = None,
 ) -> Alignment:
     """Align the telling words of two sentences."""
     old, new = older.keys, newer.keys
     same = forms(old, new)
-    roles = roles_of(older, old_states), roles_of(newer, new_states)
-    only: tuple[list[int], list[int]] = (
-        np.flatnonzero(~same.any(axis=1)).tolist(),
-        np.flatnonzero(~same.any(axis=0)).tolist(),
+    old_said: NDArray[np.bool_] = np.asarray(same.any(axis=1))
+    new_said: NDArray[np.bool_] = np.asarray(same.any(axis=0))
+    has_states = old_states is not None and new_states is not None
+    cosines = same.astype(np.float32)
+    if old_states is not None and new_states is not None:
+        cosines = old_states @ new_states.T
+        cosines = np.where(same, np.maximum(cosines, SAME), cosines)
+    return Alignment(
+        older,
+        newer,
+        cosines,
+        same,
+        roles_of(older, old_states),
+        roles_of(newer, new_states),
+        cosines.max(axis=1),
+        cosines.max(axis=0),
+        old_said,
+        new_said,
+        np.flatnonzero(~old_said).tolist(),
+        np.flatnonzero(~new_said).tolist(),
+        has_states,
+        asked,
     )
-    if old_states is None or new_states is None:
-        return Alignment(
-            older, newer, same.astype(np.float32), same, *roles, *only, has_states=False
-        )
-    cosines: Floats = old_states @ new_states.T
-    cosines = np.where(same, np.maximum(cosines, SAME), cosines)
-    return Alignment(older, newer, cosines, same, *roles, *only, has_states=True)
 
 
 def said_by(asked: Statements, sentence: Sentence, states: Floats | None) -> Floats:
@@ -183,7 +204,7 @@ def signs(pair: Alignment) -> dict[str, float]:
         "newer adds": float(newer.said["added"] > 0),
         "newer is open": float(newer.said["open"] > 0),
         "newer ends, of the same": float(
-            (newer.said["ended"] > 0) * np.clip(pair.cosines.max(axis=1), 0, 1).max()
+            min(max(pair.old_best.max(), 0), 1) if newer.said["ended"] > 0 else 0
         ),
         "newer changes, with another value": float(
             (newer.said["changed"] + newer.said["ended"] > 0) and bool(only_new)
@@ -194,15 +215,14 @@ def signs(pair: Alignment) -> dict[str, float]:
 
 def _coverage(pair: Alignment) -> dict[str, float]:
     """Return how much of each sentence the other says, by states and by forms of words."""
-    cosines = np.maximum(pair.cosines, 0)
-    shares = (cosines.max(axis=1).mean(), cosines.max(axis=0).mean())
-    forms = (pair.same.any(axis=1).mean(), pair.same.any(axis=0).mean())
+    shares = [np.maximum(each, 0).mean() for each in (pair.old_best, pair.new_best)]
+    forms = [each.mean() for each in (pair.old_said, pair.new_said)]
     words = [_telling(pair.older), _telling(pair.newer)]
     numbers = [{each.key for each in side if each.sort is Sort.NUMBER} for side in words]
     names = [roles[:, 2] > 0.5 for roles in (pair.old_roles, pair.new_roles)]
     return {
         "a number common": float(bool(numbers[0] & numbers[1])),
-        "a name common": float(bool((pair.same.any(axis=1) & names[0]).any())),
+        "a name common": float(bool((pair.old_said & names[0]).any())),
         "numbers all common": float(numbers[0] == numbers[1] and bool(numbers[0])),
         "numbers in one alone": float(bool(numbers[0]) != bool(numbers[1])),
         "names in one alone": float(bool(names[0].any()) != bool(names[1].any())),
@@ -274,10 +294,12 @@ def _of_rest(
 
 def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
     """Return how much of what the sentences are about, and of what they say of it, differs."""
-    old_left = 1 - np.clip(pair.cosines.max(axis=1) / SAME, 0, 1) ** 2
-    new_left = 1 - np.clip(pair.cosines.max(axis=0) / SAME, 0, 1) ** 2
-    old_left[pair.same.any(axis=1)] = 0
-    new_left[pair.same.any(axis=0)] = 0
+    old_left, new_left = (
+        1 - np.minimum(np.maximum(best / SAME, 0), 1) ** 2
+        for best in (pair.old_best, pair.new_best)
+    )
+    old_left[pair.old_said] = 0
+    new_left[pair.new_said] = 0
     found = {}
     for name, (left, roles) in {
         "older": (old_left, pair.old_roles),
@@ -285,14 +307,12 @@ def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
     }.items():
         things, values = roles[:, 0], roles[:, 1]
         about, said = things * (1 - values), things * values
-        found[name] = (
-            float((left * about).max()),
-            float((left * said).max()),
-            float((left * (1 - things)).max()),
-            float((about * (1 - left)).sum() / (about.sum() + 1e-6)),
-            float((said * (1 - left)).sum() / (said.sum() + 1e-6)),
-            float(min((left * about).sum(), 2) / 2),
-        )
+        # A row for each: what things are, what is said of them, and all that is no thing.
+        parts = np.stack([about, said, 1 - things])
+        missing = parts * left
+        most, lost, whole = missing.max(axis=1), missing.sum(axis=1), parts.sum(axis=1)
+        common = (whole - lost) / (whole + 1e-6)
+        found[name] = (*most.tolist(), *common[:2].tolist(), min(float(lost[0]), 2) / 2)
     old, new = found["older"], found["newer"]
     of_subjects = [
         float(

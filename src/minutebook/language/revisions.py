@@ -7,7 +7,7 @@ benchmarks.fit_revisions`. The chance is a guess and hides nothing by itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
@@ -25,7 +25,7 @@ from minutebook.language.statements import (
     asked_of,
     statements_of,
 )
-from minutebook.search.late_interaction import Question, unpacked
+from minutebook.search.late_interaction import Question, mean_state
 
 MOST_PAIRS = 6
 """Pairs of sentences that are compared word by word, of all candidates; the most alike come first."""
@@ -177,13 +177,13 @@ def alignments(
     for older, newer, one, other in _alike(near, read):
         here, there = read[older], read[newer]
         pair = align(
-            here.sentences[one], there.sentences[other], here.states[one], there.states[other]
+            here.sentences[one],
+            there.sentences[other],
+            here.states[one],
+            there.states[other],
+            None if answers is None else answers.of(older, one, newer, other),
         )
-        yield (
-            older,
-            newer,
-            pair if answers is None else replace(pair, asked=answers.of(older, one, newer, other)),
-        )
+        yield older, newer, pair
 
 
 class _Answers:
@@ -228,11 +228,7 @@ class _Answers:
 
 def _near(candidates: Sequence[Candidate]) -> list[tuple[int, int]]:
     """Return pairs of an older and a newer candidate whose states are near enough, or are not known."""
-    means: list[Floats | None] = []
-    for each in candidates:
-        rows = unpacked(each.states, LONGEST)[1] if each.states else None
-        mean = None if rows is None or not len(rows) else rows.mean(axis=0)
-        means.append(None if mean is None else mean / max(float(np.linalg.norm(mean)), 1e-6))
+    means = [mean_state(each.states, LONGEST) if each.states else None for each in candidates]
     found = []
     for one, other in combinations(range(len(candidates)), 2):
         if _cosine(means[one], means[other]) < LEAST_COSINE:

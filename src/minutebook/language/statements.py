@@ -106,7 +106,7 @@ def asked_of(text: str, question: Question | None, spell: Spell | None) -> State
     return Statements(read, tuple(_states(text, read, *question.tokens, spell)))
 
 
-@lru_cache(256)
+@lru_cache(512)
 def _read(text: str) -> tuple[Sentence, ...]:
     shown = normalize("NFKC", text[:LONGEST])
     languages = languages_of(shown)
@@ -179,9 +179,10 @@ def _states(
     # A piece may begin before a word and hold its beginning, as signs do.
     stop = np.maximum(np.searchsorted(starts, ends), first + 1)
     known = np.flatnonzero(stop <= len(rows))
-    passed = np.zeros((len(rows) + 1, rows.shape[1]), np.float32)
-    np.cumsum(rows, axis=0, out=passed[1:])
-    sums = passed[stop[known]] - passed[first[known]]
+    # Every other run of rows is a word's; the row of zeros ends the last one.
+    runs = np.stack([first[known], stop[known]], 1).ravel()
+    padded = np.concatenate([rows[: runs.max(initial=0)], np.zeros((1, rows.shape[1]), np.float32)])
+    sums = np.add.reduceat(padded, runs, axis=0)[::2] if len(runs) else padded[:0]
     sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
     done = 0
     for sentence in read:

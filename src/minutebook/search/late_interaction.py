@@ -189,6 +189,16 @@ def unpacked(packed: bytes, most: int) -> tuple[NDArray[np.int32], Floats]:
     return ids, rows / np.float32(np.sqrt(max(1, rows.shape[1])))
 
 
+def mean_state(packed: bytes, most: int) -> Floats | None:
+    """Return the mean of a packed text's first states as a unit vector (d,); None for a text without a token."""
+    _, signs = _unpack(packed)
+    if not len(signs):
+        return None
+    mean = 2 * np.unpackbits(signs[:most], axis=1).mean(axis=0, dtype=np.float32) - 1
+    unit: Floats = mean / max(float(np.linalg.norm(mean)), np.finfo(np.float32).tiny)
+    return unit
+
+
 class Question:
     """The tokens of a question, made ready to be compared with any number of texts."""
 

@@ -15,8 +15,9 @@ from minutebook.services.search.recall import Recalled
 from minutebook.services.search.signals import Asked, Key
 from minutebook.store.protocol import Store
 
-JUDGED = 8
-"""How many of the best hits are held against one another."""
+JUDGED = 5
+"""How many of the best hits are held against one another: what says the same anew answers a question as well, and of pairs
+that were written apart both stand among the first three."""
 
 ORDERED_FROM, SAID_FROM = 0.5, 0.9
 """The chances from which the newer stands above the older: of notes, and of what was said in a talk, where much is
