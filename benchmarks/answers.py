@@ -37,6 +37,7 @@ from minutebook.domain.records import Role
 from minutebook.evaluation import datasets, metrics, runs
 from minutebook.evaluation.datasets import Collection, Dataset, Document, Query
 from minutebook.evaluation.metrics import interval
+from minutebook.features.hooks.services import HookServices
 from minutebook.models import Models, models_of
 
 KEPT = ROOT / "docs" / "answers.json"
@@ -154,7 +155,9 @@ class Filled:
     def told(self, prompt: str) -> tuple[list[str], int]:
         """Return the documents that the hook tells before a prompt, and how many tokens it takes."""
         least = Settings().hook_relevance
-        context = self.app.hook_contexts.before_prompt(self.caller, prompt, least, ())
+        context = self.app.get(HookServices).hook_contexts.before_prompt(
+            self.caller, prompt, least, ()
+        )
         return ([], 0) if context is None else (self._named(context.ids), context.tokens)
 
     def _named(self, ids: Any) -> list[str]:

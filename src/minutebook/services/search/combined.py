@@ -1,6 +1,6 @@
 """One answer from everything: memories, decisions, sessions and code, the newest truth first."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
