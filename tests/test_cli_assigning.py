@@ -87,6 +87,8 @@ def test_a_plan_is_written_edited_and_applied(
     plan = tmp_path / "plan.json"
     assert "Wrote 3 moves" in run("assign", "--plan", str(plan)).output
     document = json.loads(plan.read_text())
+    again = read(run, "assign", "--plan", str(tmp_path / "again.json"))
+    assert (again["plan"], len(again["moves"])) == (str(tmp_path / "again.json"), 3)
     assert {each["why"] for each in document["moves"] if each["id"] == ids["path"]} == {
         f"it names {tmp_path}/api/src/kettle.py"
     }

@@ -228,3 +228,13 @@ def test_a_daemon_that_hangs_is_waited_for_within_bounds(
     found = invocation.read(["serve"], environment)
     assert found is not None
     assert found.daemon_wait == waits
+
+
+def test_an_installation_has_one_daemon_whatever_name_its_python_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = asked().address
+    monkeypatch.setattr(sys, "executable", f"{sys.prefix}/bin/python-by-another-name")
+    assert asked().address == before
+    monkeypatch.setattr(sys, "prefix", f"{sys.prefix}-other")
+    assert asked().address != before

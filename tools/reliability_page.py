@@ -276,6 +276,20 @@ TABLES: Mapping[str, Table] = {
             "wrong": "wrong",
         },
     ),
+    "claims": Table(
+        "What files claim of persons",
+        "Files name a person who has no part in them as the author of all that they hold, as who verified, locked and decided it; half of their "
+        "dates lie years ahead. All that pages, commands, tools, resources, hooks, exports and the Python API then show is searched for the name. "
+        "Wrong: it stands somewhere without who brought the file or committed it; something is verified, locked, decided, a person's, or dated ahead "
+        "for it; an entry of the trail is in that name. A note in a folder is the edit of the person whose folder it is, and names nobody else.",
+        "file",
+        {
+            "files": "files",
+            "records": "records",
+            "shown": "times that the name was shown, as a claim",
+            "wrong": "wrong",
+        },
+    ),
     "unasked": Table(
         "What is told unasked",
         "An agent, a person and an importer write, confirm, reword, retype and mark memories at random in an open store, in which the agent may "

@@ -262,7 +262,7 @@ class Invocation:
         }
         identity: list[object] = [
             __version__,
-            sys.executable,
+            sys.prefix,
             stamp(__file__),
             self.home,
             self._places,

@@ -201,3 +201,10 @@ def test_an_act_answers_in_json(
     )
     monkeypatch.setenv("VISUAL", f"{sys.executable} {editor}")
     act(run, remembered(run, "Tea at five."))
+
+
+def test_switching_hooks_answers_in_json(run: Run) -> None:
+    told = _answer(run, "hooks", "off")
+    assert (told["hooks"], Path(told["path"]).name) == ("off", "config.toml")
+    remembered(run, "Tea at five.")
+    assert _answer(run, "hooks")["hooks"] == "off"

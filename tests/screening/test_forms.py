@@ -176,3 +176,10 @@ def test_what_only_has_the_form_is_left(text: str) -> None:
 def test_lines_made_to_be_slow_are_read_to_their_end(piece: str) -> None:
     text = piece * (20_000 // len(piece)) + " glpat-" + drawn("<A:20>", Random(1))
     assert any(each.kind == "GitLab personal access token" for each in find(text))
+
+
+@pytest.mark.parametrize("sign", [" ", "=", " '"])
+def test_the_name_of_an_option_is_no_secret(sign: str) -> None:
+    text = f"mysqldump --password{sign}Tr0ub4dor9x prod"
+    assert mask(text, find(text)).startswith(f"mysqldump --password{sign}[secret: ")
+    assert [text[each.start : each.end] for each in find(text)] == ["Tr0ub4dor9x"]

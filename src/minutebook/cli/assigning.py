@@ -99,10 +99,9 @@ def assign(
             moves, left = _proposed(app, settings, caller, is_all=is_all, as_json=as_json)
         if plan is not None:
             _write(_typed(plan), moves)
-            echo(
-                f"Wrote {count_of(len(moves), 'move')} to {plan}. Take out what is not to move; then"
-            )
-            echo(f"minutebook assign --apply {plan}")
+            found = {"moves": [_shape(each) for each in moves], "left": left, "plan": str(plan)}
+            wrote = f"Wrote {count_of(len(moves), 'move')} to {plan}. Take out what is not to move; then"
+            say(found, [wrote, f"minutebook assign --apply {plan}"], as_json)
             return
         if as_json and not yes:
             say({"moves": [_shape(each) for each in moves], "left": left}, "", as_json)

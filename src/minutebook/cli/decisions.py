@@ -221,7 +221,7 @@ def proposals(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     for each in pending:
         replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
         when = f"{opens[each.id]:%Y-%m-%d %H:%M:%S}"
-        who = f"{each.author}{through(each.origin)}"
+        who = f"{by_whom(each.author, each.origin)}{through(each.origin)}"
         lines += [
             f"{style(each.id, bold=True)}  {each.target}: {each.title}",
             style(f"  by {who}, to accept from {when} UTC{replaces}", dim=True),

@@ -199,7 +199,8 @@ def hooks(options: dict[str, str], as_json: bool, switch: str | None) -> None:  
     """
     if switch is not None:
         path = write_setting(options, "hooks", switch)
-        echo(f"Hooks are {switch}, for every client: set in {path}.")
+        said = f"Hooks are {switch}, for every client: set in {path}."
+        say({"hooks": switch, "path": str(path)}, said, as_json)
         return
     settings = settings_of(options)
     check_begun(settings)

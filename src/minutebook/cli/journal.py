@@ -22,6 +22,7 @@ from minutebook.cli.terminal import (
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import NotFound
+from minutebook.domain.origin import by_whom
 from minutebook.domain.records import SCORES, Summary, Turn
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ def _of_summary(summary: Summary) -> list[str]:
 
 def _of_turn(turn: Turn) -> list[str]:
     parts = [("prompt", turn.prompt), ("thought", turn.thought), ("response", turn.response)]
-    head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {style(turn.id, dim=True)}  {turn.author}"
+    head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {style(turn.id, dim=True)}  "
+    head += by_whom(turn.author, turn.origin)
     head += through(turn.origin)
     lines = [
         line

@@ -336,7 +336,7 @@ def _print_memory(
         echo(_field_line("turn", turn.id))
     if len(history.versions) > 1:
         latest = history.versions[-1]
-        echo(_field_line("changed by", f"{latest.changed_by}{through(latest.origin)}"))
+        echo(_field_line("changed by", _who_changed(latest)))
     for version in history.versions[:-1]:
         echo("", *_version_text(version))
     if links:
@@ -349,9 +349,15 @@ def _print_memory(
         echo(f"  {entry_line(entry)}")
 
 
+def _who_changed(version: Version) -> str:
+    return f"{by_whom(version.changed_by, version.origin)}{through(version.origin)}"
+
+
 def _field_lines(record: Record) -> Iterator[str]:
     for name, value in fields_of(record).items():
-        if value not in (None, {}, ()):
+        if name == "author":
+            yield _field_line(name, by_whom(str(value), getattr(record, "origin", None)))
+        elif value not in (None, {}, ()):
             yield _field_line(name, value)
 
 
@@ -370,7 +376,7 @@ def _field_line(name: str, value: object) -> str:
 
 def _version_text(version: Version) -> Iterator[str]:
     when = f"{version.changed_at:%Y-%m-%d %H:%M:%S}"
-    yield f"version {version.number}, {when} by {version.changed_by}{through(version.origin)}"
+    yield f"version {version.number}, {when} by {_who_changed(version)}"
     if version.title is not None:
         yield f"  {version.title}"
     yield f"  {body(version.content, '  ')}"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from minutebook.api import records
+from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Edge, Memory, Token
 
 
@@ -36,7 +37,7 @@ def _memory(memory: Memory) -> records.Memory:
         status=memory.status,
         scope=memory.scope,
         organization=memory.organization,
-        author=memory.author,
+        author=by_whom(memory.author, origin),
         created_at=memory.ingestion_time,
         updated_at=memory.updated_at,
         valid_from=memory.valid_from,
@@ -63,7 +64,7 @@ def _decision(decision: Decision) -> records.Decision:
         rationale=decision.rationale,
         consequences=decision.consequences,
         status=decision.status,
-        author=decision.author,
+        author=by_whom(decision.author, decision.origin),
         created_at=decision.created_at,
         supersedes=decision.supersedes,
         superseded_by=decision.superseded_by,

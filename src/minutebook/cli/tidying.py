@@ -23,6 +23,7 @@ from minutebook.cli.terminal import (
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import MinutebookError
+from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record
 from minutebook.domain.tidying import WAITING, Finding, State, Topic
 from minutebook.features.tidying.services import TidyingServices
@@ -282,9 +283,10 @@ def _item_lines(item: "Item", *, whole: bool = False) -> list[str]:
 
 
 def _shown(record: Record, *, whole: bool) -> str:
-    author, text = getattr(record, "author", ""), _text(record)
+    by = by_whom(getattr(record, "author", ""), getattr(record, "origin", None))
+    text = _text(record)
     said = body(text, "    ") if whole else short(" ".join(text.split()), 100)
-    return f"{style(f'{record.id} by {author}', dim=True)}  {said}"
+    return f"{style(f'{record.id} by {by}', dim=True)}  {said}"
 
 
 def _item_shape(item: "Item") -> dict[str, object]:

@@ -1,8 +1,10 @@
 """What a file claims of its records, where nobody proved it: kept as a claim, without the trust that it would give."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
+from minutebook.domain.instants import not_ahead
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     Decision,
@@ -14,25 +16,40 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.waiting import waiting_id
 
+_PAST = ("event_time", "ingestion_time", "updated_at", "created_at", "changed_at", "at")
+"""The fields that say when something was said or done."""
 
-def as_claim(record: Record, by: str) -> Record:
+
+def as_claim(record: Record, by: str, now: datetime) -> Record:
     """Return a record as a file claims it, brought by somebody: who wrote it is a claim, and nobody verified or locked it.
 
-    A decision becomes a proposal.
+    What it says was done at an instant that has not come yet was done now. A decision becomes a proposal.
     """
     if isinstance(record, Decision):
         record = _proposed(record)
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {
+        name: not_ahead(getattr(record, name), now) for name in _PAST if hasattr(record, name)
+    }
     if isinstance(record, Memory):
         status = record.status
         if status is Status.LOCKED:
             status = record.unlocks_to or Status.ACTIVE
         if status is Status.VERIFIED:
             status = Status.UNVERIFIED
-        changes = {"status": status, "locked_by": None, "unlocks_to": None}
+        changes |= {"status": status, "locked_by": None, "unlocks_to": None}
     if hasattr(record, "origin"):
         changes["origin"] = replace(record.origin or Origin(), brought=by)
     return replace(record, **changes)
+
+
+def is_claim_of(here: Record, record: Record, now: datetime) -> bool:
+    """Tell whether what is here is the claim of a record, whenever that was brought."""
+    origin = getattr(here, "origin", None)
+    if origin is None or not origin.brought:
+        return False
+    claim = as_claim(record, origin.brought, now)
+    instants = {name: getattr(here, name) for name in _PAST if hasattr(here, name)}
+    return type(claim) is type(here) and replace(claim, **instants) == here
 
 
 def loses_trust(record: Record) -> bool:

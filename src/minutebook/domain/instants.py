@@ -40,6 +40,20 @@ def moment_of(text: str, *, ends: bool = False) -> datetime:
     return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
+CLOCKS_DIFFER = timedelta(minutes=5)
+"""By how much a date may lie ahead of this machine's clock."""
+
+
+def is_ahead(instant: datetime, now: datetime) -> bool:
+    """Tell whether an instant has not come yet, even by another machine's clock."""
+    return instant > now + CLOCKS_DIFFER
+
+
+def not_ahead(instant: datetime, now: datetime) -> datetime:
+    """Return an instant as it is believed of a file: now, in the place of one that has not come yet."""
+    return now if is_ahead(instant, now) else instant
+
+
 def age_of(instant: datetime, now: datetime) -> str:
     """Say how long ago an instant was: `3 days ago`; `just now` if that is less than a minute, or ahead."""
     seconds = (now - instant).total_seconds()

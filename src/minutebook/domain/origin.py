@@ -48,6 +48,11 @@ def are_one_program(one: str, other: str) -> bool:
     return short != "" and (long == short or long.startswith(f"{short}-"))
 
 
+def answers_for(author: str, origin: Origin | None) -> str:
+    """Return who answers for something here: who brought it, since its author is then a claim, or its author."""
+    return author if origin is None else origin.brought or author
+
+
 def by_whom(author: str, origin: Origin | None) -> str:
     """Say whose something is: its author, or who brought it in the name of the author that a file claims."""
     if origin is None or not origin.brought:

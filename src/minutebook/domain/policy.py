@@ -7,6 +7,7 @@ from typing import Protocol
 
 from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import Forbidden, Locked, ScopeViolation
+from minutebook.domain.origin import answers_for
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Memory,
@@ -180,7 +181,7 @@ def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
     _check_unlocked("delete", memory)
     _check_unprotected(caller, rules, "delete", memory.type, memory.scope)
     check_may_write_to(caller, "delete", memory)
-    check_may_remove_work_of(caller, memory.author)
+    check_may_remove_work_of(caller, answers_for(memory.author, memory.origin))
 
 
 def check_may_mask(caller: Caller) -> None:
@@ -396,7 +397,9 @@ def is_in_own_scope(caller: Caller, record: Turn | Summary) -> bool:
 
 def may_replace(caller: Caller, record: Turn | Summary) -> bool:
     """Tell whether an import by the caller may take a turn or summary away, or change it."""
-    return is_in_own_scope(caller, record) and may_remove_work_of(caller, record.author)
+    return is_in_own_scope(caller, record) and may_remove_work_of(
+        caller, answers_for(record.author, record.origin)
+    )
 
 
 def _is_held(caller: Caller) -> bool:

@@ -31,6 +31,9 @@ _COMPARED: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Turn, Sum
 RESET = "reset"
 """The act that removes all that the caller may remove."""
 
+RELATE = "relate"
+"""The act that joins two entities, or weighs it anew."""
+
 TAKE_IN = "take_in"
 """The act of one record that came from elsewhere: from an archive, another program or machine, or Git."""
 

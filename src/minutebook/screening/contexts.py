@@ -252,7 +252,7 @@ CONTEXTS: tuple[Context, ...] = (
         "https://curl.se/docs/manpage.html#-u",
         (" -u ", " --user ", "sshpass -p", "docker login ", "mysql ", "mysqldump ", "openssl enc ", "wget "),
         r"""(?i:(?: -u | --user )["']{0,1}[^\s:"'$]{1,100}:|sshpass -p\s{0,1}["']{0,1}|"""
-        r"""docker login [^\n]{0,80}?(?:-p |--password[ =])|mysql(?:dump|) [^\n]{0,80}?-p|"""
+        r"""docker login [^\n]{0,80}?(?:-p |--password[ =])|mysql(?:dump|) [^\n]{0,80}?(?<!-)-p|"""
         r"""openssl enc [^\n]{0,80}?-k |wget [^\n]{0,80}?--(?:http-|)password=)["']{0,1}"""
         r"""(?P<secret>[^\s"'$]{3,200})""",
         _is_typed,

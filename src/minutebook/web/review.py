@@ -155,7 +155,7 @@ def _shown(visit: Visit, item: Item) -> dict[str, Any]:
         "wording": wording,
         "warnings": [] if written is None else _warnings(written),
         "opens": item.opens,
-        "author": getattr(first, "author", "") if item.waiting is None else "",
+        "first": first,
         "at": getattr(first, "ingestion_time", getattr(first, "created_at", None)),
         "may_act": bool(item.name)
         and (may_settle(visit.caller) if own is None else may_write_to(visit.caller, own)),

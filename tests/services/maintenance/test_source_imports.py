@@ -127,6 +127,27 @@ def test_each_draft_becomes_a_record_with_its_times_and_its_origin(world: World)
     assert world.edges(ana.id, Kind.RELATION)
 
 
+def test_a_date_to_come_is_believed_of_no_source(world: World) -> None:
+    ahead = NOON + timedelta(days=400)
+    found: list[Draft] = [
+        replace(turn("u1"), at=ahead),
+        memory("m1", at=ahead),
+        replace(entity("Ana"), at=ahead),
+        entity("Ben"),
+        replace(relation("Ana", "Ben"), at=ahead),
+    ]
+    taken(world, found)
+    where, now = everything("default"), world.clock.now
+    assert [each.at for each in world.store.find(Turn, where)] == [now]
+    assert {each.created_at for each in world.store.find(Entity, where)} == {now}
+    assert [each.created_at for each in world.store.find(Relation, where)] == [now]
+    (fact,) = world.store.find(Memory, where)
+    assert fact.event_time == now
+    # From when on it holds is what it says, not when it was said.
+    assert fact.valid_from == ahead
+    assert "new" not in figures(taken(world, found))
+
+
 def test_a_second_time_adds_nothing_and_a_grown_source_what_is_new(world: World) -> None:
     taken(world, ALL)
     before = world.contents()

@@ -77,3 +77,15 @@ def test_who_does_not_see_an_end_is_not_told_the_relation(world: World) -> None:
             caller, "Who works on Project Halcyon?", 10, WEIGHTS, TEXTS
         )
         assert sum("→" in each.text for each in ranking.results) == count
+
+
+def test_a_relation_is_of_whoever_joined_the_two(world: World) -> None:
+    owner = world.by(name="ana")
+    ingrid, halcyon = owner.entity("Ingrid Solberg"), owner.entity("Project Halcyon")
+    world.by(name="robot").relate(ingrid, halcyon, "works_on")
+    first = world.call("recall", query="Who works on Project Halcyon?")["results"][0]
+    assert (first["content"], first["by"]) == ("Ingrid Solberg —works_on→ Project Halcyon", "robot")
+    owner.relate(ingrid, halcyon, "works_on", weight=0.5)
+    assert (
+        world.call("recall", query="Who works on Project Halcyon?")["results"][0]["by"] == "robot"
+    )

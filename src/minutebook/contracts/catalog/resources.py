@@ -22,7 +22,7 @@ from minutebook.contracts.resources import ResourceHandlers, text_of
 from minutebook.domain.caller import Caller
 from minutebook.domain.doors import Door
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.origin import Origin
+from minutebook.domain.origin import Origin, by_whom
 from minutebook.domain.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
 from minutebook.services.access.provenance import mark_of
 from minutebook.services.knowledge.browsing import Linked
@@ -146,7 +146,7 @@ def _version(version: Version) -> Shape:
         "version": version.number,
         "title": version.title,
         "current_content": version.content,
-        "changed_by": version.changed_by,
+        "changed_by": by_whom(version.changed_by, version.origin),
         **_client(version.origin),
         "changed_at": rfc3339(version.changed_at),
         "request_id": version.request,

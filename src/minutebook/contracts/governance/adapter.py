@@ -10,6 +10,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import repository_of
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status, Version
 
 LATEST = 10
@@ -112,7 +113,7 @@ def _whole(memory: Memory, versions: Sequence[Version]) -> Shape:
         "short_id": memory.id,
         **{name: value for name, value in further.items() if value is not None},
         "importance": memory.importance,
-        "author": memory.author,
+        "author": by_whom(memory.author, memory.origin),
         "updated_at": rfc3339(memory.updated_at),
         "version": memory.version,
         "versions": [_version(each) for each in reversed(versions)],
@@ -123,7 +124,7 @@ def _version(version: Version) -> Shape:
     shape: Shape = {
         "version": version.number,
         "content": version.content,
-        "changed_by": version.changed_by,
+        "changed_by": by_whom(version.changed_by, version.origin),
         "changed_at": rfc3339(version.changed_at),
         "request_id": version.request,
     }

@@ -14,6 +14,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.ids import id_apart
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.origin import by_whom
 from minutebook.domain.records import (
     Entity,
     Memory,
@@ -169,7 +170,7 @@ def whole(app: App, caller: Caller, memory: Memory) -> Shape:
         "user_id": memory.user,
         "importance": memory.importance,
         "metadata": dict(memory.metadata),
-        "author": memory.author,
+        "author": by_whom(memory.author, origin),
         "client": None if origin is None else origin.program or None,
         "contract": None if origin is None else origin.contract or None,
         "version": memory.version,
@@ -216,7 +217,7 @@ def _version(version: Version) -> Shape:
     shape: Shape = {
         "version": version.number,
         "content": version.content,
-        "changed_by": version.changed_by,
+        "changed_by": by_whom(version.changed_by, version.origin),
         "changed_at": rfc3339(version.changed_at),
     }
     return shape if version.title is None else {**shape, "title": version.title}

@@ -62,7 +62,7 @@ class Relation(Edge):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationText(TextRecord):
-    """A relation as a sentence: `Ana Ruiz —works_on→ Halcyon`; `author` wrote the entity that it leads from."""
+    """A relation as a sentence: `Ana Ruiz —works_on→ Halcyon`; `author` joined the two."""
 
     kind: ClassVar[Kind] = Kind.RELATION
 

@@ -12,6 +12,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, MinutebookError, Refused, StoreBusy, StoreError
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.json_lines import line_of
+from minutebook.domain.origin import answers_for
 from minutebook.domain.records import (
     CLASSES,
     Entity,
@@ -228,7 +229,8 @@ class Erasing:
                 self._supersession.check_may_leave(caller, record)
                 self._supersession.close_gap(record)
             elif not isinstance(record, Relation):
-                policy.check_may_remove_work_of(caller, getattr(record, "author"))  # noqa: B009
+                author, origin = getattr(record, "author"), getattr(record, "origin", None)  # noqa: B009
+                policy.check_may_remove_work_of(caller, answers_for(author, origin))
             going = [key, *self._with(record)]
             self._store.recalls.erase(organization, kind, id)
             self._store.delete(type(record), organization, id)

@@ -11,6 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import Conflict, MinutebookError, NotFound, StoreClosed
 from minutebook.domain.filters import default_organization
+from minutebook.domain.origin import answers_for
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
 from minutebook.domain.turns import Session
 from minutebook.services.access.audit import EVERYTHING
@@ -184,7 +185,9 @@ class Summaries:
             ) as audit:
                 gone = 0
                 for summary in self._store.find(Summary, where):
-                    if audit.may(summary) and policy.may_remove_work_of(caller, summary.author):
+                    if audit.may(summary) and policy.may_remove_work_of(
+                        caller, answers_for(summary.author, summary.origin)
+                    ):
                         self._store.delete(Summary, where.organization, summary.id)
                         gone += 1
                     else:

@@ -9,6 +9,7 @@ from minutebook.domain.filters import Filter, default_organization, repository_o
 from minutebook.domain.ids import new_id
 from minutebook.domain.policy import Scope, scope_between
 from minutebook.domain.records import Edge, Entity, Kind, Relation
+from minutebook.domain.trail_texts import RELATE
 from minutebook.search.communities import communities
 from minutebook.services.access.visibility import filters, narrowed, read
 from minutebook.services.infrastructure import Infrastructure
@@ -121,7 +122,7 @@ class Entities:
             )
             raise Conflict(target, reason)
         organization = entity.organization
-        with self._trail.audited(caller, organization, "relate", Kind.RELATION, source) as audit:
+        with self._trail.audited(caller, organization, RELATE, Kind.RELATION, source) as audit:
             audit.check(scope_between(entity, end))
             relation = self._relation(caller, organization, (source, target, type), weight)
             audit.note_before(relation)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import erased
+from minutebook.domain.origin import answers_for
 from minutebook.domain.records import Decision, Kind
 from minutebook.domain.trail import ERASE
 from minutebook.services.infrastructure import Infrastructure
@@ -52,7 +53,9 @@ class LedgerTexts:
                             audit.changes_nothing()
                             continue
                         audit.check(decision)
-                        policy.check_may_remove_work_of(caller, decision.author)
+                        policy.check_may_remove_work_of(
+                            caller, answers_for(decision.author, decision.origin)
+                        )
                         self._store.recalls.erase(organization, Kind.DECISION, id)
                         self._store.put(erased(decision))
                         audit.changes(None, erased(decision).text)

@@ -1,10 +1,10 @@
 """Which commits to a ledger hold by themselves, and which wait until somebody here accepts what they say."""
 
 import secrets
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from minutebook.domain.errors import LedgerBusy
+from minutebook.domain.instants import is_ahead
 from minutebook.domain.records import Decision
 from minutebook.services.access.visibility import Clock
 from minutebook.services.ledger.secret_place import SecretPlace
@@ -13,9 +13,6 @@ from minutebook.store.named_locks import NamedLocks
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.
     from minutebook.ledger.history import Commission
-
-CLOCKS_DIFFER = timedelta(minutes=5)
-"""By how much a date may lie ahead of this machine's clock."""
 
 _WAIT = 10.0
 
@@ -61,4 +58,4 @@ class LedgerTrust:
 
     def is_to_come(self, decision: Decision) -> bool:
         """Tell whether the date of a decision has not come yet: no commit is believed about that."""
-        return decision.created_at > self._clock() + CLOCKS_DIFFER
+        return is_ahead(decision.created_at, self._clock())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from minutebook.domain import policy
 from minutebook.domain.archive import Mode, whole_of
 from minutebook.domain.caller import Caller
-from minutebook.domain.claims import as_claim, loses_trust
+from minutebook.domain.claims import as_claim, is_claim_of, loses_trust
 from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.domain.records import (
     CLASSES,
@@ -125,6 +125,7 @@ class Import:
         self._trail = infrastructure.trail
         self._mentions = mentions
         self._screening = infrastructure.screening
+        self._now = infrastructure.clock()
         self._caller = caller
         self._mode = mode
         self._is_own = is_own
@@ -184,7 +185,9 @@ class Import:
             else:
                 self._check_scope(record)
                 self._put(record)
-        elif here == record or (self._mode is Mode.MERGE and not self._was_claimed(here, record)):
+        elif here == record or (
+            self._mode is Mode.MERGE and not (self._is_own and is_claim_of(here, record, self._now))
+        ):
             self.report.skipped[record.kind] += 1
         elif self._mode is Mode.MERGE or (
             self._may_replace(here) and self._is_in_own_scope(record)
@@ -214,17 +217,7 @@ class Import:
             return None
         if loses_trust(record):
             self.report.claimed[record.kind] += 1
-        return as_claim(record, self._caller.name)
-
-    def _was_claimed(self, here: Record, record: Record) -> bool:
-        """Tell whether what is here is the claim of a record that is now brought as one's own."""
-        origin = getattr(here, "origin", None)
-        return (
-            self._is_own
-            and origin is not None
-            and bool(origin.brought)
-            and here == as_claim(record, origin.brought)
-        )
+        return as_claim(record, self._caller.name, self._now)
 
     def _sees(self, here: Record) -> bool:
         """Tell whether the caller may see a turn or summary; of other kinds an admin sees all."""

@@ -8,6 +8,7 @@ from uuid import UUID
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, MemoryQuery
+from minutebook.domain.origin import answers_for
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
     CLASSES,
@@ -137,7 +138,8 @@ class Overview:
         gone = [
             entity
             for entity in entities
-            if policy.may_remove_work_of(caller, entity.author) and audit.may(entity)
+            if policy.may_remove_work_of(caller, answers_for(entity.author, entity.origin))
+            and audit.may(entity)
         ]
         for entity in gone:
             self._store.delete(Entity, where.organization, entity.id)

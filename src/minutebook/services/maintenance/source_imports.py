@@ -21,7 +21,7 @@ from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import proposal_id_of
-from minutebook.domain.instants import rfc3339
+from minutebook.domain.instants import not_ahead, rfc3339
 from minutebook.domain.metadata import check_metadata
 from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.records import (
@@ -354,7 +354,7 @@ class _Import:
                 organization=self._scope.organization,
                 id=id,
                 session=draft.session,
-                at=draft.at,
+                at=not_ahead(draft.at, self._of._clock()),
                 author=self._caller.name,
                 repository=self._repository(draft),
                 user=self._scope.user,
@@ -412,7 +412,7 @@ class _Import:
             valid_until=draft.until,
         )
         memory = drafts.build_memory(self._asking(draft), self._of._rules(), said, id, now)
-        return replace(memory, event_time=draft.at or now)
+        return replace(memory, event_time=not_ahead(draft.at or now, now))
 
     def _put_memory(self, audit: AuditDraft, draft: MemoryDraft, memory: Memory) -> str:
         audit.check(memory)
@@ -427,6 +427,7 @@ class _Import:
     def _plan_entity(self, draft: EntityDraft, id: str) -> _Plan:
         known = self._entities.id(draft.name, draft.type)
         here = None if known is None else self._store.get(Entity, self._scope.organization, known)
+        now = self._of._clock()
         if here is None:
             entity = Entity(
                 organization=self._scope.organization,
@@ -434,7 +435,7 @@ class _Import:
                 name=draft.name,
                 type=draft.type,
                 author=self._caller.name,
-                created_at=draft.at or self._of._clock(),
+                created_at=not_ahead(draft.at or now, now),
                 description=draft.description,
                 repository=self._scope.repository,
                 user=self._scope.user,
@@ -460,13 +461,14 @@ class _Import:
         source, target = self._entities.id(draft.source), self._entities.id(draft.target)
         if source is None or target is None:
             return None
+        now = self._of._clock()
         relation = Relation(
             organization=self._scope.organization,
             id=id,
             source=source,
             target=target,
             type=draft.type,
-            created_at=draft.at or self._of._clock(),
+            created_at=not_ahead(draft.at or now, now),
             origin=_origin(draft),
         )
         if self._entities.has_relation(relation):

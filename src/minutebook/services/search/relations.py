@@ -6,7 +6,8 @@ from datetime import datetime
 from heapq import nsmallest
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entity, Relation, RelationText
+from minutebook.domain.records import Entity, Entry, Kind, Relation, RelationText
+from minutebook.domain.trail_texts import RELATE
 from minutebook.search.coverage import coverage
 from minutebook.search.text import TextQuery, word_terms, words
 from minutebook.services.embeddings import Embeddings, TextEmbedding
@@ -21,6 +22,10 @@ COMPARED = 8
 
 REMEMBERED = 4096
 """Texts of relations whose vectors are remembered: they are made when they are first asked for."""
+
+
+_UNKNOWN = "unknown"
+"""Who joined what an importer brought: an entry in the trail is of all that it brought."""
 
 
 class RelationSearch:
@@ -85,12 +90,20 @@ class RelationSearch:
                 id=tie.id,
                 sentence=_sentence(tie, entities),
                 at=edges[tie.id].created_at,
-                author=entities[tie.source].author,
+                author=self._author_of(edges[tie.id]),
                 origin=edges[tie.id].origin,
             )
             for tie in best
             if tie.id in edges and (at is None or edges[tie.id].created_at <= at)
         ]
+
+    def _author_of(self, relation: Relation) -> str:
+        """Return who joined two entities, as the trail has it, or who brought what a file claims."""
+        about = {"subject": relation.id, "subject_kind": Kind.RELATION, "act": RELATE}
+        where = Filter(organization=relation.organization, equal=about)
+        first = self._store.find(Entry, where, order=["number"], limit=1)
+        brought = "" if relation.origin is None else relation.origin.brought
+        return first[0].actor if first else brought or _UNKNOWN
 
     def _embed(self, text: str) -> TextEmbedding | None:
         """Embed a relation's sentence, unless it is remembered; None where the model fails."""

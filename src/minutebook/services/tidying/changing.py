@@ -9,6 +9,7 @@ from functools import partial
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
+from minutebook.domain.origin import answers_for
 from minutebook.domain.records import Kind, Memory, Status, Summary, Turn
 from minutebook.domain.tidying import Finding, Suggestion
 from minutebook.domain.turns import summary_id
@@ -150,7 +151,7 @@ class Changing:
             if summary is None:
                 raise Conflict(id, "the summary is gone already")
             audit.check(summary)
-            policy.check_may_remove_work_of(caller, summary.author)
+            policy.check_may_remove_work_of(caller, answers_for(summary.author, summary.origin))
             audit.changes(summary.text, None)
             self._store.delete(Summary, organization, id)
 
