@@ -20,6 +20,8 @@ from minutebook.domain.doors import Voice
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.instants import is_ahead
 from minutebook.domain.records import CLASSES, Decision, Entry, Kind, Memory, Record, Status
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.hooks.services import HookServices
 from tests.faults.campaign import chance, report, rounds
 from tests.faults.hostile.doors import PERSON, context
 from tests.faults.hostile.exits import COMMANDS, FORMS, PAGES
@@ -43,7 +45,7 @@ def archive(folder: Path, draw: Callable[[], bool], kinds: Collection[Kind] = OW
     elsewhere.mkdir()
     with house(elsewhere) as other:
         _fill(other)
-        other.app.archives.export_to(PERSON, kinds, path)
+        other.app.get(ArchiveServices).archives.export_to(PERSON, kinds, path)
     lines = [_claimed(line, draw) for line in path.read_text("utf-8").splitlines()[:-1]]
     body = "".join(f"{line}\n" for line in lines)
     last = json.dumps({"sha256": hashlib.sha256(body.encode()).hexdigest()})
@@ -173,7 +175,7 @@ def exits(at: House) -> Iterator[tuple[str, str]]:
         )
     yield "search_decisions", at.tool("ledger", "search_decisions", query=WORD, mode="audit").text
     yield "query_raw_memories", at.tool("journal", "query_raw_memories", query=WORD).text
-    start = at.app.hook_contexts.at_start(PERSON, "s1", 100_000)
+    start = at.app.get(HookServices).hook_contexts.at_start(PERSON, "s1", 100_000)
     yield "hook", "" if start is None else start.text
     yield from files(at)
     with open_memory(home=at.settings.home) as memory:

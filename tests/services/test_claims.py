@@ -129,14 +129,18 @@ def test_a_date_to_come_is_believed_of_no_archive_but_ones_own(
     here = opener()
     here.clock.now -= timedelta(days=400)
     now = here.clock.now
-    here.app.archives.import_from(replace(OWNER, name="ben"), archive, Mode.MERGE)
+    here.app.get(ArchiveServices).archives.import_from(
+        replace(OWNER, name="ben"), archive, Mode.MERGE
+    )
     for each in told(here).values():
         assert {each.event_time, each.ingestion_time, each.updated_at} == {now}
-    assert [each.created_at for each in here.app.proposals.pending(OWNER)] == [now]
+    assert [each.created_at for each in here.app.get(LedgerServices).proposals.pending(OWNER)] == [
+        now
+    ]
     versions = here.store.find(Version, everything("default"))
     assert {each.changed_at for each in versions} == {now}
     # Said after all that it is one's own, it is taken as it is.
-    here.app.archives.import_from(OWNER, archive, Mode.MERGE, is_own=True)
+    here.app.get(ArchiveServices).archives.import_from(OWNER, archive, Mode.MERGE, is_own=True)
     assert min(each.event_time for each in told(here).values()) > now
 
 
@@ -144,7 +148,9 @@ def test_whom_a_file_names_may_not_remove_what_another_brought(
     opener: Opener, archive: Path
 ) -> None:
     here = opener()
-    here.app.archives.import_from(replace(OWNER, name="ben"), archive, Mode.MERGE)
+    here.app.get(ArchiveServices).archives.import_from(
+        replace(OWNER, name="ben"), archive, Mode.MERGE
+    )
     id = told(here)["plain"].id
     with pytest.raises(Forbidden, match="written by 'ben'"):
         here.app.memories.delete(Caller(name="ana", role=Role.AGENT), id)
