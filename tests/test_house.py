@@ -8,6 +8,7 @@ from tools.check_house import (
     check_cycles,
     check_docstrings,
     check_python,
+    check_reasons,
     check_words,
     find_seams,
 )
@@ -379,3 +380,45 @@ def test_a_command_reaches_keyboard_folder_and_files_through_one_module(text: st
     assert len(told("src/minutebook/cli/memories.py", text)) == 1
     assert text.startswith("input") or told("src/minutebook/cli/keyboard.py", text) == []
     assert told("src/minutebook/server/daemon/command_client.py", text) == []
+
+
+REASONED = """
+class Reason(str): ...
+class MinutebookError(Exception): ...
+class Conflict(MinutebookError):
+    def __init__(self, id: str, reason: str, **values: object) -> None: ...
+class Locked(MinutebookError):
+    act: str
+    reason: Reason
+class Taken(Conflict): ...
+class Other(Exception): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("raised", "found"),
+    [
+        ('raise Taken(id, f"it is {status}")', "a reason that is put together"),
+        ('raise Taken(id, "it is {}".format(status))', "a reason that is put together"),
+        ('raise Taken(id, "it is " + status)', "a reason that is put together"),
+        ('raise Taken(id, "it is" if a else f"it {b}")', "a reason that is put together"),
+        ('reason = f"it is {status}"; raise Taken(id, reason)', "a reason that is put together"),
+        ('raise Locked("read", Reason(f"it is {status}"))', "a reason that is put together"),
+        ('raise Taken(id, "it {is}", was=1)', "a reason that names is and is given was"),
+        ('raise Taken(id, "it is", was=1)', "a reason that names none and is given was"),
+        ('raise Taken(f"{kind} {id}", "it is {status}", status=status)', None),
+        ('reason = "it is {status}"; raise Taken(id, reason, status=status)', None),
+        ('raise Locked("read", Reason("it is {status}", status=status))', None),
+        ('raise Taken(id, Reason("{not} a name"))', None),
+        ('raise Taken(id, "it is {status}", **values)', None),
+        ('raise Other(f"{id} {status}")', None),
+    ],
+)
+def test_a_reason_is_a_template_with_the_values_of_its_names(
+    raised: str, found: str | None
+) -> None:
+    modules = {
+        PurePosixPath("src/minutebook/domain/errors.py"): REASONED,
+        MODULE: f"def f():\n    {raised}\n",
+    }
+    assert [each.what for each in check_reasons(modules)] == ([] if found is None else [found])

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tools import seams  # noqa: E402
+from tools.reasons import Reasons  # noqa: E402
 
 PACKAGE = "minutebook"
 SOURCE = PurePosixPath("src", PACKAGE)
@@ -303,6 +304,12 @@ def check_docstrings(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
                     yield Finding(str(path), node.lineno, what, f"add “Raises {name} if …”")
 
 
+def check_reasons(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
+    """Find errors whose reason is put together where it is raised, so that no page can say it in its language."""
+    for found in Reasons({path: _tree(path, text) for path, text in modules.items()}).misuses():
+        yield Finding(str(found.path), found.line, found.what, found.remedy)
+
+
 _BUILTIN_ERRORS = {
     name
     for name, value in vars(builtins).items()
@@ -417,7 +424,13 @@ def check(root: Path) -> list[Finding]:
     findings = [finding for path, text in python.items() for finding in check_python(path, text)]
     findings += [f for path, text in (source | words).items() for f in check_words(path, text)]
     return sorted(
-        [*findings, *check_docstrings(source), *check_cycles(source), *check_seams(source)]
+        [
+            *findings,
+            *check_docstrings(source),
+            *check_reasons(source),
+            *check_cycles(source),
+            *check_seams(source),
+        ]
     )
 
 

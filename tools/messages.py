@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from string import Formatter
 
 from babel.messages.catalog import Catalog
@@ -20,7 +20,12 @@ from jinja2 import Environment, nodes
 
 from minutebook.web.catalogue import DOMAIN, ENGLISH, LANGUAGES, LOCALES
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tools.reasons import Reasons, has_words
+
 WEB = LOCALES.parent
+SOURCE = WEB.parent
 TEMPLATES = WEB / "templates"
 
 KEYWORDS = {"_": None, "later": None, "number_of": (1, 2), "later_number_of": (1, 2)}
@@ -47,12 +52,25 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def extracted() -> Catalog:
-    """Return the texts that the code marks, each with the files that have it."""
+    """Return the texts that the code of the pages marks, and the reasons that all code gives, with their files."""
     catalogue = Catalog()
     found = extract_from_dir(WEB, METHODS, OPTIONS, KEYWORDS)
     for file, _line, message, _comments, _context in sorted(found, key=lambda each: each[:2]):
         catalogue.add(message, locations=[(file, 1)])
+    for each in reasons().templates():
+        if has_words(each.text):
+            catalogue.add(each.text, locations=[(f"../{each.path}", 1)])
     return catalogue
+
+
+def reasons() -> Reasons:
+    """Return the reasons in the whole package."""
+    return Reasons(
+        {
+            PurePosixPath(path.relative_to(SOURCE).as_posix()): ast.parse(path.read_text("utf-8"))
+            for path in sorted(SOURCE.rglob("*.py"))
+        }
+    )
 
 
 def source_of(code: str) -> Path:

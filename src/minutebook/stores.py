@@ -68,7 +68,9 @@ def server_store(settings: Settings, url: str, *, receives: bool = False) -> "Po
     try:
         from minutebook.store.postgres import PostgresStore
     except ImportError as error:
-        raise InvalidInput("store", f"needs `pip install minutebook[server]` ({error})") from error
+        raise InvalidInput(
+            "store", "needs `pip install minutebook[server]` ({error})", error=error
+        ) from error
     return PostgresStore(
         url,
         settings.server_index,

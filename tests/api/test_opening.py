@@ -38,6 +38,7 @@ from minutebook.domain.errors import (
     Unidentified,
 )
 from minutebook.domain.origin import Origin
+from minutebook.domain.reason import Reason
 from tests.world import NOON
 
 SECRET = "mbk_" + "x" * 43
@@ -200,8 +201,8 @@ def test_a_token_is_in_no_representation() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        Locked("update", "it is locked", "0" * 20, needs="manager"),
-        UnderReview("accept", "it is reviewed", "proposal_1", NOON),
+        Locked("update", Reason("it is locked"), "0" * 20, needs="manager"),
+        UnderReview("accept", Reason("it is reviewed"), "proposal_1", NOON),
         InBatch(3, InvalidInput("title", "must not be empty")),
     ],
 )

@@ -21,6 +21,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.grants import Grant
 from minutebook.domain.ids import uuid_named
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Memory, Role
 from tests.contracts import governed, ledgered
 from tests.contracts.cataloged import facts_of
@@ -295,9 +296,11 @@ def test_a_bearer_is_not_told_what_is_there_outside_the_roots(
         StoreError("/srv/secret/minutebook.db: the disk is full"),
         LedgerError("/srv/secret/ledgers/acme cannot be read", "mend /srv/secret"),
         LedgerBroken(
-            "/srv/secret/ledgers/acme: it has no commits any more", "look", ("decision_1",)
+            Reason("/srv/secret/ledgers/acme: it has no commits any more"),
+            Reason("look"),
+            ("decision_1",),
         ),
-        EmbeddingNotReady("error", "/srv/secret/model.onnx is damaged"),
+        EmbeddingNotReady("error", Reason("/srv/secret/model.onnx is damaged")),
         ModelUnavailable("/srv/secret/model.onnx is damaged", "mend /srv/secret"),
         InBatch(0, StoreError("/srv/secret/minutebook.db: the disk is full")),
     ],
@@ -314,7 +317,9 @@ def test_who_came_by_a_token_hears_nothing_of_where_the_data_are(
 
 
 def test_who_came_by_a_token_hears_which_decisions_break_a_ledger(world: World) -> None:
-    error = LedgerBroken("d1: its title was changed", "see `git log` for who did it", ("d1",))
+    error = LedgerBroken(
+        Reason("d1: its title was changed"), Reason("see `git log` for who did it"), ("d1",)
+    )
     promise = CONTRACTS["ledger"]()
     assert "its title was changed" in promise.worded(error, bearer(world).caller, {}).text
 

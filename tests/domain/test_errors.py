@@ -2,7 +2,8 @@ import inspect
 import re
 
 from minutebook.domain import errors
-from minutebook.domain.errors import Locked, MinutebookError, NotFound
+from minutebook.domain.errors import InBatch, InvalidInput, Locked, MinutebookError, NotFound
+from minutebook.domain.reason import Reason
 
 CLASSES = [
     found
@@ -34,17 +35,20 @@ def test_the_drawn_tree_is_the_tree_of_the_classes() -> None:
     }
 
 
-def test_an_error_tells_its_facts() -> None:
-    assert str(NotFound("memory", "m1")) == "NotFound(kind='memory', id='m1')"
-    assert "act='delete'" in str(Locked("delete", "locked", "m1"))
+def test_an_error_is_a_sentence_of_its_facts() -> None:
+    assert str(NotFound("memory", "m1")) == "there is no memory m1"
+    assert str(Locked("delete", Reason("it is locked"), "m1")) == "m1 stays as it is: it is locked"
+    assert str(InBatch(3, InvalidInput("title", "must not be empty"))) == (
+        "[3]: title must not be empty"
+    )
 
 
 def test_an_error_with_a_reason_is_a_sentence() -> None:
     assert str(errors.StoreBusy("another process is writing")) == "another process is writing"
     assert str(errors.ModelUnavailable("no model", "prepare it")) == "no model; prepare it"
     assert str(errors.KeysUnavailable("no keys", "name them")) == "no keys; name them"
-    assert str(errors.EmbeddingNotReady("loading", "")) == (
+    assert str(errors.EmbeddingNotReady("loading", Reason(""))) == (
         "the embedding model is not ready: it is loading"
     )
-    failed = errors.EmbeddingNotReady("error", "no model")
+    failed = errors.EmbeddingNotReady("error", Reason("no model"))
     assert str(failed) == "the embedding model failed to load: no model"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from minutebook.domain.errors import MinutebookError
+from minutebook.domain.reason import Reason
 
 
 @dataclass(eq=False)
@@ -10,10 +11,12 @@ class ServerError(MinutebookError):
     """The server at `url` gave no answer of use, for this reason."""
 
     url: str
-    reason: str
+    reason: Reason
 
-    def __str__(self) -> str:
-        return f"{self.url}: {self.reason}"
+    @property
+    def sentence(self) -> Reason:
+        """Which server, and why."""
+        return Reason("{url}: {reason}", url=self.url, reason=self.reason)
 
 
 class ServerUnreachable(ServerError):

@@ -11,6 +11,7 @@ from minutebook.api.errors import ServerError, ServerRefused, ServerSilent, Serv
 from minutebook.domain.error_facts import error_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, StoreClosed, Unidentified
 from minutebook.domain.origin import Origin
+from minutebook.domain.reason import Reason
 
 if TYPE_CHECKING:
     import httpx2
@@ -77,7 +78,7 @@ class OverHttp:
         try:
             found: Mapping[str, Any] = json.loads(_text_of(result.get("contents")))
         except ValueError as error:
-            raise ServerError(self._url, f"{uri} is not JSON") from error
+            raise ServerError(self._url, Reason("{uri} is not JSON", uri=uri)) from error
         return found
 
     def run(self, words: Sequence[str], *, is_terminal: bool) -> tuple[list[tuple[str, str]], int]:
@@ -90,12 +91,12 @@ class OverHttp:
         match _json_of(response):
             case {"printed": list() as printed, "status": int() as status}:
                 return [(str(stream), str(text)) for stream, text in printed], status
-            case {"message": str(reason)}:
-                pass
+            case {"message": str(text)}:
+                reason = Reason(text)
             case _:
                 reason = _foreign(response)
         if response.status_code == 404:
-            reason = f"it runs no commands ({reason})"
+            reason = Reason("it runs no commands ({reason})", reason=reason)
         raise self._refusal(response, reason)
 
     def close(self) -> None:
@@ -112,11 +113,15 @@ class OverHttp:
             case {"error": {"data": {"minutebook/error": facts}, "message": str(text)}}:
                 self._fail(facts, text)
             case {"error": {"message": str(text)}}:
-                reason = text
+                reason = Reason(text)
             case _:
                 reason = _foreign(response)
         if response.status_code == 404:
-            reason = f"the contract {contract!r} is not served there ({reason})"
+            reason = Reason(
+                "the contract {contract!r} is not served there ({reason})",
+                contract=contract,
+                reason=reason,
+            )
         raise self._refusal(response, reason)
 
     def _post(self, path: str, message: Mapping[str, Any]) -> "httpx2.Response":
@@ -129,22 +134,31 @@ class OverHttp:
             return self._http.post(path, content=body, headers=headers)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol) as error:
             raise ServerUnreachable(
-                self._url, f"it cannot be reached ({error}); see that it is served there"
+                self._url,
+                Reason("it cannot be reached ({error}); see that it is served there", error=error),
             ) from error
         except httpx2.TimeoutException as error:
             raise ServerSilent(
                 self._url,
-                f"no answer in {self._timeout:g} s; whether it was done is not known",
+                Reason(
+                    "no answer in {seconds:g} s; whether it was done is not known",
+                    seconds=self._timeout,
+                ),
             ) from error
         except httpx2.HTTPError as error:
             raise ServerSilent(
-                self._url, f"the connection broke ({error}); whether it was done is not known"
+                self._url,
+                Reason(
+                    "the connection broke ({error}); whether it was done is not known", error=error
+                ),
             ) from error
 
-    def _refusal(self, response: "httpx2.Response", reason: str) -> MinutebookError:
+    def _refusal(self, response: "httpx2.Response", reason: Reason) -> MinutebookError:
         """Return the error for an answer that is none of use."""
         if response.status_code == 401:
-            return Unidentified(f"{self._url}: {reason}; name a token that is valid")
+            return Unidentified(
+                "{url}: {cause}; name a token that is valid", url=self._url, cause=reason
+            )
         after = _seconds(response.headers.get("retry-after"))
         return ServerRefused(self._url, reason, response.status_code, retry_after=after)
 
@@ -152,7 +166,7 @@ class OverHttp:
         """Raise the error that the server tells of."""
         error = error_of(facts)
         if error is None:
-            raise ServerError(self._url, text or "it failed and does not say why")
+            raise ServerError(self._url, Reason(text or "it failed and does not say why"))
         error.add_note(text)
         raise error
 
@@ -165,8 +179,9 @@ def _json_of(response: "httpx2.Response") -> Any:
         return None
 
 
-def _foreign(response: "httpx2.Response") -> str:
-    return f"the answer is none of a Minutebook server: {response.text[:_SHOWN]!r}"
+def _foreign(response: "httpx2.Response") -> Reason:
+    answer = response.text[:_SHOWN]
+    return Reason("the answer is none of a Minutebook server: {answer!r}", answer=answer)
 
 
 def base_of(url: str) -> str:
@@ -174,19 +189,19 @@ def base_of(url: str) -> str:
 
     Raises InvalidInput if it is no such address, or if a token would cross a network in the open.
     """
-    example = "must be such as https://memory.example.org"
     try:
         parts = urlsplit(url)
         is_url = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         is_url = False
     if not is_url or not url.isprintable() or " " in url:
-        raise InvalidInput("url", f"{example} (got {url[:100]!r})")
+        remedy = "must be such as https://memory.example.org (got {url!r})"
+        raise InvalidInput("url", remedy, url=url[:100])
     if parts.username is not None or parts.query or parts.fragment:
         raise InvalidInput("url", "must have no user, query or fragment: the token is given apart")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        reason = "over plain http what is asked and the token would cross the network in the open"
-        raise InvalidInput("url", f"must be https: {reason}")
+        remedy = "must be https: over plain http what is asked and the token would cross the network in the open"
+        raise InvalidInput("url", remedy)
     path = parts.path.rstrip("/")
     head, mcp, tail = path.rpartition("/mcp")
     if mcp and "/" not in tail.strip("/"):

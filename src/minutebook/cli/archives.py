@@ -233,9 +233,9 @@ def restore(
     except NotFound as error:
         if error.id == what:
             remedy = (
-                f"must be a backup or a memory's id: no such file, and there is no memory {what}"
+                "must be a backup or a memory's id: no such file, and there is no memory {what}"
             )
-            raise InvalidInput("WHAT", remedy) from error
+            raise InvalidInput("WHAT", remedy, what=what) from error
         raise
 
 

@@ -144,7 +144,9 @@ class _Way:
         ways = {"--to": self.to, "--apply": self.chosen, "--undo": self.undo}
         named = [name for name, value in ways.items() if value is not None]
         if len(named) > 1 or (named and plan is not None):
-            raise InvalidInput(named[0], "stands alone: " + ", ".join([*ways, "--plan"]))
+            raise InvalidInput(
+                named[0], "stands alone: {names}", names=", ".join([*ways, "--plan"])
+            )
 
     def moves(self, app: "App", caller: Caller) -> "list[Move]":
         """Return the moves: those of a file, or of the memories that are named and of all of a repository."""
@@ -258,7 +260,9 @@ def _read(path: Path) -> "list[Move]":
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(str(path), f"must be a plan that --plan wrote: {error}") from error
+        raise InvalidInput(
+            str(path), "must be a plan that --plan wrote: {error}", error=error
+        ) from error
     listed = document.get("moves") if isinstance(document, Mapping) else None
     if not isinstance(listed, list):
         raise InvalidInput(str(path), "must be a plan that --plan wrote, with a list of moves")
@@ -266,7 +270,7 @@ def _read(path: Path) -> "list[Move]":
     for number, each in enumerate(listed, 1):
         if not isinstance(each, dict) or not _is_move(each):
             raise InvalidInput(
-                str(path), f"is no plan: its move {number} is not as --plan writes it"
+                str(path), "is no plan: its move {number} is not as --plan writes it", number=number
             )
         moves.append(Move(**{**each, "kind": _KINDS[each["kind"]]}))
     return moves

@@ -262,7 +262,7 @@ def key(options: dict[str, str], to: Path | None, replace: bool) -> dict[str, ob
     check_begun(settings)
     path = (to or settings.audit_key or default_key(settings.home)).expanduser().absolute()
     if path.resolve().is_relative_to(settings.home.resolve()):
-        raise InvalidInput("--to", f"must lie outside the data directory {settings.home}")
+        raise InvalidInput("--to", "must lie outside the data directory {home}", home=settings.home)
     if to is None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     public = make_key(path, replace=replace)
@@ -332,9 +332,8 @@ def _public_key(key: str) -> str:
         try:
             key = Path(key).read_text(encoding="ascii")
         except (OSError, ValueError) as error:
-            raise InvalidInput(
-                "--key", f"must be a public key ({PREFIX}…) or a file with one ({error})"
-            ) from error
+            remedy = "must be a public key ({prefix}…) or a file with one ({error})"
+            raise InvalidInput("--key", remedy, prefix=PREFIX, error=error) from error
     public_key_bytes(key)
     return key.strip()
 

@@ -115,16 +115,11 @@ def erase(
 def _check_chosen(chosen: Sequence[bool], dry_run: bool) -> None:  # noqa: FBT001
     """Raise InvalidInput unless one thing is to be done, and can be counted if that is wanted."""
     if sum(chosen) != 1:
-        raise InvalidInput(
-            "ID",
-            "or --query, --of-user or --session must say what to erase; --deleted, --resume and --check "
-            "stand alone",
-        )
+        remedy = "or --query, --of-user or --session must say what to erase; --deleted, --resume and --check stand alone"
+        raise InvalidInput("ID", remedy)
     if dry_run and not chosen[0]:
-        raise InvalidInput(
-            "--dry-run",
-            "counts what ID, --query, --of-user or --session say; leave it out here",
-        )
+        remedy = "counts what ID, --query, --of-user or --session say; leave it out here"
+        raise InvalidInput("--dry-run", remedy)
 
 
 def _ask(records: Sequence[Record]) -> None:

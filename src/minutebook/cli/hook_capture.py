@@ -178,4 +178,4 @@ def transcript(client: str, event: HookEvent, folder: Path | None) -> Path:
         below = path.relative_to(own.resolve())
         if of.is_wanted(PurePath(below)):
             return path
-    raise InvalidInput("transcript_path", f"must be a transcript below {own}")
+    raise InvalidInput("transcript_path", "must be a transcript below {folder}", folder=own)

@@ -15,6 +15,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.ids import id_of, ledger_id_of
+from minutebook.domain.reason import Word
 from minutebook.domain.records import Decision, Memory, Proposal, Token
 from minutebook.features.code.services import CodeServices
 
@@ -92,8 +93,10 @@ def _only(app: "App", caller: Caller, classes: Sequence[type[Named]], text: str)
 
 def _refuse(kind: str, text: str, lines: Sequence[str], more: bool) -> None:  # noqa: FBT001
     warn(*lines[:MOST_SHOWN], *(["…"] if more else []))
-    how_many = f"more than {MOST_SHOWN}" if more else str(len(lines))
-    raise InvalidInput(text, f"could be any of {how_many}, shown above; type more of the {kind}")
+    remedy = "could be any of {count}, shown above; type more of the {kind}"
+    if more:
+        remedy = "could be any of more than {count}, shown above; type more of the {kind}"
+    raise InvalidInput(text, remedy, count=min(len(lines), MOST_SHOWN), kind=Word(kind))
 
 
 def _described(record: Named) -> str:

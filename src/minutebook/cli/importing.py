@@ -76,9 +76,11 @@ def import_(
         return
     if len(what) != 1:
         known = ", ".join(SOURCES)
-        raise InvalidInput("SOURCE", f"must be one of {known}; an archive is named alone")
+        raise InvalidInput(
+            "SOURCE", "must be one of {names}; an archive is named alone", names=known
+        )
     if dry_run:
-        raise InvalidInput("--dry-run", f"is for sources ({', '.join(SOURCES)})")
+        raise InvalidInput("--dry-run", "is for sources ({names})", names=", ".join(SOURCES))
     _import_archive(options, what[0], replace, own, as_json)
 
 
@@ -173,7 +175,7 @@ def _place(name: str, kind: SourceKind, path: Path | None) -> Path:
     if path is not None:
         return path.absolute()
     if kind.usual_place is None:
-        raise InvalidInput("PATH", f"must be given: {name} has no usual place")
+        raise InvalidInput("PATH", "must be given: {name} has no usual place", name=name)
     from minutebook.cli.serving import places_here
 
     usual = kind.usual_place

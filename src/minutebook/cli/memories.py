@@ -148,7 +148,7 @@ def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, 
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise InvalidInput("--metadata", f"must be KEY=VALUE (got {pair!r})")
+            raise InvalidInput("--metadata", "must be KEY=VALUE (got {given!r})", given=pair)
         metadata[key.strip()] = value
     if tags:
         metadata["tags"] = list(dict.fromkeys(tags))

@@ -119,7 +119,7 @@ def _wait_for_turn(stack: ExitStack, server: "Transferable") -> None:
             f"this one goes on when it is over, after {SECONDS:g} s at most."
         )
     if stack.enter_context(locks.hold(_LOCK, SECONDS + 1)) is None:
-        raise StoreBusy(f"{server.place}: records are being moved there already")
+        raise StoreBusy("{place}: records are being moved there already", place=server.place)
 
 
 def _has_ledger(store: "Transferable") -> bool:

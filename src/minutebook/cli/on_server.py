@@ -73,12 +73,14 @@ def read(arguments: Sequence[str]) -> ServerCommand | None:
     if "--url" not in given:
         return None
     if others:
-        remedy = "must come after the command; with --url the token says who you are"
-        raise InvalidInput(others[0], remedy)
+        raise InvalidInput(
+            others[0], "must come after the command; with --url the token says who you are"
+        )
     if not words:
-        raise InvalidInput("--url", f"must be followed by a command, one of {names()}")
+        raise InvalidInput("--url", "must be followed by a command, one of {names}", names=names())
     if words[0] not in SERVED:
-        raise InvalidInput("--url", f"is for {names()}; `{words[0][:50]}` runs where it is typed")
+        remedy = "is for {names}; `{command}` runs where it is typed"
+        raise InvalidInput("--url", remedy, names=names(), command=words[0][:50])
     variable = given.get("--token-env", TOKEN_VARIABLE)
     if not variable.isidentifier():
         raise InvalidInput("--token-env", "must name a variable: the token itself is never typed")
@@ -99,7 +101,8 @@ def run_there(command: ServerCommand, environment: Mapping[str, str], find: Find
     is_hook = command.words[0] == "hook"
     # A hook never stops what a person does: the server says the rest.
     if token is None and command.token_variable != TOKEN_VARIABLE and not is_hook:
-        raise InvalidInput("--token-env", f"names {command.token_variable}, which is empty")
+        remedy = "names {name}, which is empty"
+        raise InvalidInput("--token-env", remedy, name=command.token_variable)
     origin = Origin(client="minutebook", version=__version__)
     server = OverHttp(command.url, token, TIMEOUT, origin)
     if is_hook:

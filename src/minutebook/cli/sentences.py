@@ -1,17 +1,12 @@
 """Errors in the words of the command line."""
 
 from minutebook.domain.errors import (
-    Conflict,
     Decided,
     EmbeddingNotReady,
-    GuessedTooOften,
-    InvalidArchive,
-    InvalidRoot,
     Locked,
     MinutebookError,
     NotFound,
     Refused,
-    UnderReview,
 )
 
 _LISTS = {
@@ -29,31 +24,17 @@ _LISTS = {
 def sentence(error: MinutebookError) -> str:
     """Say to a person what stood in the way."""
     match error:
-        case NotFound(kind=kind, id=id):
-            way = f"; `minutebook {_LISTS[kind]}` shows those there are" if kind in _LISTS else ""
-            return f"there is no {kind} {id}{way}"
-        case UnderReview(id=id, reason=reason, opens=opens):
-            return f"{id}: {reason}; accept it from {opens:%Y-%m-%d %H:%M:%S} UTC on"
-        case GuessedTooOften(reason=reason, opens=opens):
-            return f"{reason}; the next is looked at from {opens:%Y-%m-%d %H:%M:%S} UTC on"
-        case Locked(id=id, reason=reason, needs=needs):
-            way = "" if needs is None else f"; first `minutebook unlock {id} --role {needs}`"
-            return f"{id} stays as it is: {reason}{way}"
-        case Refused(act=act, reason=reason, needs=needs):
-            way = "" if needs is None else f"; if you are one, add `--role {needs}`"
-            return f"not allowed to {act}: {reason}{way}"
-        case Decided(id=id, reason=reason):
-            return f"{id}: {reason} with `--supersedes {id}`"
+        case NotFound(kind=kind) if kind in _LISTS:
+            return f"{error}; `minutebook {_LISTS[kind]}` shows those there are"
+        case Locked(id=id, needs=str(needs)):
+            return f"{error}; first `minutebook unlock {id} --role {needs}`"
+        case Refused(needs=str(needs)):
+            return f"{error}; if you are one, add `--role {needs}`"
+        case Decided(id=id):
+            return f"{error} with `--supersedes {id}`"
         case EmbeddingNotReady(state="loading"):
             return f"{error}; try again soon"
         case EmbeddingNotReady(reason=reason):
             return f"the embedding model cannot be used: {reason}"
-        case InvalidArchive(path=path, reason=reason, line=line):
-            where = "" if line is None else f", line {line}"
-            return f"{path}{where}: {reason}. Nothing was changed"
-        case InvalidRoot(path=path, reason=reason):
-            return f"{path} {reason}"
-        case Conflict(id=id, reason=reason):
-            return f"{id}: {reason}"
         case _:
             return str(error)

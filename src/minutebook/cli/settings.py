@@ -15,6 +15,7 @@ from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, home_option, identity
 from minutebook.config import Settings, check_setting, environment, load, stated, variable_of
 from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.domain.reason import of_system
 from minutebook.invocation import FILE, HIDDEN, PREFIX
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def unset(options: dict[str, str], name: str) -> dict[str, object]:
     path = _file(options)
     document = _document(path)
     if name not in document:
-        raise InvalidInput(name, f"is not set in {path}")
+        raise InvalidInput(name, "is not set in {path}", path=path)
     del document[name]
     _write(path, tomlkit.dumps(document))
     echo(f"Took {name} out of {path}.")
@@ -153,9 +154,9 @@ def _document(path: Path) -> "TOMLDocument":
     except FileNotFoundError:
         return tomlkit.document()
     except (TOMLKitError, UnicodeDecodeError) as error:
-        raise InvalidInput(str(path), f"must be valid TOML: {error}") from error
+        raise InvalidInput(str(path), "must be valid TOML: {error}", error=error) from error
     except OSError as error:
-        raise InvalidInput(str(path), f"must be readable: {error.strerror}") from error
+        raise InvalidInput(str(path), "must be readable: {cause}", cause=error.strerror) from error
 
 
 def _write(path: Path, text: str) -> None:
@@ -167,7 +168,7 @@ def _write(path: Path, text: str) -> None:
     try:
         replace_file(path, text.encode())
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
+        raise StoreError(of_system(path, error)) from error
 
 
 def _toml(value: object) -> object:

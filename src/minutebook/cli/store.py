@@ -36,11 +36,11 @@ def distribute(options: dict[str, str], shards: int, dry_run: bool) -> dict[str,
     settings = settings_of(options)
     check_begun(settings)
     if settings.store is None:
-        remedy = (
+        raise InvalidInput(
+            "store",
             "must name a database on a Citus cluster: `minutebook migrate --to URL` moves the records "
-            "of the data directory there, `minutebook settings set store URL` names it"
+            "of the data directory there, `minutebook settings set store URL` names it",
         )
-        raise InvalidInput("store", remedy)
     opened = server_store(settings, settings.store)
     try:
         if dry_run:

@@ -34,6 +34,7 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.origin import Origin
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Entry, Kind, Memory, Role, TextRecord
 from minutebook.domain.redaction import redacted_for
 from minutebook.invocation import (
@@ -351,8 +352,9 @@ def check_begun(settings: Settings) -> None:
 
         check_not_lost(settings)
         raise StoreError(
-            f"there is no store in {settings.home}; `minutebook remember` begins one, and so does "
-            "an agent after `minutebook install`; if another was meant, name it with --home"
+            "there is no store in {home}; `minutebook remember` begins one, and so does an agent after "
+            "`minutebook install`; if another was meant, name it with --home",
+            home=settings.home,
         )
 
 
@@ -524,7 +526,7 @@ def one_of(choices: type[E], option: str, value: str | None) -> E | None:
     Raises InvalidInput if the value is none of its members.
     """
     if value is not None and value not in list(choices):
-        raise InvalidInput(option, f"must be one of {', '.join(choices)}")
+        raise InvalidInput(option, must_be_one_of(choices))
     return None if value is None else choices(value)
 
 

@@ -36,7 +36,7 @@ def instant_given(option: str, text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError, OSError) as error:
-        raise InvalidInput(
-            option,
-            f"must be a time like 2026-01-31T12:00, or a span like 30m, 12h or 7d (got {text!r})",
-        ) from error
+        remedy = (
+            "must be a time like 2026-01-31T12:00, or a span like 30m, 12h or 7d (got {given!r})"
+        )
+        raise InvalidInput(option, remedy, given=text) from error

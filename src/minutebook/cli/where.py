@@ -13,6 +13,7 @@ from minutebook.config import Settings, option_of
 from minutebook.domain.caller import FolderScope
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import default_organization
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Kind
 from minutebook.folders.finding import FolderPlace
 from minutebook.folders.trust import TrustedFolders
@@ -88,9 +89,11 @@ def _believe(settings: Settings, place: FolderPlace, *, trust: bool) -> None:
     claim = place.claim if trust else place.confirmed
     if claim is None:
         what = (
-            "to believe: the folder says nothing of itself that Git does not" if trust else "noted"
+            Reason("to believe: the folder says nothing of itself that Git does not")
+            if trust
+            else Reason("noted")
         )
-        raise InvalidInput("--trust" if trust else "--distrust", f"finds nothing {what}")
+        raise InvalidInput("--trust" if trust else "--distrust", "finds nothing {what}", what=what)
     make_home(settings.home)
     trusted = TrustedFolders(settings.home)
     if trust:

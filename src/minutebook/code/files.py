@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from minutebook.code.ignored import IgnoreRules
 from minutebook.domain.errors import InvalidRoot, MinutebookError
+from minutebook.domain.reason import Reason
 
 MAX_BYTES = 1 << 20
 """A larger file is skipped."""
@@ -40,15 +41,15 @@ class Skip(StrEnum):
     UNREADABLE = "unreadable"
 
 
-class RootProblem(StrEnum):
+class RootProblem:
     """Why a path cannot be the root of a project."""
 
-    NOT_ABSOLUTE = "not an absolute path"
-    MISSING = "does not exist"
-    NOT_A_FOLDER = "is not a folder"
-    NOT_READABLE = "cannot be read"
-    NOT_ALLOWED = "is outside the allowed roots"
-    SECRET = "is a place for secrets"  # noqa: S105
+    NOT_ABSOLUTE = Reason("not an absolute path")
+    MISSING = Reason("does not exist")
+    NOT_A_FOLDER = Reason("is not a folder")
+    NOT_READABLE = Reason("cannot be read")
+    NOT_ALLOWED = Reason("is outside the allowed roots")
+    SECRET = Reason("is a place for secrets")
 
 
 @dataclass(eq=False)
@@ -56,7 +57,7 @@ class Unreadable(MinutebookError):
     """A file cannot be read, or is no longer what it was: gone, too large, binary."""
 
     path: str
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,11 +347,11 @@ def read_source(root: Path, path: str) -> Source:
     try:
         data, _ = _read(str(root / path), MAX_BYTES + 1)
     except OSError as error:
-        raise Unreadable(path, error.strerror or str(error)) from error
+        raise Unreadable(path, Reason(error.strerror or str(error))) from error
     if len(data) > MAX_BYTES:
-        raise Unreadable(path, "larger than a megabyte")
+        raise Unreadable(path, Reason("larger than a megabyte"))
     if _skip_by_head(data[:_HEAD]) is Skip.BINARY:
-        raise Unreadable(path, "binary")
+        raise Unreadable(path, Reason("binary"))
     return Source(decode(data), hashlib.sha256(data).hexdigest())
 
 

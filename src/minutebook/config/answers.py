@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Any, Literal
 
 from minutebook.config.kinds import MOMENT, Kind, at_least, one_of, separated, setting
+from minutebook.domain.reason import Reason
 from minutebook.domain.sources import TEXTS, Source
 
 AnswerForm = Literal["json", "lines"]
 
-_NAMES = separated(",", "")
+_NAMES = separated(",", Reason(""))
 
 
 def _sources(value: Any, folder: str) -> tuple[Source, ...]:
@@ -32,7 +33,7 @@ class AnswerSettings:
     )
     recall_sources: tuple[Source, ...] = setting(
         TEXTS,
-        Kind(_sources, f"a list of {', '.join(TEXTS)}"),
+        Kind(_sources, Reason("a list of {names}", names=", ".join(TEXTS))),
         "What `recall` of the knowledge contract and `minutebook search` look through. "
         "`decision`: decisions that hold; `session`: turns and summaries of sessions.",
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from minutebook.config.kinds import SWITCH, TEXT, one_of, separated, setting
+from minutebook.domain.reason import Reason
 
 ToolNames = Literal["contract", "safe"]
 
@@ -31,6 +32,6 @@ class ClientSettings:
     )
     tools: tuple[str, ...] = setting(
         (),
-        separated(",", "a list of names"),
+        separated(",", Reason("a list of names")),
         "The tools that clients are served, separated by commas; not set: all of the contract.",
     )

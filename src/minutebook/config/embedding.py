@@ -6,6 +6,7 @@ from pathlib import Path
 import platformdirs
 
 from minutebook.config.kinds import COUNT, FOLDER, SECONDS, SWITCH, TEXT, path_or_name, setting
+from minutebook.domain.reason import Reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +20,7 @@ class EmbeddingSettings:
     )
     embedder: str = setting(
         "built-in",
-        path_or_name("embedder", "built-in, endpoint, none, or a folder"),
+        path_or_name("embedder", Reason("built-in, endpoint, none, or a folder")),
         "`built-in`, `endpoint` (see endpoint_url), `none`, or a folder that holds model.onnx and "
         "tokenizer.json.",
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from minutebook.config.kinds import COUNT, SECONDS, OnOff, at_least, one_of, separated, setting
+from minutebook.domain.reason import Reason
 from minutebook.invocation import HOOK_WAIT
 
 
@@ -28,6 +29,6 @@ class HookSettings:
     )
     hook_ignore: tuple[str, ...] = setting(
         (),
-        separated(",", "a list of folders, which may hold *"),
+        separated(",", Reason("a list of folders, which may hold *")),
         "Folders in which hooks say nothing and keep nothing, with all below them: ~/private, */secret.",
     )

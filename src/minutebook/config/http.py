@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from minutebook.config.kinds import COUNT, TEXT, URL, at_least, one_of, separated, setting
+from minutebook.domain.reason import Reason
 
 Metrics = Literal["admin", "all-organizations", "off"]
 
@@ -19,12 +20,12 @@ class HttpSettings:
     )
     http_hosts: tuple[str, ...] = setting(
         (),
-        separated(",", "a list of names"),
+        separated(",", Reason("a list of names")),
         "Names by which clients may call the HTTP server, besides numbers and localhost.",
     )
     http_origins: tuple[str, ...] = setting(
         (),
-        separated(",", "a list of origins"),
+        separated(",", Reason("a list of origins")),
         "Origins, such as https://app.example.com, whose pages may call the HTTP server.",
     )
     http_body: int = setting(4 << 20, COUNT, "Bytes that a request over HTTP may have.")

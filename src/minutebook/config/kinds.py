@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import moment_of
+from minutebook.domain.reason import Reason
 from minutebook.domain.roots import NamedRoots
 from minutebook.invocation import KEY_FILE, KEYRING, absolute, path_from
 
@@ -25,7 +26,7 @@ class Kind:
     """
 
     parse: Parse
-    wanted: str
+    wanted: Reason
 
 
 def one_of(names: Any) -> Kind:
@@ -35,7 +36,7 @@ def one_of(names: Any) -> Kind:
     def parse(value: Any, folder: str) -> Any:
         return values[values.index(value)]
 
-    return Kind(parse, f"one of {', '.join(values)}")
+    return Kind(parse, Reason("one of {names}", names=", ".join(values)))
 
 
 def at_least(least: float) -> Kind:
@@ -47,7 +48,9 @@ def at_least(least: float) -> Kind:
             raise ValueError(value)
         return number
 
-    return Kind(parse, f"a {'whole ' * isinstance(least, int)}number of at least {least:g}")
+    if isinstance(least, int):
+        return Kind(parse, Reason("a whole number of at least {least:g}", least=least))
+    return Kind(parse, Reason("a number of at least {least:g}", least=least))
 
 
 def _roots(value: Any, folder: str) -> NamedRoots:
@@ -84,7 +87,7 @@ def _url(value: Any, folder: str) -> str:
     return text
 
 
-def separated(separator: str | None, wanted: str) -> Kind:
+def separated(separator: str | None, wanted: Reason) -> Kind:
     """Read a list of names, or as one text what stands between separators (None: spaces)."""
 
     def parse(value: Any, folder: str) -> tuple[str, ...]:
@@ -106,26 +109,29 @@ def _place_of_keys(value: Any, folder: str) -> str:
     """Read where keys are; of a key that was given in its place nothing is shown."""
     text = absolute("key", str(value), folder)
     if text != KEYRING and not text.startswith(KEY_FILE):
-        raise InvalidInput("key", f"must be {KEYRING}, or {KEY_FILE}PATH; it is never a key itself")
+        remedy = "must be {name}, or {prefix}PATH; it is never a key itself"
+        raise InvalidInput("key", remedy, name=KEYRING, prefix=KEY_FILE)
     return text
 
 
-def path_or_name(name: str, wanted: str) -> Kind:
+def path_or_name(name: str, wanted: Reason) -> Kind:
     """Read what is a path unless it is a name or URL that the setting of this name knows."""
     return Kind(lambda value, folder: absolute(name, value, folder), wanted)
 
 
-TEXT = Kind(lambda value, folder: str(value), "text")
+TEXT = Kind(lambda value, folder: str(value), Reason("text"))
 MOMENT = Kind(
     lambda value, folder: moment_of(str(value), ends=True),
-    "a day or a time, such as 2026-01-31 or 2026-01-31T12:00Z",
+    Reason("a day or a time, such as 2026-01-31 or 2026-01-31T12:00Z"),
 )
-FOLDER = Kind(lambda value, folder: Path(path_from(folder, value)), "a folder")
-FILE = Kind(lambda value, folder: Path(path_from(folder, value)), "a file")
-PLACE_OF_KEYS = Kind(_place_of_keys, f"{KEYRING}, or {KEY_FILE}PATH")
-ROOTS = Kind(_roots, "a list of folders, or a table of lists by organization")
-URL = Kind(_url, "an http or https URL without a query")
-SWITCH = Kind(_truth, "true or false")
+FOLDER = Kind(lambda value, folder: Path(path_from(folder, value)), Reason("a folder"))
+FILE = Kind(lambda value, folder: Path(path_from(folder, value)), Reason("a file"))
+PLACE_OF_KEYS = Kind(
+    _place_of_keys, Reason("{name}, or {prefix}PATH", name=KEYRING, prefix=KEY_FILE)
+)
+ROOTS = Kind(_roots, Reason("a list of folders, or a table of lists by organization"))
+URL = Kind(_url, Reason("an http or https URL without a query"))
+SWITCH = Kind(_truth, Reason("true or false"))
 SECONDS = at_least(0.0)
 COUNT = at_least(1)
 

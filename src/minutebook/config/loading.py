@@ -58,7 +58,9 @@ def stated(
     home = found["home"].value if "home" in found else Settings().home
     for name, value in _read_file(home / FILE).items():
         if name not in _KINDS or name == "home":
-            raise InvalidInput(name, f"in {home / FILE} is no setting; see `minutebook settings`")
+            raise InvalidInput(
+                name, "in {home} is no setting; see `minutebook settings`", home=home / FILE
+            )
         add(name, value, str(home / FILE), str(home))
     return found
 
@@ -79,7 +81,9 @@ def check_setting(name: str, text: str, folder: str) -> Any:
     Raises InvalidInput if there is no such setting, or the value does not fit.
     """
     if name == "home" or name not in _KINDS:
-        raise InvalidInput(name, f"is no setting of {FILE}; `minutebook settings` names them")
+        raise InvalidInput(
+            name, "is no setting of {file}; `minutebook settings` names them", file=FILE
+        )
     return _parsed(name, text, "VALUE", folder)
 
 
@@ -91,9 +95,9 @@ def _read_file(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise InvalidInput(str(path), "must be valid TOML: it is nested too deeply") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(str(path), f"must be valid TOML: {error}") from error
+        raise InvalidInput(str(path), "must be valid TOML: {error}", error=error) from error
     except OSError as error:
-        raise InvalidInput(str(path), f"must be readable: {error.strerror}") from error
+        raise InvalidInput(str(path), "must be readable: {cause}", cause=error.strerror) from error
 
 
 _KINDS: Mapping[str, Kind] = {each.name: each.metadata["kind"] for each in fields(Settings)}
@@ -107,5 +111,8 @@ def _parsed(name: str, value: Any, origin: str, folder: str) -> Any:
         return kind.parse(value, folder)
     except (TypeError, ValueError) as error:
         if name in _HIDDEN:
-            raise InvalidInput(name, f"must be {kind.wanted} ({origin} is another)") from None
-        raise InvalidInput(name, f"must be {kind.wanted} ({origin} is {value!r})") from error
+            raise InvalidInput(
+                name, "must be {wanted} ({origin} is another)", wanted=kind.wanted, origin=origin
+            ) from None
+        remedy = "must be {wanted} ({origin} is {given!r})"
+        raise InvalidInput(name, remedy, wanted=kind.wanted, origin=origin, given=value) from error

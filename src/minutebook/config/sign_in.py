@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from minutebook.config.kinds import TEXT, URL, at_least, path_or_name, separated, setting
+from minutebook.domain.reason import Reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,12 +15,12 @@ class SignInSettings:
     )
     jwt_audience: tuple[str, ...] = setting(
         (),
-        separated(None, "a list of names"),
+        separated(None, Reason("a list of names")),
         "For whom such tokens must be made, separated by spaces: one of their `aud` claim.",
     )
     jwt_keys: str | None = setting(
         None,
-        path_or_name("jwt_keys", "an https URL, or a file"),
+        path_or_name("jwt_keys", Reason("an https URL, or a file")),
         "The issuer's public keys (JWKS): an https URL, or a file, which is read again.",
     )
     oidc_client: str | None = setting(
@@ -30,7 +31,9 @@ class SignInSettings:
     )
     oidc_secret: str | None = setting(None, TEXT, "Its secret there, if any.", is_secret=True)
     oidc_scopes: tuple[str, ...] = setting(
-        ("openid",), separated(None, "a list of names"), "What to ask for; `openid` among them."
+        ("openid",),
+        separated(None, Reason("a list of names")),
+        "What to ask for; `openid` among them.",
     )
     oidc_session: float | None = setting(
         None, at_least(1.0), "Seconds that a sign-in there lasts; not set: as the ID token does."

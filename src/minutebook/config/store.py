@@ -16,6 +16,7 @@ from minutebook.config.kinds import (
     one_of,
     setting,
 )
+from minutebook.domain.reason import Reason
 
 Durability = Literal["full", "normal"]
 
@@ -39,7 +40,7 @@ class StoreSettings:
     )
     store: str | None = setting(
         None,
-        Kind(_server, "a URL such as postgresql://minutebook@db.example.org/minutebook"),
+        Kind(_server, Reason("a URL such as postgresql://minutebook@db.example.org/minutebook")),
         "URL of a PostgreSQL database (16 or later) that holds the records, for many processes and "
         "machines: postgresql://USER@HOST/DATABASE, its password by PGPASSFILE or PGPASSWORD; needs "
         "`minutebook[server]`. Not set: a file in the data directory.",

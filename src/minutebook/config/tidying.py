@@ -5,9 +5,10 @@ from typing import Any
 
 from minutebook.config.kinds import Kind, at_least, separated, setting
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import Reason
 from minutebook.domain.tidying import Finding, parse_rules
 
-_COMMAS = separated(",", "")
+_COMMAS = separated(",", Reason(""))
 
 
 def _rules(value: Any, folder: str) -> tuple[str, ...]:
@@ -36,12 +37,12 @@ class TidyingSettings:
     )
     tidy_kinds: tuple[str, ...] = setting(
         tuple(str(each) for each in Finding),
-        Kind(_kinds, f"a list of {', '.join(Finding)}, with commas between"),
+        Kind(_kinds, Reason("a list of {names}, with commas between", names=", ".join(Finding))),
         "What is looked for.",
     )
     tidy_rules: tuple[str, ...] = setting(
         (),
-        Kind(_rules, "a list such as duplicate=0.95,expired=0.9"),
+        Kind(_rules, Reason("a list such as duplicate=0.95,expired=0.9")),
         "What a suggestion of a kind is applied by, unasked: the least certainty, such as "
         "`duplicate=0.95,expired=0.9`. None named: nothing without a person.",
     )

@@ -12,6 +12,7 @@ import fastjsonschema
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import id_of, is_id
+from minutebook.domain.reason import Reason, Word, must_be_one_of
 
 EXAMPLE_INSTANT = "2026-01-06T12:00:00Z"
 EXAMPLE_UUID = "550e8400-e29b-41d4-a716-446655440000"
@@ -110,13 +111,12 @@ class Arguments:
         for name in arguments:
             if name not in self._properties:
                 similar = difflib.get_close_matches(name, self._properties, 1, 0.5)
-                known = ", ".join(self._properties) or "none"
-                raise InvalidInput(
-                    name,
-                    f"is not an argument of this tool; `{similar[0]}` is"
-                    if similar
-                    else f"is not an argument of this tool; it takes: {known}",
-                )
+                if similar:
+                    remedy = "is not an argument of this tool; `{name}` is"
+                    raise InvalidInput(name, remedy, name=similar[0])
+                known = ", ".join(self._properties) or Word("none")
+                remedy = "is not an argument of this tool; it takes: {names}"
+                raise InvalidInput(name, remedy, names=known)
 
     def _read(self, name: str, value: Any) -> Any:
         """Bring the longer forms of an id into the one that the schema describes."""
@@ -138,7 +138,8 @@ class Arguments:
         if self._properties[name].get("type") == "number":
             value = _finite(name, value)
         if size > enforced.get("maxBytes", size):
-            raise InvalidInput(name, f"must be at most {enforced['maxBytes']} bytes, got {size}")
+            remedy = "must be at most {most} bytes, got {count}"
+            raise InvalidInput(name, remedy, most=enforced["maxBytes"], count=size)
         if isinstance(value, float) and self._properties[name].get("type") == "integer":
             value = int(value)
         if "clamp" in enforced:
@@ -160,7 +161,9 @@ class Arguments:
 
     def _checked_inside(self, name: str, path: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise InvalidInput(path, f"must be {_TYPES['object']} (got {_shown(value)})")
+            raise InvalidInput(
+                path, "must be {kind} (got {given})", kind=_TYPES["object"], given=_shown(value)
+            )
         try:
             return self._inner[name].check(value)
         except InvalidInput as error:
@@ -197,8 +200,11 @@ def _instant(name: str, text: str) -> datetime:
         instant = datetime.fromisoformat(text)
         return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        remedy = f"must be a time in ISO 8601 format, such as {EXAMPLE_INSTANT}"
-        raise InvalidInput(name, f"{remedy} (got {_shown(text)})") from error
+        remedy = Reason(
+            "must be a time in ISO 8601 format, such as {example}",
+            example=EXAMPLE_INSTANT,
+        )
+        raise InvalidInput(name, "{what} (got {given})", what=remedy, given=_shown(text)) from error
 
 
 def _uuid(name: str, text: str) -> str:
@@ -208,17 +214,17 @@ def _uuid(name: str, text: str) -> str:
     try:
         return str(uuid.UUID(text))
     except ValueError as error:
-        remedy = f"must be a UUID, such as {EXAMPLE_UUID}"
-        raise InvalidInput(name, f"{remedy} (got {_shown(text)})") from error
+        remedy = Reason("must be a UUID, such as {example}", example=EXAMPLE_UUID)
+        raise InvalidInput(name, "{what} (got {given})", what=remedy, given=_shown(text)) from error
 
 
 _TYPES = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "object": "a JSON object",
-    "array": "a list",
+    "string": Reason("text"),
+    "integer": Reason("a whole number"),
+    "number": Reason("a number"),
+    "boolean": Reason("true or false"),
+    "object": Reason("a JSON object"),
+    "array": Reason("a list"),
 }
 
 
@@ -231,24 +237,29 @@ def _worded(
     name, rule = str(error.name).removeprefix("data."), error.rule_definition
     match error.rule:
         case "type":
-            remedy = f"must be {_TYPES[rule]}"
+            remedy = Reason("must be {kind}", kind=_TYPES[rule])
         case "minimum":
-            remedy = f"must be at least {rule}"
+            remedy = Reason("must be at least {least}", least=rule)
         case "maximum":
-            remedy = f"must be at most {rule}"
+            remedy = Reason("must be at most {most}", most=rule)
         case "minLength" if rule > 1:
-            remedy = f"must have at least {rule} characters"
+            remedy = Reason("must have at least {least} characters", least=rule)
         case "maxLength":
-            remedy = f"must have at most {rule:,} characters"
+            remedy = Reason("must have at most {most:,} characters", most=rule)
         case "maxItems":
-            return InvalidInput(name, f"must have at most {rule:,} items, got {len(error.value):,}")
+            return InvalidInput(
+                name,
+                "must have at most {most:,} items, got {count:,}",
+                most=rule,
+                count=len(error.value),
+            )
         case "minLength" | "minItems" | "minProperties" | "pattern":
-            remedy = "must not be empty"
+            remedy = Reason("must not be empty")
         case "enum":
-            remedy = f"must be one of {', '.join(map(str, rule))}"
+            remedy = must_be_one_of(map(str, rule))
         case _:
-            remedy = error.message.removeprefix(f"{error.name} ")
-    return InvalidInput(name, f"{remedy} (got {_shown(error.value)})")
+            remedy = Reason(error.message.removeprefix(f"{error.name} "))
+    return InvalidInput(name, "{what} (got {given})", what=remedy, given=_shown(error.value))
 
 
 def _shown(value: Any) -> str:

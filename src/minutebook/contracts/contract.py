@@ -22,6 +22,7 @@ from minutebook.domain.errors import (
     InvalidInput,
     MinutebookError,
 )
+from minutebook.domain.reason import Reason, must_be_one_of
 from minutebook.domain.redaction import redacted_for
 
 log = logging.getLogger(__name__)
@@ -105,7 +106,7 @@ class Alias:
             choice = self.default
         chosen = self.to.get(choice) if isinstance(choice, str) else None
         if chosen is None:
-            raise InvalidInput(self.by, f"must be one of {', '.join(self.to)}")
+            raise InvalidInput(self.by, must_be_one_of(self.to))
         return chosen, arguments
 
 
@@ -285,14 +286,18 @@ class Contract:
         known = [each["name"] for each in self.prompts[name].get("arguments", ())]
         for given in arguments:
             if given not in known:
-                remedy = (
-                    f"is no argument of the prompt {name}; it takes {', '.join(known) or 'none'}"
+                remedy = Reason(
+                    "is no argument of the prompt {name}; it takes {names}",
+                    name=name,
+                    names=", ".join(known) or "none",
                 )
                 raise InvalidInput(given[:50], remedy)
         for each in known:
             value = arguments.get(each, "").strip()
             if not 0 < len(value) <= LONGEST_PROMPT_ARGUMENT:
-                remedy = f"must be a text of 1 to {LONGEST_PROMPT_ARGUMENT:,} characters"
+                remedy = Reason(
+                    "must be a text of 1 to {most:,} characters", most=LONGEST_PROMPT_ARGUMENT
+                )
                 raise InvalidInput(each, remedy)
             text = text.replace(f"{{{each}}}", value)
         return text

@@ -15,6 +15,7 @@ from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract, Tool
 from minutebook.contracts.openapi_3_0 import as_3_0
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import must_be_one_of
 
 VERSION = "3.1.0"
 
@@ -60,9 +61,7 @@ def document(contract: Contract, server: str = "/", version: str = VERSIONS[0]) 
     Raises InvalidInput if it promises none, or for another version than VERSIONS.
     """
     if version not in VERSIONS:
-        raise InvalidInput(
-            "version", f"must be one of {', '.join(VERSIONS)} (got {version[:20]!r})"
-        )
+        raise InvalidInput("version", must_be_one_of(VERSIONS, version))
     document_3_1 = _document_3_1(contract, server)
     return document_3_1 if version == VERSIONS[0] else as_3_0(document_3_1)
 

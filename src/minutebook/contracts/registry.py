@@ -11,6 +11,7 @@ from minutebook.contracts.journal import journal
 from minutebook.contracts.knowledge import knowledge
 from minutebook.contracts.ledger import ledger
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import must_be_one_of
 
 CONTRACTS: Mapping[str, Callable[[], Contract]] = {
     "knowledge": knowledge,
@@ -35,15 +36,17 @@ def opened(
     contracts: list[Contract] = []
     for name in dict.fromkeys(names):
         if name not in CONTRACTS:
-            known = ", ".join(CONTRACTS)
-            raise InvalidInput("CONTRACT", f"must be one of {known} (got {name!r})")
+            raise InvalidInput("CONTRACT", must_be_one_of(CONTRACTS, name))
         contract = CONTRACTS[name]()
         for other in contracts:
             if shared := sorted(contract.names & other.names):
                 raise InvalidInput(
                     "CONTRACT",
-                    f"must not name both {other.name} and {name}: both have {', '.join(shared)}. "
-                    "Serve each on a connection of its own, or over HTTP, each at its own path",
+                    "must not name both {name} and {other}: both have {names}. Serve each on a connection of its own, or "
+                    "over HTTP, each at its own path",
+                    name=other.name,
+                    other=name,
+                    names=", ".join(shared),
                 )
         contracts.append(contract)
     return narrowed(contracts, read_only=read_only, tools=tools, answers=answers)
@@ -71,9 +74,14 @@ def narrowed(
     for name in tools:
         if safe(name) not in known:
             near = difflib.get_close_matches(safe(name), known, n=1)
-            hint = f"; the nearest is {known[near[0]]}" if near else ""
             every = ", ".join(known.values())
-            raise InvalidInput("tools", f"must name tools (got {name!r}{hint}); there are {every}")
+            if near:
+                remedy = "must name tools (got {name!r}; the nearest is {near}); there are {every}"
+                raise InvalidInput("tools", remedy, name=name, near=known[near[0]], every=every)
+            remedy = "must name tools (got {name!r}); there are {every}"
+            raise InvalidInput("tools", remedy, name=name, every=every)
         if safe(name) not in served:
-            raise InvalidInput("tools", f"must not name {name}, which writes, with read_only")
+            raise InvalidInput(
+                "tools", "must not name {name}, which writes, with read_only", name=name
+            )
     return left

@@ -54,17 +54,20 @@ def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
         with _part_of(path, give_name) as file:
             yield file
     except FileExistsError as error:
-        raise InvalidInput("file", f"must be new: {called} is there already") from error
+        raise InvalidInput(
+            "file", "must be new: {called} is there already", called=called
+        ) from error
     except OSError as error:
         if is_named:
             # The folder could not be flushed: a file of which nobody is told must not stay.
             with suppress(OSError):
                 path.unlink()
         if not path.parent.is_dir():
-            raise InvalidInput(
-                "file", f"must be in a folder that exists; make that of {called} first"
-            ) from error
-        raise StoreError(f"{called}: {error.strerror}; nothing was kept of it") from error
+            remedy = "must be in a folder that exists; make that of {called} first"
+            raise InvalidInput("file", remedy, called=called) from error
+        raise StoreError(
+            "{called}: {cause}; nothing was kept of it", called=called, cause=error.strerror
+        ) from error
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:

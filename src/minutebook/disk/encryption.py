@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from minutebook.domain.errors import EncryptionKeyMissing, StoreError
+from minutebook.domain.reason import of_system
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -94,7 +95,7 @@ def decrypting(file: BinaryIO, called: str, keys: Keys | None) -> Iterator[Binar
         file.seek(0)
         head = file.read(_HEAD_BYTES)
     except OSError as error:
-        raise StoreError(f"{called}: {error.strerror}") from error
+        raise StoreError(of_system(called, error)) from error
     id = _id_in(head)
     if id is None:
         file.seek(0)
@@ -108,9 +109,8 @@ def decrypting(file: BinaryIO, called: str, keys: Keys | None) -> Iterator[Binar
 
 def no_place(called: str, id: str) -> EncryptionKeyMissing:
     """Return the error of who has an encrypted file and no place of keys."""
-    return EncryptionKeyMissing(
-        f"{called} is encrypted with the key {id}, and no place of keys is named"
-    )
+    reason = "{called} is encrypted with the key {id}, and no place of keys is named"
+    return EncryptionKeyMissing(reason, called=called, id=id)
 
 
 def encrypted(content: bytes, key: Key | None) -> bytes:
@@ -128,7 +128,7 @@ def read_into(file: BinaryIO, called: str, key: Key, memory: memoryview) -> None
     file.seek(0)
     reader = _Reader(file, called, file.read(_HEAD_BYTES), key)
     if len(memory) != reader.size:
-        raise FileDamaged(f"{called}: it grew or shrank while it was read")
+        raise FileDamaged("{called}: it grew or shrank while it was read", called=called)
     for number in range(reader.chunks):
         start = number * _CHUNK
         part = reader.chunk(number)
@@ -210,13 +210,15 @@ class _Reader(io.RawIOBase):
         self._called = called
         self._head = head
         if _id_in(head) != key.id:
-            raise FileDamaged(f"{called}: it is not encrypted with the key {key.id}")
+            raise FileDamaged(
+                "{called}: it is not encrypted with the key {id}", called=called, id=key.id
+            )
         self._cipher = _cipher(key, head)
         body = file.seek(0, io.SEEK_END) - _HEAD_BYTES
         self.chunks = -(-body // (_CHUNK + _TAG_BYTES))
         self.size = body - self.chunks * _TAG_BYTES
         if self.size < 0 or not self.chunks:
-            raise FileDamaged(f"{called}: it was cut short")
+            raise FileDamaged("{called}: it was cut short", called=called)
         self._at = 0
         self._known: tuple[int, bytes] = (-1, b"")
 
@@ -231,7 +233,9 @@ class _Reader(io.RawIOBase):
             try:
                 content = self._cipher.decrypt(nonce, data, self._head)
             except InvalidTag as error:
-                raise FileDamaged(f"{self._called}: it was changed or cut short") from error
+                raise FileDamaged(
+                    "{called}: it was changed or cut short", called=self._called
+                ) from error
             self._known = (number, content)
         return self._known[1]
 

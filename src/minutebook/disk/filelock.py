@@ -13,6 +13,7 @@ from typing import Any
 from minutebook.disk import lock_queue
 from minutebook.disk.os_locks import try_lock, try_share, unlock
 from minutebook.domain.errors import StoreBusy, StoreError
+from minutebook.domain.reason import of_system
 
 PATIENCE = 0.1
 """Seconds in which a waiter only looks whether the lock is free, before it queues up; and in which one
@@ -55,7 +56,9 @@ class FileLock:
                     return
         elif self._poll(deadline, is_given_up):
             return
-        raise StoreBusy(f"{self._path}: another process is writing for over {wait:g} s")
+        raise StoreBusy(
+            "{path}: another process is writing for over {wait:g} s", path=self._path, wait=wait
+        )
 
     def _poll(
         self,
@@ -98,7 +101,7 @@ class FileLock:
                     self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600
                 )
             except OSError as error:
-                raise StoreError(f"{self._path}: {error.strerror}") from error
+                raise StoreError(of_system(self._path, error)) from error
             self._closing = weakref.finalize(self, os.close, self._file)
         return self._file
 

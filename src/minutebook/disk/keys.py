@@ -12,10 +12,13 @@ from typing import Protocol
 from minutebook.disk.atomic_file import sync_folder
 from minutebook.disk.encryption import Key
 from minutebook.domain.errors import EncryptionKeyMissing, InvalidInput
+from minutebook.domain.reason import Reason
 from minutebook.invocation import KEY_FILE, KEYRING
 
 _SERVICE = "minutebook"
-_INSTALL = "`pip install minutebook[keyring]` brings what reads it, and key = file:PATH names a file instead"
+_INSTALL = Reason(
+    "`pip install minutebook[keyring]` brings what reads it, and key = file:PATH names a file instead"
+)
 _OTHERS_MAY = 0o077
 
 
@@ -54,7 +57,12 @@ class FilePlace:
         if id not in self._known:
             self._known |= self._read(id, for_what)
         if id not in self._known:
-            raise _unavailable(for_what, id, f"{self.name} has no such key", "put it back there")
+            raise _unavailable(
+                for_what,
+                id,
+                Reason("{name} has no such key", name=self.name),
+                Reason("put it back there"),
+            )
         return self._known[id]
 
     def add(self, key: Key) -> None:
@@ -72,8 +80,8 @@ class FilePlace:
                 os.fsync(file.fileno())
             sync_folder(self.path.parent)
         except OSError as error:
-            reason = f"{self.path}: {error.strerror}; the setting `key` names another place"
-            raise EncryptionKeyMissing(reason) from error
+            reason = "{path}: {cause}; the setting `key` names another place"
+            raise EncryptionKeyMissing(reason, path=self.path, cause=error.strerror) from error
         self._known.pop(key.id, None)
         self.find(key.id, "The new key")
 
@@ -91,11 +99,13 @@ class FilePlace:
         try:
             lines = self.path.read_text(encoding="ascii", errors="replace").splitlines()
         except FileNotFoundError as error:
-            remedy = "bring that file back, or name its place by the setting `key`"
-            raise _unavailable(for_what, id, f"there is no {self.path}", remedy) from error
+            remedy = Reason("bring that file back, or name its place by the setting `key`")
+            raise _unavailable(
+                for_what, id, Reason("there is no {path}", path=self.path), remedy
+            ) from error
         except OSError as error:
-            reason = f"{self.path} cannot be read ({error.strerror})"
-            raise _unavailable(for_what, id, reason, "make it readable") from error
+            reason = Reason("{path} cannot be read ({cause})", path=self.path, cause=error.strerror)
+            raise _unavailable(for_what, id, reason, Reason("make it readable")) from error
         found = {}
         for line in lines:
             name, _, digits = line.strip().partition(" ")
@@ -121,13 +131,21 @@ class KeyringPlace:
 
                 digits = keyring.get_password(_SERVICE, id)
             except ImportError as error:
-                raise _unavailable(for_what, id, f"{self.name} cannot be read", _INSTALL) from error
+                raise _unavailable(
+                    for_what, id, Reason("{name} cannot be read", name=self.name), _INSTALL
+                ) from error
             except keyring.errors.KeyringError as error:
                 raise _unavailable(for_what, id, *_locked(error)) from error
             key = None if digits is None else _key_of(digits)
             if key is None or key.id != id:
-                remedy = f"put it back there as the password of {id} for {_SERVICE}"
-                raise _unavailable(for_what, id, f"{self.name} has no such key", remedy)
+                remedy = Reason(
+                    "put it back there as the password of {id} for {service}",
+                    id=id,
+                    service=_SERVICE,
+                )
+                raise _unavailable(
+                    for_what, id, Reason("{name} has no such key", name=self.name), remedy
+                )
             self._known[id] = key
         return self._known[id]
 
@@ -139,10 +157,12 @@ class KeyringPlace:
 
             keyring.set_password(_SERVICE, key.id, key.secret.hex())
         except ImportError as error:
-            raise EncryptionKeyMissing(f"{self.name} cannot be used: {_INSTALL}") from error
+            raise EncryptionKeyMissing(
+                "{name} cannot be used: {remedy}", name=self.name, remedy=_INSTALL
+            ) from error
         except keyring.errors.KeyringError as error:
             reason, remedy = _locked(error)
-            raise EncryptionKeyMissing(f"{reason}: {remedy}") from error
+            raise EncryptionKeyMissing("{cause}: {remedy}", cause=reason, remedy=remedy) from error
         self._known.pop(key.id, None)
         self.find(key.id, "The new key")
 
@@ -154,8 +174,11 @@ class KeyringPlace:
 def check_outside(place: KeyPlace, home: Path) -> None:
     """Raise InvalidInput if keys are in a file in the data directory: a copy would hold both."""
     if isinstance(place, FilePlace) and place.path.resolve().is_relative_to(home.resolve()):
-        remedy = "must be a file outside the data directory, so that no copy of that holds its key"
-        raise InvalidInput("key", f"{remedy}; `minutebook settings set key file:PATH` names one")
+        raise InvalidInput(
+            "key",
+            "must be a file outside the data directory, so that no copy of that holds its key; "
+            "`minutebook settings set key file:PATH` names one",
+        )
 
 
 def _key_of(digits: str) -> Key | None:
@@ -165,13 +188,18 @@ def _key_of(digits: str) -> Key | None:
         return None
 
 
-def _locked(error: Exception) -> tuple[str, str]:
+def _locked(error: Exception) -> tuple[Reason, Reason]:
     """Return what is wrong with a keyring that answers with an error, and the remedy."""
-    reason = f"the system's keyring cannot be used ({type(error).__name__})"
-    return reason, "unlock it, run this where your session's keyring is, or set key = file:PATH"
+    reason = Reason("the system's keyring cannot be used ({name})", name=type(error).__name__)
+    remedy = "unlock it, run this where your session's keyring is, or set key = file:PATH"
+    return reason, Reason(remedy)
 
 
-def _unavailable(for_what: str, id: str, reason: str, remedy: str) -> EncryptionKeyMissing:
+def _unavailable(for_what: str, id: str, reason: Reason, remedy: Reason) -> EncryptionKeyMissing:
     return EncryptionKeyMissing(
-        f"{for_what} is encrypted with the key {id}, and {reason}: {remedy}. Nothing was changed"
+        "{for_what} is encrypted with the key {id}, and {cause}: {remedy}. Nothing was changed",
+        for_what=for_what,
+        id=id,
+        cause=reason,
+        remedy=remedy,
     )

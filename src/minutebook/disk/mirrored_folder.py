@@ -15,6 +15,7 @@ from pathlib import Path
 from minutebook.disk.atomic_file import replace_file
 from minutebook.disk.plain_folder import PlainFolder, digest_at
 from minutebook.domain.errors import StoreError
+from minutebook.domain.reason import of_system
 
 NOTES = ".minutebook-export.jsonl"
 """The file that holds a line a write: the file's name and digest."""
@@ -48,7 +49,7 @@ class MirroredFolder:
             self._folder.make_parents(path)
             self._write(name, path, pieces)
         except OSError as error:
-            raise StoreError(f"{path}: {error.strerror}") from error
+            raise StoreError(of_system(path, error)) from error
 
     def finish(self) -> None:
         """Remove the files of earlier runs that were not written this time, and tidy the notes.
@@ -67,7 +68,7 @@ class MirroredFolder:
             lines = [_line(name, digest) for name, digest in sorted(self._written.items())]
             replace_file(self._root / NOTES, b"".join(lines))
         except OSError as error:
-            raise StoreError(f"{self._root}: {error.strerror}") from error
+            raise StoreError(of_system(self._root, error)) from error
 
     def _write(self, name: str, path: Path, pieces: Iterable[bytes]) -> None:
         part = path.with_name(_PART)

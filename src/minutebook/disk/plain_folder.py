@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.domain.reason import of_system
 
 OTHER = "other"
 """What stands for the digest of a link, a folder or whatever else is no plain file."""
@@ -29,9 +30,11 @@ class PlainFolder:
             self.root.mkdir(parents=True, exist_ok=True)
             yield
         except (FileExistsError, NotADirectoryError) as error:
-            raise InvalidInput(self._argument, f"must be a folder: {self.root}") from error
+            raise InvalidInput(
+                self._argument, "must be a folder: {path}", path=self.root
+            ) from error
         except OSError as error:
-            raise StoreError(f"{self.root}: {error.strerror}") from error
+            raise StoreError(of_system(self.root, error)) from error
 
     def path(self, name: str) -> Path:
         """Return where a file of a name is."""
@@ -48,7 +51,9 @@ class PlainFolder:
     def check_is_no_link(self, path: Path) -> None:
         """Raise InvalidInput if a path is a link, which may lead out of the folder."""
         if path.is_symlink():
-            raise InvalidInput(self._argument, f"must not lead elsewhere: {path} is a link")
+            raise InvalidInput(
+                self._argument, "must not lead elsewhere: {path} is a link", path=path
+            )
 
 
 def digest_at(path: Path) -> str:

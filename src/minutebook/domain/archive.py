@@ -16,6 +16,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.metadata import check_metadata
+from minutebook.domain.reason import Reason, must_be_one_of
 from minutebook.domain.records import (
     MOST_SCORE,
     SCORES,
@@ -101,7 +102,7 @@ def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
     Raises InvalidInput if the header is not ours, or of another version.
     """
     if header.get("format") != FORMAT:
-        raise InvalidInput("format", f"must be {FORMAT}")
+        raise InvalidInput("format", "must be {format}", format=FORMAT)
     if header.get("version") != VERSION:
         raise InvalidInput("version", version_refused(VERSION))
     counts = header.get("counts")
@@ -109,15 +110,18 @@ def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
         raise InvalidInput("counts", "must say how many records there are of each kind")
     unknown = counts.keys() - set(KINDS)
     if unknown:
-        raise InvalidInput("counts", f"must name archived kinds only: {min(unknown)} is none")
+        raise InvalidInput(
+            "counts", "must name archived kinds only: {unknown} is none", unknown=min(unknown)
+        )
     return {Kind(kind): count for kind, count in counts.items()}
 
 
-def version_refused(read: int) -> str:
+def version_refused(read: int) -> Reason:
     """Return why a file of another version than `read` is not read, and what to do."""
-    return (
-        f"must be {read}: a later version of Minutebook wrote this file, so upgrade this one; or a version "
-        "before the first release did, and none since reads it"
+    return Reason(
+        "must be {version}: a later version of Minutebook wrote this file, so upgrade this one; or a version "
+        "before the first release did, and none since reads it",
+        version=read,
     )
 
 
@@ -147,7 +151,7 @@ def check_sound(record: Record) -> None:
         return
     for name in SCORES:
         if not 0 <= getattr(record, name) <= MOST_SCORE:
-            raise InvalidInput(name, f"must be in 0..{MOST_SCORE}")
+            raise InvalidInput(name, "must be in 0..{most}", most=MOST_SCORE)
     if record.turn_count < 0:
         raise InvalidInput("turn_count", "must not be negative")
 
@@ -215,17 +219,18 @@ def journal_record(item: Mapping[str, Any], owner: Owner) -> Turn | Summary:
     unknown = item.keys() - set(fields)
     if unknown:
         what = "summary" if "title" in item else "turn"
-        raise InvalidInput(min(unknown), f"is no field of a {what} (it has {', '.join(fields)})")
+        remedy = "is no field of a {what} (it has {names})"
+        raise InvalidInput(min(unknown), remedy, what=what, names=", ".join(fields))
     id = _text(item, "id")
     if not id:
         raise InvalidInput("id", "must not be empty")
     if "title" not in item:
         if item.get("type", TURN_TYPE) != TURN_TYPE:
-            raise InvalidInput("type", f"must be {TURN_TYPE}")
+            raise InvalidInput("type", "must be {name}", name=TURN_TYPE)
         return _turn(item, owner, id, _text(item, "thought"))
     category = _text(item, "category")
     if category not in list(Category):
-        raise InvalidInput("category", f"must be one of {', '.join(Category)}")
+        raise InvalidInput("category", must_be_one_of(Category))
     return _summary(
         item,
         owner,

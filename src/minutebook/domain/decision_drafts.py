@@ -47,7 +47,7 @@ def check_is_whole(draft: DecisionDraft, least: int) -> None:
         if not getattr(draft, name).strip():
             raise InvalidInput(name, "must not be blank")
     if len(draft.rationale) < least:
-        raise InvalidInput("rationale", f"must have at least {least} characters")
+        raise InvalidInput("rationale", "must have at least {least} characters", least=least)
 
 
 def build_decision(caller: Caller, draft: DecisionDraft, id: str, now: datetime) -> Decision:

@@ -69,13 +69,17 @@ def resolve_scope(
     a repository is wanting, Forbidden where it is one of several.
     """
     if repository is not None and not _is_open(caller.repositories, repository):
-        raise ScopeViolation("write", f"the repository {repository!r} is not the caller's")
+        raise ScopeViolation(
+            "write", "the repository {name!r} is not the caller's", name=repository
+        )
     if user is not None and caller.user not in (None, user):
-        raise ScopeViolation("write", f"this connection is held to the user {caller.user!r}")
+        raise ScopeViolation(
+            "write", "this connection is held to the user {name!r}", name=caller.user
+        )
     home = default_organization(caller)
     if scope is ScopeLevel.SYSTEM or home == SYSTEM_ORGANIZATION:
         if scope not in (None, ScopeLevel.SYSTEM):
-            raise InvalidInput("scope", f"must be system in the organization {home}")
+            raise InvalidInput("scope", "must be system in the organization {home}", home=home)
         own = repository_of(caller) if scope is None else None
         owner = (user or caller.user) if scope is None else None
         return ScopeKey(SYSTEM_ORGANIZATION, ScopeLevel.SYSTEM, repository or own, owner)

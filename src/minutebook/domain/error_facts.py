@@ -7,6 +7,7 @@ from typing import Any
 
 from minutebook.domain import errors
 from minutebook.domain.errors import MinutebookError
+from minutebook.domain.reason import Reason
 
 _LONGEST = 2_000
 """Characters of a text that is sent of an error."""
@@ -59,6 +60,8 @@ def _sent(value: object) -> Any:
 
 def _received(kind: str, value: Any) -> Any:
     """Read a field by its annotation. Raises ValueError if it is not what was sent."""
+    if "Reason" in kind:
+        return Reason(value)
     if "datetime" in kind:
         return datetime.fromisoformat(value)
     if "MinutebookError" in kind:

@@ -36,34 +36,58 @@ MinutebookError
     └── ModelUnavailable    the model cannot be had
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
+from http import HTTPStatus
+
+from minutebook.domain.reason import Reason, Word
 
 
 @dataclass(eq=False)
 class MinutebookError(Exception):
-    """Anything that Minutebook refuses or fails to do."""
+    """Anything that Minutebook refuses or fails to do; `str` gives the English sentence for it."""
+
+    status = int(HTTPStatus.SERVICE_UNAVAILABLE)
+    """The HTTP status of a page that shows it."""
+
+    @property
+    def sentence(self) -> Reason:
+        """What stood in the way, to what, and why."""
+        return Reason(type(self).__name__)
 
     def __str__(self) -> str:
-        named = ((each.name, getattr(self, each.name)) for each in fields(self))
-        facts = ", ".join(f"{name}={value!r}" for name, value in named)
-        return f"{type(self).__name__}({facts})"
+        return self.sentence
 
 
 @dataclass(eq=False)
 class NotFound(MinutebookError):
     """No record with that id, or none that the caller may see."""
 
+    status = HTTPStatus.NOT_FOUND
     kind: str
     id: str
+
+    @property
+    def sentence(self) -> Reason:
+        """Which record is not there."""
+        return Reason("there is no {kind} {id}", kind=Word(self.kind), id=self.id)
 
 
 @dataclass(eq=False)
 class Conflict(MinutebookError):
     """The record is not as the request supposed."""
 
+    status = HTTPStatus.CONFLICT
     id: str
-    reason: str
+    reason: Reason
+
+    def __init__(self, id: str, reason: str, **values: object) -> None:
+        self.id, self.reason = id, Reason(reason, **values)
+
+    @property
+    def sentence(self) -> Reason:
+        """How the record is."""
+        return Reason("{id}: {reason}", id=self.id, reason=self.reason)
 
 
 @dataclass(eq=False)
@@ -77,9 +101,20 @@ class Decided(Conflict):
 class Refused(MinutebookError):
     """The caller may not do this; `needs` names a role that may, where one would do."""
 
+    status = HTTPStatus.FORBIDDEN
     act: str
-    reason: str
+    reason: Reason
     needs: str | None = field(default=None, kw_only=True)
+
+    def __init__(
+        self, act: str, reason: str, *, needs: str | None = None, **values: object
+    ) -> None:
+        self.act, self.reason, self.needs = act, Reason(reason, **values), needs
+
+    @property
+    def sentence(self) -> Reason:
+        """What may not be done, and why."""
+        return Reason("not allowed to {act}: {reason}", act=Word(self.act), reason=self.reason)
 
 
 class Forbidden(Refused):
@@ -96,13 +131,25 @@ class Locked(Refused):
 
     id: str
 
+    @property
+    def sentence(self) -> Reason:
+        """Which record is locked."""
+        return Reason("{id} stays as it is: {reason}", id=self.id, reason=self.reason)
+
 
 @dataclass(eq=False)
 class UnderReview(Refused):
     """The proposal's review lasts until `opens`."""
 
+    status = HTTPStatus.CONFLICT
     id: str
     opens: datetime
+
+    @property
+    def sentence(self) -> Reason:
+        """From when on it can be accepted."""
+        template = "{id}: {reason}; accept it from {opens:%Y-%m-%d %H:%M:%S} UTC on"
+        return Reason(template, id=self.id, reason=self.reason, opens=self.opens)
 
 
 class WrongSecret(Refused):
@@ -113,17 +160,30 @@ class WrongSecret(Refused):
 class GuessedTooOften(Refused):
     """Wrong secrets were given; the next one is looked at from `opens` on."""
 
+    status = HTTPStatus.TOO_MANY_REQUESTS
     opens: datetime
+
+    @property
+    def sentence(self) -> Reason:
+        """From when on a secret is looked at again."""
+        template = "{reason}; the next is looked at from {opens:%Y-%m-%d %H:%M:%S} UTC on"
+        return Reason(template, reason=self.reason, opens=self.opens)
 
 
 @dataclass(eq=False)
 class Unidentified(MinutebookError):
     """Nobody knows who asks; `reason` may be told them. `is_given`: they showed something."""
 
-    reason: str
+    status = HTTPStatus.UNAUTHORIZED
+    reason: Reason
     is_given: bool = field(default=True, kw_only=True)
 
-    def __str__(self) -> str:
+    def __init__(self, reason: str, *, is_given: bool = True, **values: object) -> None:
+        self.reason, self.is_given = Reason(reason, **values), is_given
+
+    @property
+    def sentence(self) -> Reason:
+        """Why nobody is known."""
         return self.reason
 
 
@@ -131,22 +191,33 @@ class Unidentified(MinutebookError):
 class KeysUnavailable(MinutebookError):
     """The keys of who signs tokens cannot be read; `remedy` says what to do."""
 
-    reason: str
-    remedy: str
+    reason: Reason
+    remedy: Reason
 
-    def __str__(self) -> str:
-        return f"{self.reason}; {self.remedy}"
+    def __init__(self, reason: str, remedy: str, **values: object) -> None:
+        self.reason, self.remedy = Reason(reason, **values), Reason(remedy, **values)
+
+    @property
+    def sentence(self) -> Reason:
+        """What is wrong, and what to do."""
+        return Reason("{reason}; {remedy}", reason=self.reason, remedy=self.remedy)
 
 
 @dataclass(eq=False)
 class InvalidInput(MinutebookError):
     """An argument is not what it must be; `remedy` says what it must be."""
 
+    status = HTTPStatus.BAD_REQUEST
     argument: str
-    remedy: str
+    remedy: Reason
 
-    def __str__(self) -> str:
-        return f"{self.argument} {self.remedy}"
+    def __init__(self, argument: str, remedy: str, **values: object) -> None:
+        self.argument, self.remedy = argument, Reason(remedy, **values)
+
+    @property
+    def sentence(self) -> Reason:
+        """What the argument must be."""
+        return Reason("{argument} {remedy}", argument=Word(self.argument), remedy=self.remedy)
 
 
 @dataclass(eq=False)
@@ -157,8 +228,19 @@ class InvalidArchive(MinutebookError):
     """
 
     path: str
-    reason: str
+    reason: Reason
     line: int | None = None
+
+    def __init__(self, path: str, reason: str, line: int | None = None, **values: object) -> None:
+        self.path, self.reason, self.line = path, Reason(reason, **values), line
+
+    @property
+    def sentence(self) -> Reason:
+        """Where the file is wrong, and why."""
+        where: str = self.path
+        if self.line is not None:
+            where = Reason("{path}, line {line}", path=self.path, line=self.line)
+        return Reason("{where}: {reason}. Nothing was changed", where=where, reason=self.reason)
 
 
 @dataclass(eq=False)
@@ -168,26 +250,41 @@ class InBatch(MinutebookError):
     index: int
     error: MinutebookError
 
+    @property
+    def sentence(self) -> Reason:
+        """Which act, and what stood in its way."""
+        return Reason("[{index}]: {error}", index=self.index, error=self.error.sentence)
+
 
 @dataclass(eq=False)
 class InvalidRoot(MinutebookError):
     """The path cannot be the root of a project; `reason` goes on from it: `does not exist`."""
 
     path: str
-    reason: str
+    reason: Reason
+
+    @property
+    def sentence(self) -> Reason:
+        """Which path, and why."""
+        return Reason("{path} {reason}", path=self.path, reason=self.reason)
 
 
 @dataclass(eq=False)
 class Fault(MinutebookError):
     """A mistake of ours in a request; the log tells more."""
 
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
     act: str
     request: str
 
-    def __str__(self) -> str:
-        return (
-            f"Internal error in {self.act}. Nothing was changed. Please report it with the lines on "
-            f"stderr around request {self.request}."
+    @property
+    def sentence(self) -> Reason:
+        """Where it happened, and what to report."""
+        return Reason(
+            "Internal error in {act}. Nothing was changed. Please report it with the lines on stderr around "
+            "request {request}.",
+            act=self.act,
+            request=self.request,
         )
 
 
@@ -195,9 +292,14 @@ class Fault(MinutebookError):
 class StoreError(MinutebookError):
     """The store could not do its work."""
 
-    reason: str
+    reason: Reason
 
-    def __str__(self) -> str:
+    def __init__(self, reason: str, **values: object) -> None:
+        self.reason = Reason(reason, **values)
+
+    @property
+    def sentence(self) -> Reason:
+        """Why it could not."""
         return self.reason
 
 
@@ -212,7 +314,7 @@ class StoreDamaged(StoreError):
     `what` says that alone, `reason` also what helps.
     """
 
-    what: str
+    what: Reason
 
 
 class StoreLost(StoreDamaged):
@@ -235,11 +337,16 @@ class StoreClosed(StoreError):
 class LedgerError(MinutebookError):
     """The ledger could not be read or written; `remedy` says what to do. Nothing was changed."""
 
-    reason: str
-    remedy: str
+    reason: Reason
+    remedy: Reason
 
-    def __str__(self) -> str:
-        return f"{self.reason}; {self.remedy}"
+    def __init__(self, reason: str, remedy: str, **values: object) -> None:
+        self.reason, self.remedy = Reason(reason, **values), Reason(remedy, **values)
+
+    @property
+    def sentence(self) -> Reason:
+        """What is wrong, and what to do."""
+        return Reason("{reason}; {remedy}", reason=self.reason, remedy=self.remedy)
 
 
 class LedgerBusy(LedgerError):
@@ -264,14 +371,27 @@ class LedgerBroken(LedgerError):
 class Unanswered(MinutebookError):
     """A model that was asked for a text gave none of use; `reason` tells why."""
 
-    reason: str
+    reason: Reason
+
+    def __init__(self, reason: str, **values: object) -> None:
+        self.reason = Reason(reason, **values)
+
+    @property
+    def sentence(self) -> Reason:
+        """Why there is no text."""
+        return self.reason
 
 
 @dataclass(eq=False)
 class AskedEnough(MinutebookError):
     """The client's model is not asked again in this call; in another it is. `reason` says so."""
 
-    reason: str
+    reason: Reason
+
+    @property
+    def sentence(self) -> Reason:
+        """Why it is not asked again."""
+        return self.reason
 
 
 class EmbeddingError(MinutebookError):
@@ -283,20 +403,28 @@ class EmbeddingNotReady(EmbeddingError):
     """The model is still loading, or failed to load."""
 
     state: str
-    reason: str
+    reason: Reason
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> Reason:
+        """How far the model is, or why it failed."""
+        reason = self.reason or Reason("it is loading")
         if self.state == "loading":
-            return f"the embedding model is not ready: {self.reason or 'it is loading'}"
-        return f"the embedding model failed to load: {self.reason}"
+            return Reason("the embedding model is not ready: {reason}", reason=reason)
+        return Reason("the embedding model failed to load: {reason}", reason=reason)
 
 
 @dataclass(eq=False)
 class ModelUnavailable(EmbeddingError):
     """The model cannot be opened or reached; `remedy` says what to do."""
 
-    reason: str
-    remedy: str
+    reason: Reason
+    remedy: Reason
 
-    def __str__(self) -> str:
-        return f"{self.reason}; {self.remedy}"
+    def __init__(self, reason: str, remedy: str, **values: object) -> None:
+        self.reason, self.remedy = Reason(reason, **values), Reason(remedy, **values)
+
+    @property
+    def sentence(self) -> Reason:
+        """What is wrong, and what to do."""
+        return Reason("{reason}; {remedy}", reason=self.reason, remedy=self.remedy)

@@ -73,11 +73,12 @@ def check_grant(grant: Grant) -> None:
     _check_name("name", grant.name)
     if grant.name == ANYBODY:
         # Who is called so may give any other name; a token says who its bearer is.
-        raise InvalidInput("name", f"must not be {ANYBODY!r}, which stands for anybody")
+        raise InvalidInput("name", "must not be {name!r}, which stands for anybody", name=ANYBODY)
     if grant.organization is not None:
         _check_name("organization", grant.organization)
         if grant.organization == SYSTEM_ORGANIZATION:
-            raise InvalidInput("organization", f"must not be {SYSTEM_ORGANIZATION}, nobody's home")
+            remedy = "must not be {name}, nobody's home"
+            raise InvalidInput("organization", remedy, name=SYSTEM_ORGANIZATION)
     if grant.repositories is not None and not grant.repositories:
         raise InvalidInput("repository", "must name one at least, or be left out for any")
     for name in grant.repositories or ():
@@ -94,6 +95,5 @@ def check_end(expires_at: datetime | None, now: datetime) -> None:
 
 def _check_name(argument: str, name: str) -> None:
     if not name.isprintable() or name != name.strip() or not 0 < len(name) <= LONGEST_NAME:
-        raise InvalidInput(
-            argument, f"must have 1 to {LONGEST_NAME} printable characters, no space at its ends"
-        )
+        remedy = "must have 1 to {most} printable characters, no space at its ends"
+        raise InvalidInput(argument, remedy, most=LONGEST_NAME)

@@ -58,9 +58,8 @@ def public_key_bytes(text: str) -> bytes:
     """Return the 32 bytes of a public key. Raises InvalidInput if the text is none."""
     match = _KEY.fullmatch(text.strip())
     if match is None:
-        raise InvalidInput(
-            "--key", f"must be a public key as `minutebook audit key` prints it ({PREFIX}…)"
-        )
+        remedy = "must be a public key as `minutebook audit key` prints it ({prefix}…)"
+        raise InvalidInput("--key", remedy, prefix=PREFIX)
     return _bytes(match[1])
 
 

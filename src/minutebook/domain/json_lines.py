@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Union, get_args, get_origin, get_type_hints
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.origin import Origin
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import CLASSES, Kind, Record
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -69,10 +70,10 @@ def record_of(document: Mapping[str, Any]) -> Record:
         kind = Kind(document["kind"])
         form = _FORMS[kind]
     except (KeyError, ValueError) as error:
-        raise InvalidInput("kind", f"must be one of {', '.join(sorted(_FORMS))}") from error
+        raise InvalidInput("kind", must_be_one_of(sorted(_FORMS))) from error
     unknown = document.keys() - {field.name for field in form} - {"kind"}
     if unknown:
-        raise InvalidInput(min(unknown), f"is no field of a {kind}")
+        raise InvalidInput(min(unknown), "is no field of a {kind}", kind=kind)
     read: dict[str, Any] = {}
     for field in form:
         if field.name in document:
@@ -80,7 +81,7 @@ def record_of(document: Mapping[str, Any]) -> Record:
         elif field.is_nullable:
             read[field.name] = None
         elif not field.has_default:
-            raise InvalidInput(field.name, f"must be given: a {kind} has one")
+            raise InvalidInput(field.name, "must be given: a {kind} has one", kind=kind)
     return CLASSES[kind](**read)
 
 
@@ -88,7 +89,7 @@ def _read(field: _Field, value: Any) -> Any:
     try:
         return field.read(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(field.name, f"must be {field.wanted}") from error
+        raise InvalidInput(field.name, "must be {wanted}", wanted=field.wanted) from error
 
 
 def _plain(value: object) -> object:

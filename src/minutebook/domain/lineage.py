@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
 from minutebook.domain.policy import check_may_write_to
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import (
     Authorship,
     Decision,
@@ -64,7 +65,7 @@ class Violation:
 
     rule: Rule
     ids: tuple[str, ...]
-    reason: str
+    reason: Reason
 
 
 class TargetKey(NamedTuple):
@@ -99,16 +100,18 @@ def scoped_target(decision: Decision | Proposal) -> TargetKey:
     return TargetKey(decision.organization, decision.repository, decision.user, key)
 
 
-def why_apart(decision: Decision | Proposal, key: TargetKey) -> str:
+def why_apart(decision: Decision | Proposal, key: TargetKey) -> Reason:
     """Return why a decision on another target, or in another scope, cannot be superseded."""
     if target_key(decision.target) != key.target_key:
-        return f"it is on another target, {decision.target!r}"
+        return Reason("it is on another target, {target!r}", target=decision.target)
     if decision.organization != key.organization:
-        return (
-            f"it is in the organization {decision.organization!r}; a decision supersedes only those "
-            f"of its own organization, {key.organization!r}"
+        return Reason(
+            "it is in the organization {name!r}; a decision supersedes only those of its own "
+            "organization, {own!r}",
+            name=decision.organization,
+            own=key.organization,
         )
-    return "it concerns another repository or user than the first that is named"
+    return Reason("it concerns another repository or user than the first that is named")
 
 
 # What holds of the set
@@ -149,7 +152,11 @@ def violations_near(ids: Iterable[str], find: Lookup, active_on: ActiveOn) -> li
 def _crowded(active: Sequence[Decision]) -> Iterable[Violation]:
     if len(active) > 1:
         ids = tuple(sorted(decision.id for decision in active))
-        yield Violation(Rule.ONE_ACTIVE, ids, f"{len(ids)} are active on {_spellings(active)}")
+        yield Violation(
+            Rule.ONE_ACTIVE,
+            ids,
+            Reason("{count} are active on {targets}", count=len(ids), targets=_spellings(active)),
+        )
 
 
 def _spellings(decisions: Sequence[Decision]) -> str:
@@ -167,21 +174,35 @@ def _unmirrored(decision: Decision, find: Lookup) -> Iterable[Violation]:
         for id in named:
             other, ids = find(id), (decision.id, id)
             if other is None:
-                yield Violation(Rule.MIRRORED, ids, f"its {ours} names one that is not there")
+                yield Violation(
+                    Rule.MIRRORED,
+                    ids,
+                    Reason("its {field} names one that is not there", field=ours),
+                )
             elif decision.id not in getattr(other, theirs):
-                yield Violation(Rule.MIRRORED, ids, f"its {ours} is not answered")
+                yield Violation(
+                    Rule.MIRRORED, ids, Reason("its {field} is not answered", field=ours)
+                )
             elif scoped_target(other) != scoped_target(decision):
-                yield Violation(Rule.SAME_SEAT, tuple(sorted(ids)), "they have different targets")
+                yield Violation(
+                    Rule.SAME_SEAT, tuple(sorted(ids)), Reason("they have different targets")
+                )
         if len(set(named)) < len(named):
-            yield Violation(Rule.MIRRORED, (decision.id,), f"its {ours} names one twice")
+            yield Violation(
+                Rule.MIRRORED, (decision.id,), Reason("its {field} names one twice", field=ours)
+            )
 
 
 def _badly_ended(decision: Decision) -> Iterable[Violation]:
     is_superseded = decision.status is DecisionStatus.SUPERSEDED
     if is_superseded and not decision.superseded_by:
-        yield Violation(Rule.ENDED, (decision.id,), "it is superseded, by nothing")
+        yield Violation(Rule.ENDED, (decision.id,), Reason("it is superseded, by nothing"))
     if not is_superseded and decision.superseded_by:
-        yield Violation(Rule.ENDED, (decision.id,), f"it is {decision.status} and superseded")
+        yield Violation(
+            Rule.ENDED,
+            (decision.id,),
+            Reason("it is {status} and superseded", status=decision.status),
+        )
 
 
 def _cycle(start: Decision, find: Lookup, ended: set[str]) -> Iterable[Violation]:
@@ -197,7 +218,7 @@ def _cycle(start: Decision, find: Lookup, ended: set[str]) -> Iterable[Violation
             ended.add(left)
         elif id in on_path:
             ids = tuple(sorted(path[path.index(id) :]))
-            yield Violation(Rule.NO_CYCLE, ids, "each is superseded by the next")
+            yield Violation(Rule.NO_CYCLE, ids, Reason("each is superseded by the next"))
         elif id not in ended and (decision := find(id)) is not None:
             path.append(id)
             on_path.add(id)
@@ -213,17 +234,23 @@ def violations_between(before: Decision | None, after: Decision | None) -> list[
     if before is None:
         return []
     if after is None:
-        return [Violation(Rule.KEPT, (before.id,), "it was removed")]
+        return [Violation(Rule.KEPT, (before.id,), Reason("it was removed"))]
     ids = (before.id,)
     found = [
-        Violation(Rule.FIXED, ids, f"its {name} was changed")
+        Violation(Rule.FIXED, ids, Reason("its {name} was changed", name=name))
         for name in FIXED
         if getattr(before, name) != getattr(after, name)
     ]
     if before.status not in (DecisionStatus.ACTIVE, after.status):
-        found.append(Violation(Rule.FORWARD, ids, f"{before.status} became {after.status}"))
+        found.append(
+            Violation(
+                Rule.FORWARD,
+                ids,
+                Reason("{status} became {after}", status=before.status, after=after.status),
+            )
+        )
     if not set(before.superseded_by) <= set(after.superseded_by):
-        found.append(Violation(Rule.FORWARD, ids, "what superseded it was changed"))
+        found.append(Violation(Rule.FORWARD, ids, Reason("what superseded it was changed")))
     return found
 
 
@@ -262,10 +289,14 @@ def check_may_record(caller: Caller, active: Sequence[Decision]) -> None:
     _check_not_viewer(caller, "record")
     if active:
         first, *others = sorted(active, key=lambda each: each.id)
-        reason = "a decision is active on this target; supersede it"
+        reason = Reason("a decision is active on this target; supersede it")
         if others:
             more = ", ".join(each.id for each in others)
-            reason = f"so are {more}, on {_spellings(active)}; a person supersedes all with one"
+            reason = Reason(
+                "so are {more}, on {targets}; a person supersedes all with one",
+                more=more,
+                targets=_spellings(active),
+            )
         raise Decided(first.id, reason, first.target)
 
 
@@ -290,61 +321,74 @@ def check_may_supersede(
             raise Conflict(each.id, why_apart(each, key))
         if each.status is not DecisionStatus.ACTIVE:
             later = ", ".join(each.superseded_by)
-            raise Conflict(each.id, f"it is {each.status}" + (f" by {later}" if later else ""))
+            if later:
+                raise Conflict(
+                    each.id, "it is {status} by {later}", status=each.status, later=later
+                )
+            raise Conflict(each.id, "it is {status}", status=each.status)
     named = {each.id for each in old}
     for each in sorted(active, key=lambda each: each.id):
         if each.id not in named:
-            reason = f"it is active on this target as well ({each.target!r}); supersede it too"
-            raise Conflict(each.id, reason)
+            reason = "it is active on this target as well ({target!r}); supersede it too"
+            raise Conflict(each.id, reason, target=each.target)
     if authorship_of(caller) is Authorship.AGENT:
         if len(named) > 1:
-            reason = f"{len(named)} are active on one target ({_spellings(old)}); a person chooses"
+            reason = Reason(
+                "{count} are active on one target ({targets}); a person chooses",
+                count=len(named),
+                targets=_spellings(old),
+            )
             raise Forbidden("supersede", reason)
         for each in old:
             if each.authorship is Authorship.HUMAN:
-                reason = f"{each.id} was decided by a person; a person may"
-                raise Forbidden("supersede", reason, needs=Role.HUMAN)
+                reason = "{id} was decided by a person; a person may"
+                raise Forbidden("supersede", reason, needs=Role.HUMAN, id=each.id)
 
 
 def check_may_overrule(caller: Caller, accepted: Sequence[Decision]) -> None:
     """Raise Forbidden to an agent if there is a decision that a person here accepted."""
     for each in accepted if authorship_of(caller) is Authorship.AGENT else ():
-        reason = f"{each.id} was accepted by a person; a person may"
-        raise Forbidden("supersede", reason, needs=Role.HUMAN)
+        raise Forbidden(
+            "supersede", "{id} was accepted by a person; a person may", needs=Role.HUMAN, id=each.id
+        )
 
 
 def check_may_accept(caller: Caller) -> None:
     """Raise Forbidden to all but an admin: they alone accept proposals."""
     if caller.role is not Role.ADMIN:
-        reason = f"the role {caller.role} may not accept; an admin may"
-        raise Forbidden("accept", reason, needs=Role.ADMIN)
+        reason = "the role {role} may not accept; an admin may"
+        raise Forbidden("accept", reason, needs=Role.ADMIN, role=caller.role)
 
 
 def check_may_decline(caller: Caller) -> None:
     """Raise Forbidden to all but an admin: they alone decline proposals."""
     if caller.role is not Role.ADMIN:
-        reason = f"the role {caller.role} may not decline; an admin may"
-        raise Forbidden("decline", reason, needs=Role.ADMIN)
+        reason = "the role {role} may not decline; an admin may"
+        raise Forbidden("decline", reason, needs=Role.ADMIN, role=caller.role)
 
 
 def check_is_pending(proposal: Proposal) -> None:
     """Raise Conflict if the proposal was settled before."""
     if proposal.status is not ProposalStatus.PENDING:
-        became = f" as {proposal.decision}" if proposal.decision else ""
-        raise Conflict(proposal.id, f"it was {proposal.status} already{became}")
+        reason = Reason("it was {status} already", status=proposal.status)
+        if proposal.decision:
+            reason = Reason(
+                "it was {status} already as {id}", status=proposal.status, id=proposal.decision
+            )
+        raise Conflict(proposal.id, reason)
 
 
 def check_is_declined(proposal: Proposal) -> None:
     """Raise Conflict if the proposal was not declined."""
     if proposal.status is not ProposalStatus.DECLINED:
-        raise Conflict(proposal.id, f"it is {proposal.status}, not declined")
+        raise Conflict(proposal.id, "it is {status}, not declined", status=proposal.status)
 
 
 def check_review_is_over(proposal: Proposal, now: datetime, window: timedelta) -> None:
     """Raise UnderReview if the proposal is still inside its review window."""
     opens = proposal.created_at + window
     if now < opens:
-        raise UnderReview("accept", "its review is not over", proposal.id, opens)
+        raise UnderReview("accept", Reason("its review is not over"), proposal.id, opens)
 
 
 # What an act makes

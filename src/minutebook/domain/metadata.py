@@ -22,4 +22,6 @@ def check_metadata(metadata: Mapping[str, object]) -> None:
             return
         level = inside
     if any(isinstance(each, Mapping | list | tuple) for each in level):
-        raise InvalidInput("metadata", f"must not be nested deeper than {MAX_DEPTH} levels")
+        raise InvalidInput(
+            "metadata", "must not be nested deeper than {most} levels", most=MAX_DEPTH
+        )

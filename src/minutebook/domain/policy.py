@@ -8,6 +8,7 @@ from typing import Protocol
 from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import Forbidden, Locked, ScopeViolation
 from minutebook.domain.origin import answers_for
+from minutebook.domain.reason import Reason, Word
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Memory,
@@ -115,15 +116,18 @@ def narrowed_to(
         if organization == SYSTEM_ORGANIZATION or organization != (
             caller.organization or organization
         ):
-            raise ScopeViolation("use", f"the organization {organization!r} is not the caller's")
+            reason = "the organization {name!r} is not the caller's"
+            raise ScopeViolation("use", reason, name=organization)
         caller = replace(caller, organization=organization)
     if repository is not None:
         if caller.repositories is not None and repository not in caller.repositories:
-            raise ScopeViolation("use", f"the repository {repository!r} is not the caller's")
+            raise ScopeViolation(
+                "use", "the repository {name!r} is not the caller's", name=repository
+            )
         caller = replace(caller, repositories=frozenset({repository}))
     if user is not None:
         if user != (caller.user or user):
-            raise ScopeViolation("use", f"the user {user!r} is not the caller")
+            raise ScopeViolation("use", "the user {name!r} is not the caller", name=user)
         caller = replace(caller, user=user)
     return caller
 
@@ -138,11 +142,8 @@ def check_may_write_to(caller: Caller, act: str, owned: Owned) -> None:
     if owned.organization == SYSTEM_ORGANIZATION:
         _check_system_scope(caller, act)
     if caller.repository_bound and owned.repository is None and owned.user is None:
-        raise ScopeViolation(
-            act,
-            "the scope organization is beyond this token, which names repositories; whose token "
-            "names none may",
-        )
+        reason = "this token is limited to repositories; writing for the whole organization needs one that is not"
+        raise ScopeViolation(act, reason)
 
 
 def may_write_to(caller: Caller, owned: Owned) -> bool:
@@ -248,7 +249,7 @@ def may_remove_work_of(caller: Caller, author: str) -> bool:
 def check_may_remove_work_of(caller: Caller, author: str) -> None:
     """Raise Forbidden if an agent would delete for good what another author wrote."""
     if not may_remove_work_of(caller, author):
-        raise Forbidden("delete", f"written by {author!r}; an agent deletes only its own")
+        raise Forbidden("delete", "written by {name!r}; an agent deletes only its own", name=author)
 
 
 def check_may_lock(caller: Caller) -> None:
@@ -260,8 +261,9 @@ def check_may_unlock(caller: Caller, memory: Memory) -> None:
     """Raise Forbidden if the caller may not unlock, or a higher role locked the memory."""
     _check_steward(caller, "unlock")
     if is_locked_above(caller, memory):
-        reason = f"locked by the role {memory.locked_by}, which outranks {caller.role}"
-        raise Forbidden("unlock", reason, needs=memory.locked_by)
+        role = memory.locked_by
+        reason = "locked by the role {role}, which outranks {own}"
+        raise Forbidden("unlock", reason, needs=role, role=role, own=caller.role)
     check_may_write_to(caller, "unlock", memory)
 
 
@@ -274,8 +276,7 @@ def check_may_verify(caller: Caller) -> None:
     """Raise Forbidden if the caller may not verify: an agent's word is not a person's."""
     _check_not_viewer(caller, "verify")
     if not may_verify(caller):
-        reason = "the role agent may not verify; a human may"
-        raise Forbidden("verify", reason, needs=Role.HUMAN)
+        raise Forbidden("verify", "the role agent may not verify; a human may", needs=Role.HUMAN)
 
 
 def may_settle(caller: Caller) -> bool:
@@ -287,8 +288,8 @@ def check_may_settle(caller: Caller, act: str) -> None:
     """Raise Forbidden to viewers and agents: a person says what becomes of a suggestion."""
     _check_not_viewer(caller, act)
     if not may_verify(caller):
-        reason = f"the role agent may not {act} suggestions; a human may"
-        raise Forbidden(act, reason, needs=Role.HUMAN)
+        reason = "the role agent may not {what} suggestions; a human may"
+        raise Forbidden(act, reason, needs=Role.HUMAN, what=Word(act))
 
 
 def check_may_set_status(caller: Caller, before: Status, after: Status) -> None:
@@ -411,35 +412,35 @@ def _check_unprotected(
 ) -> None:
     is_governed = caller.governed or rules is Policy.GOVERNED
     if is_governed and type in PROTECTED_TYPES and caller.role is Role.AGENT:
-        reason = f"the type {type} is kept from agents; a person may"
+        reason = Reason("the type {type} is kept from agents; a person may", type=type)
         raise Forbidden(act, reason, needs=Role.HUMAN)
     if caller.governed and scope is ScopeLevel.ORGANIZATION and caller.role is Role.AGENT:
-        reason = f"the scope {scope} is kept from agents; a person may"
+        reason = Reason("the scope {scope} is kept from agents; a person may", scope=scope)
         raise ScopeViolation(act, reason, needs=Role.HUMAN)
     if scope is ScopeLevel.SYSTEM:
         _check_system_scope(caller, act)
         if rules is Policy.GOVERNED and caller.role not in _STEWARDS:
-            reason = f"the role {caller.role} may not write system scope here; a manager may"
+            reason = Reason(
+                "the role {role} may not write system scope here; a manager may", role=caller.role
+            )
             raise Forbidden(act, reason, needs=Role.MANAGER)
 
 
 def _check_system_scope(caller: Caller, act: str) -> None:
     if not caller.writes_system:
-        raise ScopeViolation(
-            act,
-            "system scope is not written through this door; `minutebook system write` does",
-        )
+        reason = "this contract cannot write system scope; use `minutebook system write`"
+        raise ScopeViolation(act, reason)
 
 
 def _check_steward(caller: Caller, act: str) -> None:
     if caller.role not in _STEWARDS and not (caller.sets_status and caller.role is not Role.VIEWER):
-        reason = f"the role {caller.role} may not {act}; a manager may"
-        raise Forbidden(act, reason, needs=Role.MANAGER)
+        reason = "the role {role} may not {what}; a manager may"
+        raise Forbidden(act, reason, needs=Role.MANAGER, role=caller.role, what=Word(act))
 
 
 def _check_unlocked(act: str, memory: Memory) -> None:
     if memory.locked_by is not None:
-        reason = f"locked by the role {memory.locked_by}"
+        reason = Reason("locked by the role {role}", role=memory.locked_by)
         opener = memory.locked_by if memory.locked_by in _STEWARDS else Role.MANAGER
         raise Locked(act, reason, memory.id, needs=opener)
 

@@ -14,10 +14,11 @@ from minutebook.domain.errors import (
     StoreClosed,
     StoreError,
 )
+from minutebook.domain.reason import Reason
 
-REASON = "it cannot be used now; the log of the server tells why"
+REASON = Reason("it cannot be used now; the log of the server tells why")
 _PATH = re.compile(r"(?:^|[^\w.])(?:/|~/|[A-Za-z]:[\\/])\w", re.MULTILINE)
-_REMEDY = "ask whoever runs it"
+_REMEDY = Reason("ask whoever runs it")
 
 
 def redacted_for(caller: Caller, error: MinutebookError) -> MinutebookError:

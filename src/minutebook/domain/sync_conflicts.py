@@ -121,9 +121,8 @@ def _merged(shown: Decision, others: Sequence[Record]) -> Decision:
     for other in decisions:
         fixed = fixed_differences(shown, other)
         if fixed:
-            raise InvalidInput(
-                "decision", f"{shown.id} stands in two forms, which differ in {', '.join(fixed)}"
-            )
+            remedy = "{id} stands in two forms, which differ in {names}"
+            raise InvalidInput("decision", remedy, id=shown.id, names=", ".join(fixed))
     return reduce(merge_decisions, decisions, shown)
 
 

@@ -107,9 +107,10 @@ def parse_rules(given: Sequence[str]) -> Mapping[Finding, float]:
             number = -1.0
         if not equals or not 0.0 <= number <= 1.0:
             known = ", ".join(Finding)
-            reason = (
-                f"must name a finding and a certainty from 0 to 1, such as duplicate=0.95 (got {each!r}); "
-                f"findings are {known}"
+            raise InvalidInput(
+                "tidy_rules",
+                "must name a finding and a certainty from 0 to 1, such as duplicate=0.95 (got {given!r}); findings are {names}",
+                given=each,
+                names=known,
             )
-            raise InvalidInput("tidy_rules", reason)
     return rules

@@ -59,7 +59,7 @@ def check_session(name: str) -> None:
     Half characters (lone surrogates) are refused too.
     """
     if not 0 < len(name) <= LONGEST_SESSION:
-        raise InvalidInput("sessionId", f"must have 1 to {LONGEST_SESSION} characters")
+        raise InvalidInput("sessionId", "must have 1 to {most} characters", most=LONGEST_SESSION)
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
         raise InvalidInput("sessionId", "must hold no control characters and no half characters")
 

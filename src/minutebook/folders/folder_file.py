@@ -30,18 +30,17 @@ def read_folder_file(path: Path) -> FolderFile | None:
     try:
         text = read_small(path)
     except OSError as error:
-        raise InvalidInput(str(path), f"cannot be read: it {error.strerror}") from error
+        raise InvalidInput(str(path), "cannot be read: it {cause}", cause=error.strerror) from error
     if text is None:
         return None
     try:
         said = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InvalidInput(str(path), f"must be valid TOML: {error}") from error
+        raise InvalidInput(str(path), "must be valid TOML: {error}", error=error) from error
     for key in said:
         if key not in _KEYS:
-            raise InvalidInput(
-                _at(path, text, key), f"is nothing that a folder may set; {' and '.join(_KEYS)} are"
-            )
+            remedy = "is nothing that a folder may set; {names} are"
+            raise InvalidInput(_at(path, text, key), remedy, names=" and ".join(_KEYS))
     repository, hooks = said.get("repository"), said.get("hooks", "on")
     if hooks not in ("on", "off"):
         raise InvalidInput(_at(path, text, "hooks"), 'must be "on" or "off"')

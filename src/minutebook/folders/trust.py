@@ -38,9 +38,8 @@ class TrustedFolders:
         try:
             known = json.loads(read_small(self._path) or "{}")
         except (OSError, ValueError, RecursionError) as error:
-            raise InvalidInput(
-                str(self._path), f"is damaged ({error}); remove it, and trust the folders again"
-            ) from error
+            remedy = "is damaged ({error}); remove it, and trust the folders again"
+            raise InvalidInput(str(self._path), remedy, error=error) from error
         if not isinstance(known, dict):
             raise InvalidInput(str(self._path), "must be an object; remove it and trust again")
         return known

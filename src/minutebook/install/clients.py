@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import Conflict, InvalidInput
+from minutebook.domain.reason import Reason, must_be_one_of
 from minutebook.install.config_edits import Value, edited, read
 from minutebook.install.known_clients import CLIENTS, Base, Client, ClientFile
 
@@ -142,7 +143,9 @@ def _plan(
     after = edited(found.format, before or "", found.section, server_name, entry)
     if after is None:
         pasted = edited(found.format, "", found.section, server_name, entry)
-        raise Conflict(str(path), f"only a person can edit its layout; what to add:\n{pasted}")
+        raise Conflict(
+            str(path), "only a person can edit its layout; what to add:\n{text}", text=pasted
+        )
     return installation_of(found, scope, path, before, after, now)
 
 
@@ -166,8 +169,8 @@ def plan_removal(
     if isinstance(servers, dict) and server_name in servers:
         after = edited(found.format, before or "", found.section, server_name, None)
     if after is None:
-        reason = f"only a person can edit its layout; remove {found.section}.{server_name} by hand"
-        raise Conflict(str(path), reason)
+        reason = "only a person can edit its layout; remove {section}.{name} by hand"
+        raise Conflict(str(path), reason, section=found.section, name=server_name)
     return installation_of(found, scope, path, before, after, now)
 
 
@@ -291,13 +294,12 @@ def location(client: ClientFile, scope: Scope, places: Places) -> Path:
     if scope == "project":
         if client.project is None:
             raise InvalidInput(
-                "scope", f"must be user: {client.title} has no project configuration"
+                "scope", "must be user: {title} has no project configuration", title=client.title
             )
         return places.cwd.joinpath(*client.project)
     if client.user is None:
-        raise InvalidInput(
-            "scope", f"must be project, by --project: {client.title} has no file of yours to edit"
-        )
+        remedy = "must be project, by --project: {title} has no file of yours to edit"
+        raise InvalidInput("scope", remedy, title=client.title)
     if client.moved is not None and places.variables.get(client.moved[0], "").strip():
         return places.folder(client.moved[0]).joinpath(*client.moved[1])
     if client.package is not None and places.platform == "win32":
@@ -319,7 +321,7 @@ def location(client: ClientFile, scope: Scope, places: Places) -> Path:
 def _client(name: str) -> Client:
     client = CLIENTS.get(name)
     if client is None:
-        raise InvalidInput("client", f"must be one of {', '.join(CLIENTS)}")
+        raise InvalidInput("client", must_be_one_of(CLIENTS))
     return client
 
 
@@ -332,7 +334,9 @@ def _entry(
     _check_text("command", command)
     for name in environment:
         if not _VARIABLE_NAME.fullmatch(name):
-            raise InvalidInput("environment", f"must name variables; {name!r} is no such name")
+            raise InvalidInput(
+                "environment", "must name variables; {name!r} is no such name", name=name
+            )
     _check_text("environment", environment.values())
     form = client.local
     entry: dict[str, Value] = {"name": server_name} if client.names_entry else {}
@@ -353,15 +357,21 @@ def _remote_entry(
     _check_url(url)
     form = client.remote
     if form is None:
-        reason = f"{client.title} takes no remote server in its configuration"
-        raise InvalidInput("url", f"cannot be used: {reason} ({client.documentation})")
+        reason = Reason("{title} takes no remote server in its configuration", title=client.title)
+        raise InvalidInput(
+            "url",
+            "cannot be used: {reason} ({address})",
+            reason=reason,
+            address=client.documentation,
+        )
     entry: dict[str, Value] = {"name": server_name} if client.names_entry else {}
     entry |= {**(form.also or {}), form.url: url}
     if token_variable is None:
         return entry
     if not _VARIABLE_NAME.fullmatch(token_variable):
-        remedy = (
-            f"must be the name of a variable, not a token; {token_variable[:4]!r}… is no such name"
+        remedy = Reason(
+            "must be the name of a variable, not a token; {name!r}… is no such name",
+            name=token_variable[:4],
         )
         raise InvalidInput("token_env", remedy)
     if form.token_variable is not None:
@@ -369,16 +379,24 @@ def _remote_entry(
     elif form.variable is not None:
         entry["headers"] = {"Authorization": f"Bearer {form.variable.format(token_variable)}"}
     else:
-        reason = f"{client.title} reads no variable in a header, by its documentation"
-        remedy = f"leave it out and enter the token there by hand ({client.documentation})"
-        raise InvalidInput("token_env", f"cannot be used: {reason}; {remedy}")
+        reason = Reason(
+            "{title} reads no variable in a header, by its documentation", title=client.title
+        )
+        remedy = Reason(
+            "leave it out and enter the token there by hand ({address})",
+            address=client.documentation,
+        )
+        raise InvalidInput(
+            "token_env", "cannot be used: {reason}; {what}", reason=reason, what=remedy
+        )
     return entry
 
 
 def _check_name(server_name: str) -> None:
     if not _SERVER_NAME.fullmatch(server_name):
-        remedy = "must be at most 64 letters, digits, hyphens and underscores"
-        raise InvalidInput("server_name", remedy)
+        raise InvalidInput(
+            "server_name", "must be at most 64 letters, digits, hyphens and underscores"
+        )
 
 
 def _check_url(url: str) -> None:
@@ -395,8 +413,8 @@ def _check_url(url: str) -> None:
             "url", "must have no user, query or fragment: a token goes into a variable"
         )
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        reason = "over plain http what is asked and the token would cross the network in the open"
-        raise InvalidInput("url", f"must be https: {reason}")
+        remedy = "must be https: over plain http what is asked and the token would cross the network in the open"
+        raise InvalidInput("url", remedy)
 
 
 def _check_text(argument: str, texts: Iterable[str]) -> None:
@@ -404,10 +422,13 @@ def _check_text(argument: str, texts: Iterable[str]) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:
-            remedy = f"must be text; {text!r} cannot be written as UTF-8"
-            raise InvalidInput(argument, remedy) from None
+            raise InvalidInput(
+                argument, "must be text; {given!r} cannot be written as UTF-8", given=text
+            ) from None
         if "\0" in text:
-            raise InvalidInput(argument, f"must be text; {text!r} holds a null character")
+            raise InvalidInput(
+                argument, "must be text; {given!r} holds a null character", given=text
+            )
 
 
 def installation_of(
@@ -432,15 +453,18 @@ def _check_room(
 ) -> None:
     servers = data.get(client.section, {})
     if not isinstance(servers, dict):
-        raise InvalidInput(str(path), f"must have a table of servers at {client.section}")
+        raise InvalidInput(
+            str(path), "must have a table of servers at {section}", section=client.section
+        )
     entry = servers.get(server_name, {})
     tables = (client.local.environment, "headers")
     if not isinstance(entry, dict) or not all(isinstance(entry.get(t, {}), dict) for t in tables):
-        raise InvalidInput(str(path), f"must have a table at {client.section}.{server_name}")
+        remedy = "must have a table at {section}.{name}"
+        raise InvalidInput(str(path), remedy, section=client.section, name=server_name)
     if any(key in entry for key in unfit):
         kind = "remote" if unfit == _REMOTE_KEYS else "local"
-        reason = f"{client.section}.{server_name} is a {kind} server; remove it or choose a name"
-        raise Conflict(str(path), reason)
+        reason = "{section}.{name} is a {kind} server; remove it or choose a name"
+        raise Conflict(str(path), reason, section=client.section, name=server_name, kind=kind)
 
 
 # Reading and writing files.
@@ -453,10 +477,11 @@ def read_configuration(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
-        remedy = f"must be UTF-8; save it so first (byte {error.start} is not)"
-        raise InvalidInput(str(path), remedy) from error
+        raise InvalidInput(
+            str(path), "must be UTF-8; save it so first (byte {at} is not)", at=error.start
+        ) from error
     except OSError as error:
-        raise Conflict(str(path), f"it cannot be read: {error.strerror}") from error
+        raise Conflict(str(path), "it cannot be read: {cause}", cause=error.strerror) from error
 
 
 @contextmanager
@@ -465,4 +490,6 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename or path
-        raise Conflict(str(path), f"it cannot be written: {error.strerror}: {where}") from error
+        raise Conflict(
+            str(path), "it cannot be written: {cause}: {where}", cause=error.strerror, where=where
+        ) from error

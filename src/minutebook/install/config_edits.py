@@ -17,6 +17,7 @@ import yaml
 from tomlkit.exceptions import TOMLKitError
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import Reason
 
 _BOM = "\ufeff"
 _SPACES = re.compile(r"[ \t]*")
@@ -48,20 +49,28 @@ def read(format: Format, text: str, source: str) -> dict[str, Any]:
             return _read_yaml(text, source)
         data = _JSON.decode(_bare(format, text)) if text.strip() else {}
     except json.JSONDecodeError as error:
-        fault = f"{error.msg} (at line {error.lineno}, column {error.colno})"
-        raise InvalidInput(source, _unreadable(format, fault)) from error
+        raise _unreadable(source, format, error.msg, error.lineno, error.colno) from error
     except ValueError as error:
-        raise InvalidInput(source, _unreadable(format, str(error))) from error
+        raise _unreadable(source, format, str(error)) from error
     except RecursionError as error:
-        raise InvalidInput(source, _unreadable(format, "it is nested too deeply")) from error
+        raise _unreadable(source, format, Reason("it is nested too deeply")) from error
     if not isinstance(data, dict):
-        raise InvalidInput(source, _unreadable(format, "it is no object (at line 1, column 1)"))
+        raise _unreadable(source, format, Reason("it is no object"), 1, 1)
     return data
 
 
-def _unreadable(format: Format, fault: str) -> str:
+def _unreadable(
+    source: str, format: Format, fault: str, line: int | None = None, column: int | None = None
+) -> InvalidInput:
+    if column is not None:
+        fault = Reason(
+            "{fault} (at line {line}, column {column})", fault=fault, line=line, column=column
+        )
+    elif line is not None:
+        fault = Reason("{fault} (at line {line})", fault=fault, line=line)
     kind = format.name.removesuffix("C")
-    return f"must be valid {kind}; correct this by hand first: {fault}"
+    remedy = "must be valid {kind}; correct this by hand first: {fault}"
+    return InvalidInput(source, remedy, kind=kind, fault=fault)
 
 
 def edited(
@@ -415,15 +424,14 @@ def _read_yaml(text: str, source: str) -> dict[str, Any]:
         data = yaml.load(text, Loader=_YamlReader)  # noqa: S506 - a SafeLoader that keeps numbers as written
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = "" if mark is None else f" (at line {mark.line + 1}, column {mark.column + 1})"
-        raise InvalidInput(source, _unreadable(Format.YAML, f"{error.problem}{where}")) from error
+        place = () if mark is None else (mark.line + 1, mark.column + 1)
+        raise _unreadable(source, Format.YAML, str(error.problem), *place) from error
     except yaml.YAMLError as error:
-        fault = f"{str(error).splitlines()[0]} (at line 1)"
-        raise InvalidInput(source, _unreadable(Format.YAML, fault)) from error
+        raise _unreadable(source, Format.YAML, str(error).splitlines()[0], 1) from error
     if data is None:
         return {}
     if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
-        raise InvalidInput(source, _unreadable(Format.YAML, "it is no table of names (at line 1)"))
+        raise _unreadable(source, Format.YAML, Reason("it is no table of names"), 1)
     return {key: {} if value is None else value for key, value in data.items()}
 
 

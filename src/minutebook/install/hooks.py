@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import Reason
 from minutebook.install.clients import (
     Installation,
     Places,
@@ -33,11 +34,13 @@ def hook_client(client: str) -> HookClient:
     if found is not None:
         return found
     title = CLIENTS[client].title if client in CLIENTS else ""
-    others = f"must be one that has hooks: {', '.join(HOOKS)}"
+    others = Reason("must be one that has hooks: {names}", names=", ".join(HOOKS))
     if title:
-        others += (
-            f"; {title} has none that we know. Without --hooks it gets the tools, and the server's instructions "
-            "tell its agent when to recall and when to keep"
+        others = Reason(
+            "{others}; {title} has none that we know. Without --hooks it gets the tools, and the server's instructions "
+            "tell its agent when to recall and when to keep",
+            others=others,
+            title=title,
         )
     raise InvalidInput("client", others)
 
@@ -116,8 +119,8 @@ def _parsed(text: str | None, path: Path) -> dict[str, Any]:
     try:
         settings = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
-        remedy = f"must be valid JSON, without comments; correct this by hand first: {error}"
-        raise InvalidInput(str(path), remedy) from error
+        remedy = "must be valid JSON, without comments; correct this by hand first: {error}"
+        raise InvalidInput(str(path), remedy, error=error) from error
     if not isinstance(settings, dict):
         raise InvalidInput(str(path), "must be a JSON object")
     return settings

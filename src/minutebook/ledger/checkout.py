@@ -44,8 +44,10 @@ class Checkout:
     def busy(self) -> LedgerBusy:
         """The error for a lock that another Git command holds."""
         return LedgerBusy(
-            f"another Git command is at work in {self.root} ({self.lock} exists)",
+            "another Git command is at work in {path} ({lock} exists)",
             "wait for it to end; if none is running, remove that file",
+            path=self.root,
+            lock=self.lock,
         )
 
     def prepare(self, mark: Path, files: Mapping[str, tuple[pygit2.Oid, bytes]]) -> None:
@@ -90,19 +92,15 @@ class Checkout:
         for path in files:
             full = self.root / path
             if not full.resolve().is_relative_to(self.root.resolve()):
-                raise LedgerError(
-                    f"{full} lies outside of the work tree",
-                    "name a folder of the repository that is no symbolic link",
-                )
+                remedy = "name a folder of the repository that is no symbolic link"
+                raise LedgerError("{full} lies outside of the work tree", remedy, full=full)
             try:
                 status = self.repository.status_file(path)
             except KeyError:
                 continue
             if status not in (FileStatus.CURRENT, FileStatus.IGNORED):
-                raise LedgerError(
-                    f"{full} has changes that were not committed",
-                    "commit or discard them, then try again",
-                )
+                reason = "{full} has changes that were not committed"
+                raise LedgerError(reason, "commit or discard them, then try again", full=full)
 
     def _install_index(self) -> None:
         """Put the new index in place and keep the one that was there.

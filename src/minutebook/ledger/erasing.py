@@ -35,8 +35,9 @@ def check_can_erase(ledger: Repository) -> None:
     """Raise LedgerError if the history of a ledger is not ours alone to rewrite."""
     if not ledger.is_managed:
         raise LedgerError(
-            f"{ledger.path} is a person's own repository, whose history Minutebook does not rewrite",
+            "{path} is a person's own repository, whose history Minutebook does not rewrite",
             "rewrite it with `git filter-repo --replace-text`, then run `minutebook ledger rebuild`",
+            path=ledger.path,
         )
     if not ledger.is_there:
         return
@@ -46,8 +47,10 @@ def check_can_erase(ledger: Repository) -> None:
         others = [name for name in repository.references if name not in (branch, "HEAD")]
     if others:
         raise LedgerError(
-            f"{ledger.path} has other branches or tags, which hold the old history: {others[0]}",
-            f"remove them first, `git update-ref -d {others[0]}`",
+            "{path} has other branches or tags, which hold the old history: {others}",
+            "remove them first, `git update-ref -d {others}`",
+            path=ledger.path,
+            others=others[0],
         )
 
 

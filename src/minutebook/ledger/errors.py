@@ -8,35 +8,58 @@ from pathlib import Path
 import pygit2
 
 from minutebook.domain.errors import LedgerError
+from minutebook.domain.reason import Reason
 
 _REMEDIES = (
-    ("No space left", "the disk is full", "make room on the disk, then try again"),
+    ("No space left", Reason("the disk is full"), Reason("make room on the disk, then try again")),
     (
         "quota exceeded",
-        "the quota of the disk is used up",
-        "make room, or have it raised, then try again",
+        Reason("the quota of the disk is used up"),
+        Reason("make room, or have it raised, then try again"),
     ),
-    ("File too large", "a file may not grow any more", "raise the limit on the size of files"),
-    ("Permission denied", "it may not be written", "give this user the right to write there"),
-    ("Too many open files", "this process may open no more files", "raise its limit: `ulimit -n`"),
-    ("Input/output error", "the disk failed to read or write", "look at the disk, then try again"),
-    ("Read-only file system", "it may not be written", "name a ledger on a disk for writing"),
+    (
+        "File too large",
+        Reason("a file may not grow any more"),
+        Reason("raise the limit on the size of files"),
+    ),
+    (
+        "Permission denied",
+        Reason("it may not be written"),
+        Reason("give this user the right to write there"),
+    ),
+    (
+        "Too many open files",
+        Reason("this process may open no more files"),
+        Reason("raise its limit: `ulimit -n`"),
+    ),
+    (
+        "Input/output error",
+        Reason("the disk failed to read or write"),
+        Reason("look at the disk, then try again"),
+    ),
+    (
+        "Read-only file system",
+        Reason("it may not be written"),
+        Reason("name a ledger on a disk for writing"),
+    ),
     (
         "mandatory extension",
-        "its index is split or sparse",
-        "run `git update-index --no-split-index`, or `git sparse-checkout reapply "
-        "--no-sparse-index`, there",
+        Reason("its index is split or sparse"),
+        Reason(
+            "run `git update-index --no-split-index`, or `git sparse-checkout reapply "
+            "--no-sparse-index`, there"
+        ),
     ),
     (
         "not owned by current user",
-        "it belongs to another user",
-        "run `git config --global --add safe.directory PATH`, or make it this user's own",
+        Reason("it belongs to another user"),
+        Reason("run `git config --global --add safe.directory PATH`, or make it this user's own"),
     ),
 )
 _LITTLE = 1 << 16
 """Bytes; a disk with less room cannot take a commit."""
 
-_ANY = "run `git fsck` there; if it finds nothing, try again"
+_ANY = Reason("run `git fsck` there; if it finds nothing, try again")
 
 
 @contextmanager
@@ -50,8 +73,10 @@ def translate_errors(path: Path) -> Iterator[None]:
             message = f"No space left on device; {message}"
         for sign, reason, remedy in _REMEDIES:
             if sign in message:
-                raise LedgerError(f"{path}: {reason} ({message})", remedy) from error
-        raise LedgerError(f"{path}: {message}", _ANY) from error
+                raise LedgerError(
+                    "{path}: {cause} ({words})", remedy, path=path, cause=reason, words=message
+                ) from error
+        raise LedgerError("{path}: {words}", _ANY, path=path, words=message) from error
 
 
 def _is_full(path: Path) -> bool:

@@ -7,6 +7,7 @@ import pygit2
 
 from minutebook.domain.errors import LedgerBroken, LedgerDamaged, LedgerError
 from minutebook.domain.lineage import Rule, Violation, violations_between
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision
 from minutebook.ledger.errors import translate_errors
 from minutebook.ledger.objects import Commit, Objects, common_folder
@@ -99,10 +100,8 @@ def news(
         last = pygit2.Oid(hex=head)
         first = None if since is None else pygit2.Oid(hex=since)
         if first is None and opened.is_shallow:
-            raise LedgerError(
-                f"{repository.path} has only the latest part of its history",
-                "run `git fetch --unshallow` there",
-            )
+            reason = "{path} has only the latest part of its history"
+            raise LedgerError(reason, "run `git fetch --unshallow` there", path=repository.path)
         if first is not None and first not in opened:
             raise _rewritten(repository, str(first))
         return _between(repository, repository.objects(opened), first, last, key)
@@ -187,13 +186,19 @@ def _wrong(
         # The violation was reported with its commit; mending the file is allowed.
         return []
     if before is not None and after is not None and before.id != after.id:
-        return [Violation(Rule.KEPT, (before.id,), f"{after.id} took the place of it")]
+        return [
+            Violation(Rule.KEPT, (before.id,), Reason("{id} took the place of it", id=after.id))
+        ]
     return violations_between(before, after)
 
 
 def _rewritten(repository: Repository, since: str) -> LedgerBroken:
     return LedgerBroken(
-        f"{repository.path}: the history was rewritten, commit {since[:12]} is no part of it",
-        "bring that commit back, or look the history through and rebuild from it",
+        Reason(
+            "{path}: the history was rewritten, commit {since} is no part of it",
+            path=repository.path,
+            since=since[:12],
+        ),
+        Reason("bring that commit back, or look the history through and rebuild from it"),
         (since,),
     )

@@ -48,8 +48,8 @@ def check_can_be_written(decision: Decision) -> None:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            at = f"character {error.start + 1} is half of one"
-            raise InvalidInput(name, f"must be whole characters; {at}") from None
+            remedy = "must be whole characters; character {at} is half of one"
+            raise InvalidInput(name, remedy, at=error.start + 1) from None
 
 
 def file_name(decision: Decision) -> str:

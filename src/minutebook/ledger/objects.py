@@ -21,6 +21,7 @@ import pygit2
 from pygit2.enums import FileMode, ObjectType
 
 from minutebook.domain.errors import LedgerDamaged
+from minutebook.domain.reason import Reason
 
 _KINDS = {
     b"commit": ObjectType.COMMIT,
@@ -86,7 +87,7 @@ class Objects:
     Raises LedgerDamaged if an object is missing or damaged.
     """
 
-    def __init__(self, repository: pygit2.Repository, path: Path, remedy: str) -> None:
+    def __init__(self, repository: pygit2.Repository, path: Path, remedy: Reason) -> None:
         common = common_folder(repository)
         self._path = path
         self._remedy = remedy
@@ -121,9 +122,9 @@ class Objects:
                 elif word == "gpgsig":
                     is_signed = True
         except (ValueError, IndexError) as error:
-            raise self._damaged(id, f"is no whole commit ({error})") from error
+            raise self._damaged(id, Reason("is no whole commit ({error})", error=error)) from error
         if tree is None:
-            raise self._damaged(id, "is a commit without a tree")
+            raise self._damaged(id, Reason("is a commit without a tree"))
         above = () if id in self._shallow else tuple(parents)
         return Commit(id, tree, above, at, author, is_signed, _trailers(message))
 
@@ -134,7 +135,7 @@ class Objects:
             return known
         data = self.read(id, ObjectType.TREE)
         if _WHOLE_TREE.fullmatch(data) is None:
-            raise self._damaged(id, "is no whole tree")
+            raise self._damaged(id, Reason("is no whole tree"))
         entries = {
             name.decode("utf-8", "surrogateescape"): TreeEntry(mode, raw)
             for mode, name, raw in _ENTRY.findall(data)
@@ -157,10 +158,17 @@ class Objects:
                 pack.refresh()
             found = self._find(id)
         if found is None:
-            raise self._damaged(id, "is missing")
+            raise self._damaged(id, Reason("is missing"))
         if found[0] != kind:
             there, wanted_kind = found[0].name.lower(), kind.name.lower()
-            raise self._damaged(id, f"is a {there} where a {wanted_kind} belongs")
+            raise self._damaged(
+                id,
+                Reason(
+                    "is a {there} where a {wanted} belongs",
+                    there=there,
+                    wanted=wanted_kind,
+                ),
+            )
         return found[1]
 
     def history(self, first: pygit2.Oid | None, last: pygit2.Oid) -> tuple[list[Commit], bool]:
@@ -227,7 +235,9 @@ class Objects:
             except FileNotFoundError:
                 continue
             except (ValueError, zlib.error) as error:
-                damage = self._damaged(id, f"is damaged: {file}: {error}")
+                damage = self._damaged(
+                    id, Reason("is damaged: {file}: {error}", file=file, error=error)
+                )
         for folder, pack in zip(self._folders, self._packs, strict=True):
             try:
                 if pack.read_header(id)[1] > LARGEST:
@@ -237,24 +247,36 @@ class Objects:
                 continue
             except (pygit2.GitError, ValueError) as error:
                 damage = damage or self._damaged(
-                    id, f"is damaged, in a pack in {folder / 'pack'}: {error}"
+                    id,
+                    Reason(
+                        "is damaged, in a pack in {folder}: {error}",
+                        folder=folder / "pack",
+                        error=error,
+                    ),
                 )
                 continue
             if _digest(ObjectType(kind), data) == name:
                 return ObjectType(kind), data
             damage = damage or self._damaged(
-                id, f"is damaged, in a pack in {folder / 'pack'}: {_OTHER}"
+                id,
+                Reason(
+                    "is damaged, in a pack in {folder}: {other}",
+                    folder=folder / "pack",
+                    other=_OTHER,
+                ),
             )
         if damage is not None:
             raise damage
         return None
 
-    def _damaged(self, id: pygit2.Oid, reason: str) -> LedgerDamaged:
-        message = f"{self._path}: the Git object {id} {reason}"
+    def _damaged(self, id: pygit2.Oid, reason: Reason) -> LedgerDamaged:
+        message = Reason(
+            "{path}: the Git object {id} {reason}", path=self._path, id=id, reason=reason
+        )
         return LedgerDamaged(message, self._remedy, str(id))
 
 
-_OTHER = "its content is not what its name says"
+_OTHER = Reason("its content is not what its name says")
 
 
 _TOO_LARGE = f"it unpacks to more than {LARGEST:,} bytes"

@@ -10,17 +10,18 @@ from pygit2.enums import ObjectType
 
 from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
 from minutebook.domain.errors import LedgerError
+from minutebook.domain.reason import Reason
 from minutebook.ledger.errors import translate_errors
 from minutebook.ledger.objects import Objects
 from minutebook.ledger.trees import Layout, folder_at
 
 _OWN_BRANCH = "main"
 
-_REMEDY_OWN = (
+_REMEDY_OWN = Reason(
     "run `git fsck` there to see all that is damaged; put those files back from a backup, or move "
     "the folder away and run `minutebook ledger rebuild`, which writes the decisions anew"
 )
-_REMEDY_SHARED = (
+_REMEDY_SHARED = Reason(
     "run `git fsck` there to see all that is damaged; put those files back from a backup, or clone "
     "the repository anew from where it was pushed to"
 )
@@ -98,9 +99,8 @@ class Repository:
             except pygit2.GitError as error:
                 if self.is_managed or "not owned" in str(error):
                     raise
-                raise LedgerError(
-                    f"{self.path} is no Git repository", "run `git init` there, or name another"
-                ) from error
+                remedy = "run `git init` there, or name another"
+                raise LedgerError("{path} is no Git repository", remedy, path=self.path) from error
 
     def head(self) -> str | None:
         """Return the id of the commit at the tip of the ledger's branch; None before the first.
@@ -159,10 +159,8 @@ def branch_of(repository: pygit2.Repository, path: Path) -> str:
     """Return the branch that is checked out. Raises LedgerError if the head is detached."""
     head = repository.lookup_reference("HEAD")
     if not isinstance(head.target, str):
-        raise LedgerError(
-            f"{path}: its head is detached, so a commit would belong to no branch",
-            "run `git switch BRANCH` there, then try again",
-        )
+        reason = "{path}: its head is detached, so a commit would belong to no branch"
+        raise LedgerError(reason, "run `git switch BRANCH` there, then try again", path=path)
     return head.target
 
 

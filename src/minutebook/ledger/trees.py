@@ -8,6 +8,7 @@ from pygit2.enums import FileMode, ObjectType
 
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.lineage import Rule, Violation
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision
 from minutebook.ledger import markdown
 from minutebook.ledger.objects import Objects, Tree, TreeEntry
@@ -30,9 +31,10 @@ class _Folders:
         self._count += 1
         if self._count > MOST_FOLDERS or prefix.count("/") > DEEPEST:
             raise LedgerError(
-                f"the ledger holds more than {MOST_FOLDERS:,} folders, or more than {DEEPEST} in one "
-                "another",
+                "the ledger holds more than {most:,} folders, or more than {deepest} in one another",
                 "take out of its folder what is none of its decisions, by a commit",
+                most=MOST_FOLDERS,
+                deepest=DEEPEST,
             )
 
 
@@ -59,9 +61,13 @@ class Layout:
         try:
             decision = markdown.read(self.organization, data)
         except markdown.NotADecision as error:
-            return Violation(Rule.READABLE, (path,), str(error))
+            return Violation(Rule.READABLE, (path,), Reason(str(error)))
         if (belongs := self.path(decision)) != path:
-            return Violation(Rule.PLACED, (decision.id,), f"it lies in {path}, not in {belongs}")
+            return Violation(
+                Rule.PLACED,
+                (decision.id,),
+                Reason("it lies in {path}, not in {belongs}", path=path, belongs=belongs),
+            )
         return decision
 
 
@@ -88,9 +94,8 @@ def with_files(
     for name, rest_of_files in below.items():
         inner = entries.get(name)
         if inner is not None and not inner.is_tree:
-            raise LedgerError(
-                f"{name!r} is no folder in the repository", "name another folder for the ledger"
-            )
+            reason = "{name!r} is no folder in the repository"
+            raise LedgerError(reason, "name another folder for the ledger", name=name)
         earlier = None if inner is None else inner.id
         subtree = with_files(repository, objects, earlier, rest_of_files)
         builder.insert(name, subtree, FileMode.TREE)

@@ -17,6 +17,7 @@ from minutebook.domain.decision_drafts import merge_decisions
 from minutebook.domain.errors import Conflict, LedgerBroken, LedgerBusy, LedgerError
 from minutebook.domain.lineage import Violation, violations_between
 from minutebook.domain.origin import Origin, tidied
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Authorship, Decision
 from minutebook.ledger import markdown, write_intent
 from minutebook.ledger.checkout import Checkout
@@ -72,7 +73,7 @@ def writing(ledger: Repository) -> Iterator["Writer"]:
     """
     with ledger.alone() as held:
         if held is None:
-            raise LedgerBusy(f"{ledger.path}: another process keeps writing", "try again")
+            raise LedgerBusy("{path}: another process keeps writing", "try again", path=ledger.path)
         writer = Writer(ledger, held)
         writer.recover()
         yield writer
@@ -194,8 +195,10 @@ class Writer:
 
     def _held(self, lock: Path) -> LedgerBusy:
         return LedgerBusy(
-            f"{self._path}: another Git command holds the branch ({lock})",
+            "{path}: another Git command holds the branch ({lock})",
             "wait for it to end; if none is running, remove that file",
+            path=self._path,
+            lock=lock,
         )
 
     def _checkout(self, repository: pygit2.Repository) -> Checkout | None:
@@ -229,8 +232,11 @@ class Writer:
         except _OutcomeUnknown as error:
             # What is pending stays: the next act, or the next start, sees what became of it.
             raise LedgerError(
-                f"{self._path}: it cannot be told whether commit {commit} is in Git ({error})",
+                "{path}: it cannot be told whether commit {commit} is in Git ({error})",
                 "ask for the decision before you try again",
+                path=self._path,
+                commit=commit,
+                error=error,
             ) from error
         except BaseException:
             if checkout is not None:
@@ -284,9 +290,9 @@ class Writer:
         try:
             configured = repository.default_signature
         except (KeyError, pygit2.GitError) as error:
+            remedy = "run `git config user.name NAME` and `git config user.email ADDRESS` there"
             raise LedgerError(
-                f"{self._path}: Git does not know in whose name to commit",
-                "run `git config user.name NAME` and `git config user.email ADDRESS` there",
+                "{path}: Git does not know in whose name to commit", remedy, path=self._path
             ) from error
         return _signature(configured.name, configured.email, at)
 
@@ -301,7 +307,9 @@ class Writer:
 
         Raises LedgerBusy if it has moved or is locked, _OutcomeUnknown if it may have been moved.
         """
-        moved = LedgerBusy(f"{self._path}: others commit faster than this process", "try again")
+        moved = LedgerBusy(
+            "{path}: others commit faster than this process", "try again", path=self._path
+        )
         try:
             if tip is None:
                 repository.create_reference_direct(branch, commit, force=False)
@@ -360,9 +368,8 @@ def _check_idle(repository: pygit2.Repository, path: Path) -> None:
     state = RepositoryState(repository.state())
     if state is not RepositoryState.NONE:
         what = state.name.lower().replace("_", " ")
-        raise LedgerError(
-            f"{path} is in the middle of a {what}", "finish or abort it, then try again"
-        )
+        reason = "{path} is in the middle of a {what}"
+        raise LedgerError(reason, "finish or abort it, then try again", path=path, what=what)
 
 
 def _lock_of(repository: pygit2.Repository, branch: str) -> Path:
@@ -372,12 +379,14 @@ def _lock_of(repository: pygit2.Repository, branch: str) -> Path:
 
 def _following(earlier: Decision | Violation, decision: Decision) -> Decision:
     if isinstance(earlier, Violation):
-        raise LedgerBroken(str(earlier), "mend the file, and commit that", (decision.id,))
+        raise LedgerBroken(earlier.reason, Reason("mend the file, and commit that"), (decision.id,))
     if earlier.id != decision.id:
-        raise Conflict(decision.id, f"its file would have the name of {earlier.id}'s; try again")
+        raise Conflict(
+            decision.id, "its file would have the name of {other}'s; try again", other=earlier.id
+        )
     merged = merge_decisions(decision, earlier)
     if wrong := violations_between(earlier, merged):
-        raise LedgerBroken(wrong[0].reason, "look at the ledger as it is now", wrong[0].ids)
+        raise LedgerBroken(wrong[0].reason, Reason("look at the ledger as it is now"), wrong[0].ids)
     return merged
 
 

@@ -174,7 +174,9 @@ def _mean(
 def _check_weights(weights: Mapping[Signal, float]) -> None:
     for signal, weight in weights.items():
         if not (isfinite(weight) and weight >= 0):
-            raise InvalidInput(f"{signal}_weight", f"a number of zero or more, not {weight}")
+            raise InvalidInput(
+                f"{signal}_weight", "a number of zero or more, not {given}", given=weight
+            )
     if not any(weights.values()):
         named = ", ".join(f"{signal}_weight" for signal in weights)
         raise InvalidInput(named, "above zero, at least one of them")

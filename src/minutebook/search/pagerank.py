@@ -152,4 +152,4 @@ class Graph:
 def _check_weights(argument: str, weights: Iterable[float]) -> None:
     for weight in weights:
         if not (isfinite(weight) and weight >= 0):
-            raise InvalidInput(argument, f"weights of zero or more, not {weight}")
+            raise InvalidInput(argument, "weights of zero or more, not {given}", given=weight)

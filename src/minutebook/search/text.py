@@ -207,15 +207,11 @@ def forms(word: str, languages: Languages) -> frozenset[str]:
 def check_query(text: str) -> None:
     """Raise InvalidInput if a query is longer than MAX_QUERY, or twice that with its signs written out."""
     if len(text) > MAX_QUERY:
-        raise InvalidInput(
-            "query", f"must have at most {MAX_QUERY:,} characters (it has {len(text):,})"
-        )
+        remedy = "must have at most {most:,} characters (it has {count:,})"
+        raise InvalidInput("query", remedy, most=MAX_QUERY, count=len(text))
     if len(text) * _WIDEST > _MAX_FOLDED and (length := len(folded(text))) > _MAX_FOLDED:
-        raise InvalidInput(
-            "query",
-            f"must have at most {_MAX_FOLDED:,} characters once ligatures and symbols are written "
-            f"out (it has {length:,})",
-        )
+        remedy = "must have at most {most:,} characters once ligatures and symbols are written out (it has {count:,})"
+        raise InvalidInput("query", remedy, most=_MAX_FOLDED, count=length)
 
 
 def parse_query(text: str) -> TextQuery:

@@ -14,6 +14,7 @@ import numpy as np
 from minutebook.domain.caller import Note, Progress, no_progress
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
 from minutebook.domain.filters import Filter
+from minutebook.domain.reason import Reason, counted
 from minutebook.domain.records import (
     PASSAGE,
     CodeChunk,
@@ -225,10 +226,15 @@ class Embeddings:
         if self._embedding.is_off:
             return None
         state = self.state
-        loads = "is still loading; ask again soon to find by meaning too"
-        failed = f"cannot be used ({self._embedding.reason})"
-        reason = failed if state == "error" else loads
-        return Note({"state": state}, f"Found by words alone: the embedding model {reason}.")
+        text = Reason(
+            "Found by words alone: the embedding model is still loading; ask again soon to find by meaning too."
+        )
+        if state == "error":
+            text = Reason(
+                "Found by words alone: the embedding model cannot be used ({reason}).",
+                reason=self._embedding.reason,
+            )
+        return Note({"state": state}, text)
 
     def note_of_pending(
         self, classes: Iterable[type[TextRecord]], wheres: Sequence[Filter]
@@ -245,8 +251,11 @@ class Embeddings:
             )
         if not pending:
             return None
-        were, their = ("record was", "its") if pending == 1 else ("records were", "their")
-        text = f"{pending:,} {were} compared by words alone: {their} vectors are still to come."
+        text = counted(
+            "{count:,} record was compared by words alone: its vectors are still to come.",
+            "{count:,} records were compared by words alone: their vectors are still to come.",
+            pending,
+        )
         return Note({"state": "ready", "pending": pending}, text)
 
     def put(self, record: TextRecord, embedded: TextEmbedding | None) -> None:

@@ -78,7 +78,9 @@ class Source:
         try:
             is_folder = stat.S_ISDIR(self.root.stat().st_mode)
         except OSError as error:
-            raise InvalidInput("PATH", f"must exist: {root}: {error.strerror}") from error
+            raise InvalidInput(
+                "PATH", "must exist: {path}: {cause}", path=root, cause=error.strerror
+            ) from error
         if is_folder:
             self._walk(wanted)
         else:

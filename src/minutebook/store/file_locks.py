@@ -7,6 +7,7 @@ from pathlib import Path
 
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreBusy, StoreError
+from minutebook.domain.reason import of_system
 
 
 class HeldFile:
@@ -48,7 +49,9 @@ class FileLocks:
         lock = self._lock(name)
         if not lock.try_share():
             lock.close()
-            raise StoreBusy(f"another process has {name} to itself at the moment; try again")
+            raise StoreBusy(
+                "another process has {name} to itself at the moment; try again", name=name
+            )
         return lock
 
     def is_held(self, name: str) -> bool:
@@ -60,7 +63,7 @@ class FileLocks:
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise StoreError(f"{self._folder}: {error.strerror}") from error
+            raise StoreError(of_system(self._folder, error)) from error
         # A name may be long or hold any sign; a file's name may not.
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
         return FileLock(self._folder / f"{digest}.lock")

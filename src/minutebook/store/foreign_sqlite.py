@@ -31,7 +31,9 @@ class ForeignDatabase:
             self._connection.pragma("cell_size_check", 1)
             self._tables = self._read_tables()
         except apsw.Error as error:
-            raise StoreError(f"it is no SQLite file that can be read: {error}") from error
+            raise StoreError(
+                "it is no SQLite file that can be read: {error}", error=error
+            ) from error
 
     def columns(self, table: str) -> list[str]:
         """Return the names of a table's columns; none if there is no such table."""
@@ -55,7 +57,9 @@ class ForeignDatabase:
                 for row in cursor.execute(statement):
                     yield dict(zip(known, row, strict=True))
         except (apsw.Error, UnicodeDecodeError) as error:
-            raise StoreError(f"the table {table} cannot be read to its end: {error}") from error
+            raise StoreError(
+                "the table {table} cannot be read to its end: {error}", table=table, error=error
+            ) from error
 
     def close(self) -> None:
         """Close the file."""

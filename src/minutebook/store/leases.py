@@ -56,8 +56,9 @@ class _Lease:
         """Raise StoreBusy if the lease ran out and may be another's."""
         if not self._rows.keep(self._name, self._holder):
             raise StoreBusy(
-                f"this server was out of reach of the store for over {self._seconds:g} s, so that "
-                "another may do the same work by now; nothing was written, try again"
+                "this server was out of reach of the store for over {wait:g} s, so that another may do the same "
+                "work by now; nothing was written, try again",
+                wait=self._seconds,
             )
 
     def take(self, wait: float) -> bool:

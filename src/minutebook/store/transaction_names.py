@@ -24,10 +24,8 @@ class TransactionNames(threading.local):
         """
         outer, named = self._named, frozenset(organizations)
         if outer is not None and not named <= outer:
-            raise StoreError(
-                f"a transaction that names {_listed(outer)} cannot hold one that names "
-                f"{_listed(named - outer)} too"
-            )
+            reason = "a transaction that names {outer} cannot hold one that names {names} too"
+            raise StoreError(reason, outer=_listed(outer), names=_listed(named - outer))
         self._named = named
         try:
             yield
@@ -37,15 +35,15 @@ class TransactionNames(threading.local):
     def check(self, organization: str) -> None:
         """Raise StoreError if the thread is in a transaction that does not name an organization."""
         if self._named is not None and organization not in self._named:
-            raise StoreError(
-                f"a transaction that names {_listed(self._named)} cannot write to {organization!r}"
-            )
+            reason = "a transaction that names {names} cannot write to {name!r}"
+            raise StoreError(reason, names=_listed(self._named), name=organization)
 
 
 def check_in_snapshot(named: frozenset[str], organization: str) -> None:
     """Raise StoreError if a snapshot does not name an organization."""
     if organization not in named:
-        raise StoreError(f"a snapshot that names {_listed(named)} cannot read {organization!r}")
+        reason = "a snapshot that names {names} cannot read {name!r}"
+        raise StoreError(reason, names=_listed(named), name=organization)
 
 
 def _listed(organizations: frozenset[str]) -> str:

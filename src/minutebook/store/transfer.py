@@ -93,26 +93,25 @@ def check_may_receive(
     """
     if noted is None:
         if written:
-            raise StoreError(
-                f"{place} holds records already; name an empty database or another data directory"
+            reason = (
+                "{place} holds records already; name an empty database or another data directory"
             )
+            raise StoreError(reason, place=place)
         return
     if noted[0] != source:
-        raise StoreError(
-            f"{place} has records that were moved from another store; name an empty database or "
-            "another data directory"
-        )
+        reason = "{place} has records that were moved from another store; name an empty database or another data directory"
+        raise StoreError(reason, place=place)
     if noted[1] and written:
         raise StoreError(
-            f"{place} has all records that were moved here and was written to since "
-            f"({', '.join(sorted(written)[:3])}); nothing was changed. What the other store was given "
-            "meanwhile is brought in with `minutebook export` and `minutebook import`"
+            "{place} has all records that were moved here and was written to since ({names}); nothing was "
+            "changed. What the other store was given meanwhile is brought in with `minutebook export` and "
+            "`minutebook import`",
+            place=place,
+            names=", ".join(sorted(written)[:3]),
         )
 
 
 def being_filled(place: str) -> StoreError:
     """Return the error for who opens a store into which records are still being moved."""
-    return StoreError(
-        f"{place}: records are being moved here, or a move was cut short; the same `minutebook "
-        "migrate` ends it"
-    )
+    reason = "{place}: records are being moved here, or a move was cut short; the same `minutebook migrate` ends it"
+    return StoreError(reason, place=place)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import MOST_SCORE, SCORES, Category
 
 MAX_TITLE_WORDS = 10
@@ -55,10 +56,10 @@ def read_summary(answer: str) -> SummaryDraft:
     document = _object_in(answer)
     title = _text(document, "title", MAX_TITLE)
     if len(title.split()) > MAX_TITLE_WORDS:
-        raise InvalidInput("title", f"must have at most {MAX_TITLE_WORDS} words")
+        raise InvalidInput("title", "must have at most {most} words", most=MAX_TITLE_WORDS)
     category = document.get("category")
     if category not in tuple(Category):
-        raise InvalidInput("category", f"must be one of {', '.join(Category)}")
+        raise InvalidInput("category", must_be_one_of(Category))
     quality, productivity, impact, complexity = (_score(document, name) for name in SCORES)
     return SummaryDraft(
         title=title,
@@ -91,7 +92,7 @@ def _text(document: Mapping[str, Any], name: str, longest: int) -> str:
         raise InvalidInput(name, "must be a text that is not blank")
     text = " ".join(text.split()) if name == "title" else text.strip()
     if len(text) > longest:
-        raise InvalidInput(name, f"must have at most {longest} characters")
+        raise InvalidInput(name, "must have at most {most} characters", most=longest)
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -104,7 +105,7 @@ def _score(document: Mapping[str, Any], name: str) -> int:
     whole = range(MOST_SCORE + 1)
     if isinstance(score, int | float) and not isinstance(score, bool) and score in whole:
         return int(score)
-    raise InvalidInput(name, f"must be a whole number from 0 to {MOST_SCORE}")
+    raise InvalidInput(name, "must be a whole number from 0 to {most}", most=MOST_SCORE)
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -103,5 +103,7 @@ def _given(query: Mapping[str, str]) -> dict[str, str]:
 def _limit(query: Mapping[str, str]) -> int:
     given = query.get("show", str(SHOWN))
     if not given.isdecimal() or not 1 <= int(given[:9]) <= MOST:
-        raise InvalidInput("show", f"must be a number from 1 to {MOST} (got {given[:50]!r})")
+        raise InvalidInput(
+            "show", "must be a number from 1 to {most} (got {given!r})", most=MOST, given=given[:50]
+        )
     return int(given)

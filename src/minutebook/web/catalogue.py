@@ -75,9 +75,13 @@ def later_number_of(one: str, many: str) -> Callable[[int], str]:
 
 def numeral(value: float, decimals: int = 0) -> str:
     """Write a number as the language in use does: `1,200.5`, `1.200,5`."""
+    return with_marks(f"{value:,.{decimals}f}")
+
+
+def with_marks(number: str) -> str:
+    """Return a number that was written as English does with the marks of the language in use."""
     language = _SPOKEN.get()
-    marks = str.maketrans({",": language.thousands, ".": language.decimal})
-    return f"{value:,.{decimals}f}".translate(marks)
+    return number.translate(str.maketrans(",.", language.thousands + language.decimal))
 
 
 def spoken() -> Language:

@@ -12,8 +12,8 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.features.code.services import CodeServices
 from minutebook.services.code.reading import ProjectSummary
 from minutebook.web.pages import Page, View, Visit, environment
-from minutebook.web.reasons import notes_said
 from minutebook.web.source import code_hits, file_address, source_lines
+from minutebook.web.wording import notes_said
 
 LIMIT = 10
 """Hits that are shown."""
@@ -117,5 +117,7 @@ def _choices(known: list[str], chosen: str | None) -> list[str]:
 
 def _number(given: str) -> int:
     if not given.isdecimal() or not int(given[:9]) >= 1:
-        raise InvalidInput("line", f"must be a number of 1 or more (got {given[:50]!r})")
+        raise InvalidInput(
+            "line", "must be a number of 1 or more (got {given!r})", given=given[:50]
+        )
     return int(given[:9])

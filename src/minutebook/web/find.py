@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.instants import moment_of
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import MemoryType, ScopeLevel, Status
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.features.code.services import CodeServices
@@ -20,8 +21,8 @@ from minutebook.services.search.explained import Explained
 from minutebook.services.search.recall import Selection
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit
-from minutebook.web.reasons import notes_said
 from minutebook.web.source import CodeHit, code_hits
+from minutebook.web.wording import notes_said
 
 LIMIT = 10
 """Hits of the ranking that are shown."""
@@ -129,7 +130,9 @@ def offset(query: Mapping[str, str]) -> int:
     """Read how many to leave out first. Raises InvalidInput if it is no number."""
     given = query.get("from", "0")
     if not given.isdecimal() or len(given) > 9:
-        raise InvalidInput("from", f"must be a number of 0 or more (got {given[:50]!r})")
+        raise InvalidInput(
+            "from", "must be a number of 0 or more (got {given!r})", given=given[:50]
+        )
     return int(given)
 
 
@@ -141,7 +144,7 @@ def day(name: str, given: str, *, ends: bool = False) -> datetime | None:
         return moment_of(given, ends=ends)
     except (ValueError, OverflowError) as error:
         raise InvalidInput(
-            name, f"must be a day or a time, such as 2026-01-31 (got {given[:50]!r})"
+            name, "must be a day or a time, such as 2026-01-31 (got {given!r})", given=given[:50]
         ) from error
 
 
@@ -151,8 +154,7 @@ def _choice(of: type[E], name: str, given: str) -> E | None:
     try:
         return of(given)
     except ValueError as error:
-        known = ", ".join(of)
-        raise InvalidInput(name, f"must be one of {known} (got {given[:50]!r})") from error
+        raise InvalidInput(name, must_be_one_of(of, given)) from error
 
 
 def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:

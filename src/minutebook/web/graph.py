@@ -180,10 +180,13 @@ def graph_query(parameters: Mapping[str, str]) -> GraphQuery:
     named = [each.strip() for each in parameters.get("open", "").split(",")]
     opened = tuple(dict.fromkeys(each for each in named if each and each != at))
     if len(opened) > MOST_OPENED:
-        raise InvalidInput("open", f"must name {MOST_OPENED} things at most (got {len(opened)})")
+        remedy = "must name {most} things at most (got {count})"
+        raise InvalidInput("open", remedy, most=MOST_OPENED, count=len(opened))
     given = parameters.get("show", str(SHOWN))
     if not given.isdecimal() or not 1 <= int(given[:9]) <= MOST:
-        raise InvalidInput("show", f"must be a number from 1 to {MOST} (got {given[:50]!r})")
+        raise InvalidInput(
+            "show", "must be a number from 1 to {most} (got {given!r})", most=MOST, given=given[:50]
+        )
     return GraphQuery(at, opened, int(given), parameters.get("of", "").strip(), offset(parameters))
 
 

@@ -34,10 +34,8 @@ def show(visit: Visit) -> Page:
 def examine(visit: Visit) -> Page:
     """Examine the whole store. Raises Forbidden to those who do not answer for all of it."""
     if not _answers_for_all(visit):
-        raise Forbidden(
-            "examine the store",
-            "it concerns all organizations; its owner may, and an admin's token that is held to none",
-        )
+        reason = "it concerns all organizations; its owner may, and an admin's token that is held to none"
+        raise Forbidden("examine the store", reason)
     findings = visit.app.doctor.examine()
     pairs, looked_at = visit.app.similar.pairs(visit.caller, LOOKED_AT)
     is_readable = not any(each.is_damage for each in findings)
@@ -53,10 +51,8 @@ def examine(visit: Visit) -> Page:
 def mend(visit: Visit) -> Goto:
     """Rebuild what is derived from the records. Raises Forbidden to all but the owner, StoreDamaged."""
     if not _is_owner(visit):
-        raise Forbidden(
-            "mend the store",
-            "its owner may, at this page as `minutebook ui` opens it, or by `minutebook doctor --repair`",
-        )
+        reason = "its owner may, at this page as `minutebook ui` opens it, or by `minutebook doctor --repair`"
+        raise Forbidden("mend the store", reason)
     visit.app.doctor.mend(visit.caller)
     return Goto("/health/examined?done=mend")
 
@@ -64,10 +60,10 @@ def mend(visit: Visit) -> Goto:
 def back_up(visit: Visit) -> Goto:
     """Make a backup and restore it for a test. Raises Forbidden to those who do not answer for all."""
     if not _answers_for_all(visit):
-        raise Forbidden(
-            "back up the store",
-            "it holds all organizations; its owner may, and an admin's token that is held to none",
+        reason = (
+            "it holds all organizations; its owner may, and an admin's token that is held to none"
         )
+        raise Forbidden("back up the store", reason)
     made = visit.app.get(ArchiveServices).scheduled_backups.run(visit.caller)
     return Goto(f"/health?done={'backup' if made else 'busy'}#backups")
 

@@ -9,13 +9,14 @@ from urllib.parse import quote, urlencode
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Memory, Status, Version
 from minutebook.domain.redaction import redacted_for
 from minutebook.domain.validity import holds_at
 from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.screening.secrets import KINDS
 from minutebook.services.knowledge.browsing import Linked
-from minutebook.web.catalogue import Later, later, numeral
+from minutebook.web.catalogue import Later, later
 from minutebook.web.catalogue import text as _
 from minutebook.web.differences import Stretch, differences
 from minutebook.web.markup import visible
@@ -125,7 +126,9 @@ def with_reason(visit: Visit) -> Visit:
     """
     reason = _lines(visit.form.get("reason", "")).strip()
     if len(reason) > LONGEST_REASON:
-        raise InvalidInput(str(ASKS["reason"][0]), _longest(LONGEST_REASON))
+        raise InvalidInput(
+            str(ASKS["reason"][0]), "must have at most {most:,} characters", most=LONGEST_REASON
+        )
     return replace(visit, caller=in_call(visit.caller, reason=reason))
 
 
@@ -235,7 +238,7 @@ def _standing(memory: Memory) -> dict[str, str]:
 def _act(visit: Visit) -> Act:
     name = visit.path["act"]
     if name not in ACTS:
-        raise InvalidInput("the act", f"must be one of {', '.join(ACTS)} (got {name[:50]!r})")
+        raise InvalidInput(_("the act"), must_be_one_of(ACTS, name))
     return ACTS[name]
 
 
@@ -243,13 +246,11 @@ def _check_fields(act: Act, form: Mapping[str, str]) -> None:
     """Raise InvalidInput if a field that an act asks for is empty or too long."""
     for name in act.fields:
         if not form.get(name, "").strip() and name not in act.may_be_empty:
-            raise InvalidInput(str(ASKS[name][0]), _("must not be empty"))
+            raise InvalidInput(str(ASKS[name][0]), "must not be empty")
         if len(form.get(name, "")) > LONGEST_TEXT:
-            raise InvalidInput(str(ASKS[name][0]), _longest(LONGEST_TEXT))
-
-
-def _longest(characters: int) -> str:
-    return _("must have at most {count} characters", count=numeral(characters))
+            raise InvalidInput(
+                str(ASKS[name][0]), "must have at most {most:,} characters", most=LONGEST_TEXT
+            )
 
 
 def _act_page(
@@ -271,9 +272,8 @@ def _act_page(
 
 def _edit(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
     if form.get("version") != str(memory.version):
-        raise Conflict(
-            memory.id, _("it was changed meanwhile; copy your text, reload and edit it again")
-        )
+        reason = "it was changed meanwhile; copy your text, reload and edit it again"
+        raise Conflict(memory.id, reason)
     # Compared as they were shown: what cannot be seen stays where nobody touched it.
     after = {"content": _lines(form["text"]), "title": _lines(form.get("title", "")).strip()}
     before = {"content": _lines(visible(memory.content)), "title": visible(memory.title or "")}
@@ -334,14 +334,14 @@ def _unlock(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
 def _restore(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
     number = form.get("number", "")
     if number and not (number.isdecimal() and len(number) < 10):
-        raise InvalidInput(_("the version"), _("must be a number"))
+        raise InvalidInput(_("the version"), "must be a number")
     visit.app.memories.restore(visit.caller, memory.id, int(number) if number else None)
     return address(memory.id, "restore")
 
 
 def _forget(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
     if form.get("sure") != "yes":
-        raise InvalidInput(_("the box"), _("must be ticked: what is removed does not come back"))
+        raise InvalidInput(_("the box"), "must be ticked: what is removed does not come back")
     visit.app.memories.delete(visit.caller, memory.id)
     return "/?done=forget"
 

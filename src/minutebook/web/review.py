@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.policy import may_settle, may_write_to
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Memory, Status
 from minutebook.domain.redaction import redacted_for
 from minutebook.domain.tidying import WAITING, Topic
@@ -67,7 +68,7 @@ def do(visit: Visit) -> Page | Goto:
     visit = with_reason(visit)
     act = visit.form.get("act", "")
     if act not in ACTS:
-        raise InvalidInput("act", f"must be one of {', '.join(ACTS)} (got {act[:50]!r})")
+        raise InvalidInput("act", must_be_one_of(ACTS, act))
     outcome = Outcome()
     ACTS[act](visit, outcome)
     return _answered(visit, outcome, {})
@@ -229,7 +230,7 @@ def _undone(visit: Visit, done: Done) -> None:
         case "decline":
             proposal = app.get(LedgerServices).decisions.read(caller, done.id)
             if getattr(proposal, "settled_by", None) != caller.name:
-                raise Conflict(done.id, _("somebody else settled it"))
+                raise Conflict(done.id, "somebody else settled it")
             app.get(LedgerServices).proposals.reopen(caller, done.id)
         case "apply" | "refuse":
             app.get(TidyingServices).inbox.undo(caller, done.id)
@@ -248,7 +249,7 @@ def _check_last(visit: Visit, done: Done) -> None:
     memory = visit.app.memories.read(visit.caller, done.id)
     last = visit.app.memories.history(visit.caller, memory).entries[-1]
     if (last.act, last.actor, last.outcome) != (done.act, visit.caller.name, "done"):
-        raise Conflict(done.id, _("something else was done to it since; open it to see"))
+        raise Conflict(done.id, "something else was done to it since; open it to see")
 
 
 def _acts_in(fields: Mapping[str, str]) -> list[Done]:
@@ -284,7 +285,7 @@ UNDOABLE = {
 def _picked(form: Mapping[str, str]) -> list[str]:
     found = [form[f"pick{number}"] for number in range(LISTED) if f"pick{number}" in form]
     if not found:
-        raise InvalidInput(_("the choice"), _("must not be empty; choose one at least"))
+        raise InvalidInput(_("the choice"), "must not be empty; choose one at least")
     return found
 
 
@@ -295,15 +296,13 @@ def _topics(fields: Mapping[str, str]) -> tuple[Topic, ...]:
     try:
         return (Topic(given),)
     except ValueError:
-        raise InvalidInput(
-            "of", f"must be one of {', '.join(Topic)} (got {given[:50]!r})"
-        ) from None
+        raise InvalidInput("of", must_be_one_of(Topic, given)) from None
 
 
 def _status(given: str) -> Status:
     known = {str(each): each for each in MEMORIES.values()}
     if given not in known:
-        raise InvalidInput("status", f"must be one of {', '.join(known)} (got {given[:50]!r})")
+        raise InvalidInput("status", must_be_one_of(known, given))
     return known[given]
 
 
@@ -311,7 +310,7 @@ def _earlier(given: str) -> Status:
     """Read the status that a memory returns to. Raises InvalidInput if it is none that holds."""
     holding = {str(each): each for each in (*MEMORIES.values(), Status.VERIFIED)}
     if given not in holding:
-        raise InvalidInput("status", f"must be one of {', '.join(holding)} (got {given[:50]!r})")
+        raise InvalidInput("status", must_be_one_of(holding, given))
     return holding[given]
 
 

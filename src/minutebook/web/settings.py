@@ -12,6 +12,7 @@ from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound, Re
 from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.grants import Grant, is_live
 from minutebook.domain.policy import Policy
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
 from minutebook.domain.redaction import redacted_for
 from minutebook.features.ledger.services import LedgerServices
@@ -85,9 +86,7 @@ def speak(visit: Visit) -> Goto:
     """Keep the choice of a language in the browser. Raises InvalidInput if there is no such language."""
     choice = visit.form.get("language", "")
     if choice and choice not in LANGUAGES:
-        raise InvalidInput(
-            "language", f"must be one of {', '.join(LANGUAGES)} (got {choice[:50]!r})"
-        )
+        raise InvalidInput("language", must_be_one_of(LANGUAGES, choice))
     return Goto("/settings?done=language", choice)
 
 
@@ -148,7 +147,7 @@ def _asked(visit: Visit, trouble: Trouble | None = None) -> Page:
 def _act(visit: Visit) -> TokenAct:
     name = visit.path["act"]
     if name not in TOKEN_ACTS:
-        raise InvalidInput("the act", f"must be one of {', '.join(TOKEN_ACTS)} (got {name[:50]!r})")
+        raise InvalidInput(_("the act"), must_be_one_of(TOKEN_ACTS, name))
     return TOKEN_ACTS[name]
 
 
@@ -158,7 +157,7 @@ def _grant(visit: Visit) -> Grant:
     named = tuple(part.strip() for part in form.get("repositories", "").split(",") if part.strip())
     role = form.get("role", "")
     if role not in set(Role):
-        raise InvalidInput("role", f"must be one of {', '.join(Role)} (got {role[:50]!r})")
+        raise InvalidInput("role", must_be_one_of(Role, role))
     return Grant(
         name=form.get("name", ""),
         role=Role(role),
@@ -172,7 +171,7 @@ def _grant(visit: Visit) -> Grant:
 def _end(visit: Visit) -> datetime | None:
     chosen = visit.form.get("end", "")
     if chosen not in ENDS:
-        raise InvalidInput("end", f"must be one of {', '.join(ENDS)} (got {chosen[:50]!r})")
+        raise InvalidInput("end", must_be_one_of(ENDS, chosen))
     span = ENDS[chosen][1]
     return None if span is None else visit.app.clock() + span
 

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import must_be_one_of
 from minutebook.services.knowledge.timeline import Change, Event
 from minutebook.web.catalogue import later
 from minutebook.web.differences import Stretch, differences
@@ -159,7 +160,7 @@ def _day(query: Mapping[str, str], name: str, now: datetime) -> Day:
 def _sight(query: Mapping[str, str]) -> str:
     given = query.get("see", "") or KNOWN
     if given not in SIGHTS:
-        raise InvalidInput("see", f"must be one of {', '.join(SIGHTS)} (got {given[:50]!r})")
+        raise InvalidInput("see", must_be_one_of(SIGHTS, given))
     return given
 
 
@@ -168,7 +169,7 @@ def _stepped(query: Mapping[str, str], now: datetime) -> str:
     first = day("first", query.get("first", "").strip()) or now
     given = query["step"]
     if not given.isdecimal() or len(given) > 6 or not _is_day(first.date(), int(given)):
-        raise InvalidInput("step", f"must be a number of days (got {given[:50]!r})")
+        raise InvalidInput("step", "must be a number of days (got {given!r})", given=given[:50])
     return _moved(first.date(), int(given))
 
 
@@ -193,7 +194,9 @@ def _is_day(start: date, days: int) -> bool:
 def _shown(query: Mapping[str, str]) -> int:
     given = query.get("show", str(SHOWN))
     if not given.isdecimal() or not 1 <= int(given[:9]) <= MOST:
-        raise InvalidInput("show", f"must be a number from 1 to {MOST} (got {given[:50]!r})")
+        raise InvalidInput(
+            "show", "must be a number from 1 to {most} (got {given!r})", most=MOST, given=given[:50]
+        )
     return int(given)
 
 

@@ -4,12 +4,13 @@ from typing import Any
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Role
 from minutebook.features.explain.services import ExplainServices
 from minutebook.services.search.viewpoints import Absence
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit
-from minutebook.web.reasons import notes_said
+from minutebook.web.wording import notes_said
 
 LIMIT = 10
 """Hits that are shown: as many as an agent gets that asks for no other number."""
@@ -63,8 +64,7 @@ def _other(visit: Visit, role: str, given: dict[str, str]) -> Caller:
     if not role and not given:
         return visit.caller
     if role and role not in tuple(Role):
-        known = ", ".join(Role)
-        raise InvalidInput("as", f"must be one of {known} (got {role[:50]!r})")
+        raise InvalidInput("as", must_be_one_of(Role, role))
     return visit.app.get(ExplainServices).viewpoints.other(
         visit.caller, Role(role or Role.AGENT), **given
     )

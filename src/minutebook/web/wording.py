@@ -1,8 +1,10 @@
 """Errors as a person reads them on a page: a status, a headline, what happened, what to do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from minutebook.domain.caller import Note
 from minutebook.domain.errors import (
     Conflict,
     Decided,
@@ -23,12 +25,13 @@ from minutebook.domain.errors import (
     UnderReview,
     Unidentified,
 )
+from minutebook.domain.reason import Reason
 from minutebook.search.verdict import Verdict
+from minutebook.services.access.provenance import PROVENANCE
 from minutebook.web.catalogue import Later, later
 from minutebook.web.catalogue import text as _
 from minutebook.web.host import ProviderError, ProviderFault
-from minutebook.web.reasons import said
-from minutebook.web.words import word
+from minutebook.web.words import said, word
 
 VERDICTS: dict[Verdict, Later] = {
     Verdict.LIKELY: later("likely"),
@@ -51,38 +54,40 @@ class Trouble:
 
 def trouble_of(error: MinutebookError) -> Trouble:
     """Word an error."""
+    sentence, remedy = error.sentence, ""
     match error:
-        case NotFound(kind=kind, id=id):
-            return Trouble(
-                HTTPStatus.NOT_FOUND,
-                _("Not here"),
-                _("There is no {kind} {id}, or none that you may see.", kind=word(kind), id=id),
-                _("It may have been removed since the link was made. Search for it."),
-            )
+        case NotFound():
+            title = _("Not here")
+            sentence = Reason("{sentence}, or none that you may see", sentence=sentence)
+            remedy = _("It may have been removed since the link was made. Search for it.")
         case Refused():
-            return _refusal(error)
+            title, remedy = _refusal(error)
         case Decided(target=target, id=id):
-            return Trouble(
-                HTTPStatus.CONFLICT,
-                _("Decided already"),
-                _("{target} has an active decision already: {id}.", target=target, id=id),
-                _("Supersede that one."),
-            )
-        case Conflict(id=id, reason=reason):
-            return Trouble(
-                HTTPStatus.CONFLICT, _("It is not as it was"), _sentence(f"{id}: {said(reason)}")
-            )
-        case InvalidInput(argument=argument, remedy=remedy):
-            reason = _sentence(f"{argument} {said(remedy)}")
-            return Trouble(HTTPStatus.BAD_REQUEST, _("That cannot be read"), reason)
-        case Unidentified(reason=reason):
-            return Trouble(HTTPStatus.UNAUTHORIZED, _("Sign in again"), _sentence(said(reason)))
+            title, remedy = _("Decided already"), _("Supersede that one.")
+            sentence = Reason("{target} has an active decision already: {id}", target=target, id=id)
+        case Conflict():
+            title = _("It is not as it was")
+        case InvalidInput():
+            title = _("That cannot be read")
+        case Unidentified():
+            title = _("Sign in again")
         case Fault():
-            return Trouble(
-                HTTPStatus.INTERNAL_SERVER_ERROR, _("A mistake of Minutebook's"), str(error)
-            )
+            title = _("A mistake of Minutebook's")
+        case LedgerError(reason=sentence):
+            title, remedy = _("The decisions cannot be read or written"), _closed(error.remedy)
         case _:
-            return _unavailable(error)
+            title, remedy = _unavailable(error)
+    return Trouble(error.status, title, _closed(sentence), remedy)
+
+
+def notes_said(notes: Mapping[str, Note]) -> dict[str, str]:
+    """Return what is to be said to a person beside an answer, in their language; nothing that is for agents."""
+    # An agent needs to know how much was looked through; a person sees it on other pages.
+    return {
+        name: said(getattr(note.text, "values", {}).get("said", note.text))
+        for name, note in notes.items()
+        if note.text and name != PROVENANCE
+    }
 
 
 def provider_trouble(error: ProviderError) -> Trouble:
@@ -125,74 +130,45 @@ def provider_trouble(error: ProviderError) -> Trouble:
             )
 
 
-def _refusal(error: Refused) -> Trouble:
-    role = _("Someone with the role {role} may.", role=word(error.needs)) if error.needs else ""
+def _refusal(error: Refused) -> tuple[str, str]:
+    """Return the headline of a refusal, and what helps."""
     match error:
-        case UnderReview(opens=opens):
-            when = f"{opens:%Y-%m-%d %H:%M:%S}"
-            return Trouble(
-                HTTPStatus.CONFLICT,
-                _("Still under review"),
-                _sentence(said(error.reason)),
-                _("It can be accepted from {when} UTC on.", when=when),
-            )
-        case GuessedTooOften(opens=opens):
-            when = f"{opens:%Y-%m-%d %H:%M:%S}"
-            return Trouble(
-                HTTPStatus.TOO_MANY_REQUESTS,
-                _("Too many wrong secrets"),
-                _sentence(said(error.reason)),
-                _("The next is looked at from {when} UTC on.", when=when),
-            )
-        case Locked(id=id, reason=reason):
-            return Trouble(
-                HTTPStatus.FORBIDDEN,
-                _("Locked"),
-                _("{id} stays as it is: {reason}.", id=id, reason=said(reason)),
-                _(
-                    "Someone with the role {role} may unlock it.",
-                    role=word(error.needs or "manager"),
-                ),
-            )
-        case Forbidden():
-            title = _("Your role may not")
-        case _:
-            title = _("Not in your scope")
-    message = _("Not allowed to {act}: {reason}.", act=word(error.act), reason=said(error.reason))
-    return Trouble(HTTPStatus.FORBIDDEN, title, message, role)
+        case UnderReview():
+            return _("Still under review"), ""
+        case GuessedTooOften():
+            return _("Too many wrong secrets"), ""
+        case Locked(needs=needs):
+            role = word(needs or "manager")
+            return _("Locked"), _("Someone with the role {role} may unlock it.", role=role)
+    title = _("Your role may not") if isinstance(error, Forbidden) else _("Not in your scope")
+    if error.needs is None:
+        return title, ""
+    return title, _("Someone with the role {role} may.", role=word(error.needs))
 
 
-def _unavailable(error: MinutebookError) -> Trouble:
-    """Word what stands in the way for now, or until somebody mends it."""
+def _unavailable(error: MinutebookError) -> tuple[str, str]:
+    """Return the headline of what stands in the way for now, or until somebody mends it, and what helps."""
     match error:
         case StoreBusy():
-            title, remedy = (
-                _("Others are writing"),
-                _("Nothing was changed. Try again in a moment."),
-            )
+            return _("Others are writing"), _("Nothing was changed. Try again in a moment.")
         case StoreError():
             title = _("The store cannot be used")
-            remedy = _("`minutebook doctor` tells what is wrong and how to mend it.")
+            return title, _("`minutebook doctor` tells what is wrong and how to mend it.")
         case EmbeddingNotReady(state="loading"):
             title = _("The model is loading")
-            remedy = _("Nothing was changed. Try again in some seconds.")
+            return title, _("Nothing was changed. Try again in some seconds.")
         case EmbeddingNotReady() | ModelUnavailable():
             title = _("The model cannot be used")
-            remedy = _("`minutebook doctor` tells what is wrong and how to mend it.")
+            return title, _("`minutebook doctor` tells what is wrong and how to mend it.")
         case KeysUnavailable():
-            title = _("Nobody can be identified now")
-            remedy = _("The log of the server tells why.")
-        case LedgerError(remedy=said):
-            title, remedy = _("The decisions cannot be read or written"), _sentence(said)
-            return Trouble(HTTPStatus.SERVICE_UNAVAILABLE, title, _sentence(error.reason), remedy)
+            return _("Nobody can be identified now"), _("The log of the server tells why.")
         case _:
-            title, remedy = _("That did not work"), ""
-    return Trouble(HTTPStatus.SERVICE_UNAVAILABLE, title, _sentence(str(error)), remedy)
+            return _("That did not work"), ""
 
 
-def _sentence(words: str) -> str:
-    """Return words as a sentence: a capital first, a full stop last."""
-    words = words.strip()
+def _closed(reason: Reason) -> str:
+    """Say a reason as a sentence: a capital first, a full stop last."""
+    words = said(reason).strip()
     if not words:
         return words
     return words[0].upper() + words[1:] + ("" if words[-1] in ".!?…" else ".")

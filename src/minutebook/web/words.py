@@ -1,6 +1,11 @@
-"""The words of records that pages say in the reader's language: kinds, types, statuses, scopes, roles, acts, states."""
+"""The words of records, and the reasons of errors and notes, in the reader's language."""
 
-from minutebook.web.catalogue import later
+from enum import Enum
+from string import Formatter
+from typing import Any
+
+from minutebook.domain.reason import Reason, Word
+from minutebook.web.catalogue import later, text, with_marks
 
 _MARKED = (
     *(later("memory"), later("entity"), later("decision"), later("proposal"), later("session")),
@@ -46,16 +51,53 @@ _OUTCOMES = (
     *(later("Unidentified"), later("WrongSecret")),
 )
 
+_IN_REASONS = (
+    *(later("apply"), later("change"), later("erase"), later("merge"), later("refuse")),
+    *(later("split"), later("tidy"), later("undo"), later("suggestion"), later("applied")),
+    *(later("refused"), later("none"), later("no repository"), later("rolled back")),
+    *(later("the text"), later("scope"), later("act"), later("waiting")),
+)
+"""What reasons name besides."""
+
 OUTCOMES = tuple(each.message for each in _OUTCOMES)
 """How an act ends on the trail: done, or refused for which reason."""
 
 ON_THE_TRAIL = ("link", *(each.message for each in _ACTS if " " not in each.message))
 """The acts that people look for on the trail."""
 
-WORDS = {each.message: each for each in (*_MARKED, *_ACTS, *_OUTCOMES)}
+WORDS = {each.message: each for each in (*_MARKED, *_ACTS, *_OUTCOMES, *_IN_REASONS)}
 
 
 def word(value: str) -> str:
     """Say a record's word in the reader's language; one that is not known stays as it is."""
     found = WORDS.get(value)
     return str(value) if found is None else str(found)
+
+
+def said(reason: str) -> str:
+    """Say a reason in the reader's language; a text that is none stays as it is."""
+    if not isinstance(reason, Reason) or not reason:
+        return reason
+    template = text(reason.template)
+    return _FILLED.vformat(template, (), reason.values) if reason.values else template
+
+
+class _Filled(Formatter):
+    """Puts the values of a reason into its template as the reader's language writes them."""
+
+    def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
+        value = super().get_value(key, args, kwargs)
+        match value:
+            case Reason():
+                return said(value)
+            case Word() | Enum():
+                return word(str(value))
+            case _:
+                return value
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        written = format(value, format_spec)
+        return with_marks(written) if isinstance(value, int | float) else written
+
+
+_FILLED = _Filled()

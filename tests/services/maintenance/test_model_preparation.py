@@ -13,6 +13,7 @@ import pytest
 
 from minutebook.cli.sentences import sentence
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
+from minutebook.domain.reason import Reason
 from minutebook.embedding import Embedding, builtin
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.maintenance import model_preparation
@@ -199,10 +200,10 @@ def test_a_flipped_bit_in_the_word_table_is_found_by_the_doctor_and_mended_by_wh
 
 
 def test_a_model_that_is_not_ready_is_told_with_what_to_do() -> None:
-    assert sentence(EmbeddingNotReady("loading", "")) == (
+    assert sentence(EmbeddingNotReady("loading", Reason(""))) == (
         "the embedding model is not ready: it is loading; try again soon"
     )
-    assert sentence(EmbeddingNotReady("error", "no wheel; fetch it")) == (
+    assert sentence(EmbeddingNotReady("error", Reason("no wheel; fetch it"))) == (
         "the embedding model cannot be used: no wheel; fetch it"
     )
 

@@ -77,7 +77,7 @@ def _narrowed(app: App, caller: Caller, context: Context) -> Caller:
     """
     if caller.name != context.agent:
         raise ScopeViolation(
-            f"act as {context.agent!r}", f"this connection belongs to {caller.name!r}"
+            f"act as {context.agent!r}", "this connection belongs to {name!r}", name=caller.name
         )
     held = policy.narrowed_to(
         caller,
@@ -98,7 +98,9 @@ def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Context:
         case Mapping() as context:
             pass
         case other:
-            raise InvalidInput("context", f"must be a JSON object (got {json.dumps(other)[:60]})")
+            raise InvalidInput(
+                "context", "must be a JSON object (got {given})", given=json.dumps(other)[:60]
+            )
     try:
         fields = _FIELDS.check(context)
     except InvalidInput as error:
@@ -108,8 +110,9 @@ def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Context:
             raise InvalidInput(f"context.{name}", "must not be blank")
     if fields["intent"] not in tool.promise["intents"]:
         fitting = " or ".join(tool.promise["intents"])
+        remedy = "must be {fitting} for {name} (got {given})"
         raise InvalidInput(
-            "context.intent", f"must be {fitting} for {tool.name} (got {fields['intent']})"
+            "context.intent", remedy, fitting=fitting, name=tool.name, given=fields["intent"]
         )
     return Context(
         agent=fields["agent_id"],

@@ -390,7 +390,7 @@ def _weights(vector: float, bm25: float, graph: float) -> Mapping[Signal, float]
     given = {"vector_weight": vector, "bm25_weight": bm25, "ppr_weight": graph}
     for name, weight in given.items():
         if weight < 0:
-            raise InvalidInput(name, f"must be at least 0 (got {weight})")
+            raise InvalidInput(name, "must be at least 0 (got {given})", given=weight)
     if not any(given.values()):
         raise InvalidInput(" and ".join(given), "must not all be 0")
     return {Signal.VECTOR: vector, Signal.LEXICAL: bm25, Signal.GRAPH: graph}

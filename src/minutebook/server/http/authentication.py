@@ -12,6 +12,7 @@ from starlette.routing import Route
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Unidentified
+from minutebook.domain.reason import Reason
 from minutebook.server.dispatch import OpenApp
 from minutebook.server.http.openid import open_provider
 from minutebook.server.http.signed_tokens import (
@@ -60,7 +61,9 @@ class Authenticator:
         shown = shown.strip()
         is_fitting = 0 < len(shown) <= _LONGEST and shown.isascii()
         if scheme.lower() != _SCHEME or not is_fitting:
-            raise tokens.refused("Malformed", "the header must be: Authorization: Bearer TOKEN")
+            raise tokens.refused(
+                "Malformed", Reason("the header must be: Authorization: Bearer TOKEN")
+            )
         if shown.startswith(PREFIX) or self._issuer is None:
             return tokens.caller_of(shown)
         with self._audited_refusals():

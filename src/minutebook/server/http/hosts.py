@@ -46,7 +46,9 @@ def address_given(text: str) -> Address:
     """
     found = _ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > 65535:
-        raise InvalidInput("http", f"must be HOST:PORT, such as 127.0.0.1:8765 (got {text!r})")
+        raise InvalidInput(
+            "http", "must be HOST:PORT, such as 127.0.0.1:8765 (got {given!r})", given=text
+        )
     return Address(found["number"] or found["name"] or "127.0.0.1", int(found["port"]))
 
 

@@ -132,8 +132,8 @@ class Provider:
             claims = self._issuer.claims_of(token, (self._client,), "iat", "nonce")
         except Unidentified as error:
             if isinstance(error.__cause__, jwt.ExpiredSignatureError | jwt.ImmatureSignatureError):
-                reason = f"{error.reason}: the provider's clock and this server's are not the same"
-                raise Unidentified(reason) from error.__cause__
+                reason = "{cause}: the provider's clock and this server's are not the same"
+                raise Unidentified(reason, cause=error.reason) from error.__cause__
             raise
         audience, party = claims["aud"], claims.get("azp")
         if party != self._client and (party is not None or not _is_alone(audience)):
@@ -183,10 +183,8 @@ def open_provider(settings: Settings, issuer: Issuer | None) -> Provider | None:
     if not is_protected(issuer.name):
         raise InvalidInput("jwt_issuer", "must be an https URL where people sign in (oidc_client)")
     if settings.public_url is None or not is_protected(settings.public_url):
-        raise InvalidInput(
-            "public_url",
-            "must be set with oidc_client: the https URL that the provider leads back to",
-        )
+        remedy = "must be set with oidc_client: the https URL that the provider leads back to"
+        raise InvalidInput("public_url", remedy)
     if "openid" not in settings.oidc_scopes:
         raise InvalidInput("oidc_scopes", "must have openid among them: it asks for an ID token")
     return Provider(
@@ -206,13 +204,15 @@ def _read_endpoints(issuer: str) -> Endpoints:
     if said.get("issuer") != issuer:
         # RFC 8414, 3.3: else whoever serves this address could pass for another issuer.
         remedy = "jwt_issuer must be written as the provider writes it, a slash at its end included"
-        raise KeysUnavailable(f"{url}: it is of the issuer {said.get('issuer')!r}", remedy)
+        raise KeysUnavailable(
+            "{url}: it is of the issuer {issuer!r}", remedy, url=url, issuer=said.get("issuer")
+        )
     names = ("authorization_endpoint", "token_endpoint", "end_session_endpoint")
     authorization, token, end_session = (said.get(name) for name in names)
     for name, address in zip(names, (authorization, token, end_session), strict=True):
         if not _is_address(address) and (name != names[-1] or address is not None):
             remedy = "jwt_issuer must lead to a provider"
-            raise KeysUnavailable(f"{url}: {name} is no https URL", remedy)
+            raise KeysUnavailable("{url}: {name} is no https URL", remedy, url=url, name=name)
     methods = said.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     return Endpoints(
         authorization=str(authorization),

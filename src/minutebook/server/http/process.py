@@ -130,8 +130,9 @@ def _check_cookies_are_safe(settings: Settings, address: Address) -> None:
     if not address.is_loopback and not is_https:
         raise InvalidInput(
             "--ui",
-            f"at {address} would send its cookies over plain http; serve behind a proxy and name its "
-            "https address as `public_url`, or serve at 127.0.0.1",
+            "at {address} would send its cookies over plain http; serve behind a proxy and name its https "
+            "address as `public_url`, or serve at 127.0.0.1",
+            address=address,
         )
 
 
@@ -139,8 +140,9 @@ def _check_is_guarded(address: Address, authenticator: Authenticator) -> None:
     if not address.is_loopback and not authenticator.is_required():
         raise InvalidInput(
             "http",
-            f"= {address} can be reached by others, and no token exists that would keep them out; "
-            "make one with `minutebook token create`, or serve at 127.0.0.1",
+            "= {address} can be reached by others, and no token exists that would keep them out; make one with "
+            "`minutebook token create`, or serve at 127.0.0.1",
+            address=address,
         )
 
 
@@ -208,9 +210,8 @@ def listen(address: Address) -> socket.socket:
         return listener
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(
-            "http", f"= {address} cannot be listened at: {reason}; choose another address or port"
-        ) from error
+        remedy = "= {address} cannot be listened at: {reason}; choose another address or port"
+        raise InvalidInput("http", remedy, address=address, reason=reason) from error
 
 
 def _shown(address: Address, listener: socket.socket) -> Address:

@@ -87,7 +87,10 @@ def fetch(url: str, setting: str) -> bytes:
     """Return what is at a URL. Raises KeysUnavailable, naming the setting that leads there, if nothing is."""
     status, data = exchange("GET", url, setting)
     if status != 200:
-        raise KeysUnavailable(f"{url}: it answers {status}", f"see that {setting} is right")
+        remedy = "see that {setting} is right"
+        raise KeysUnavailable(
+            "{url}: it answers {status}", remedy, url=url, status=status, setting=setting
+        )
     return data
 
 
@@ -112,7 +115,12 @@ def exchange(
             for part in answer.iter_bytes():
                 data += part
                 if len(data) > _MOST_BYTES or time.monotonic() > ends:
-                    raise KeysUnavailable(f"{url}: too long or too slow", "look at that server")
+                    raise KeysUnavailable(
+                        "{url}: too long or too slow", "look at that server", url=url
+                    )
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise KeysUnavailable(f"{url}: {error}", f"see that {setting} is right and up") from error
+        remedy = "see that {setting} is right and up"
+        raise KeysUnavailable(
+            "{url}: {error}", remedy, url=url, error=error, setting=setting
+        ) from error
     return answer.status_code, data

@@ -104,7 +104,7 @@ class Issuer:
                 },
             )
         except (jwt.PyJWTError, RecursionError) as error:
-            raise Unidentified(f"the token does not hold: {error}") from error
+            raise Unidentified("the token does not hold: {error}", error=error) from error
 
 
 def caller_by(claims: Mapping[str, Any]) -> Caller:
@@ -113,7 +113,7 @@ def caller_by(claims: Mapping[str, Any]) -> Caller:
     try:
         check_grant(grant)
     except InvalidInput as error:
-        raise Unidentified(f"the token's {error}") from error
+        raise Unidentified("the token's {error}", error=error) from error
     return caller_with(grant, f"{SIGNED}{claims.get('jti', '')}"[:100])
 
 
@@ -165,12 +165,14 @@ def _grant(claims: Mapping[str, Any]) -> Grant:
     """Read whom the claims make of the bearer; what they leave out grants least."""
     role = claims.get(ROLE, Role.VIEWER)
     if role not in list(Role):
-        raise Unidentified(f"the claim {ROLE} must be one of {', '.join(Role)}")
+        raise Unidentified(
+            "the claim {role} must be one of {names}", role=ROLE, names=", ".join(Role)
+        )
     named = claims.get(REPOSITORIES)
     if isinstance(named, str):
         named = named.split()
     if REPOSITORIES in claims and not _are_texts(named):
-        raise Unidentified(f"the claim {REPOSITORIES} must be a list of names")
+        raise Unidentified("the claim {name} must be a list of names", name=REPOSITORIES)
     name = _text(claims, "sub", "")
     return Grant(
         name=name,
@@ -184,7 +186,7 @@ def _grant(claims: Mapping[str, Any]) -> Grant:
 def _text(claims: Mapping[str, Any], claim: str, otherwise: str) -> str:
     value = claims.get(claim, otherwise)
     if not isinstance(value, str):
-        raise Unidentified(f"the claim {claim} must be a text")
+        raise Unidentified("the claim {name} must be a text", name=claim)
     return value
 
 
@@ -202,7 +204,7 @@ def _parsed(data: bytes) -> list[jwt.PyJWK]:
         document = json.loads(data)
         keys = jwt.PyJWKSet(document["keys"]).keys
     except (ValueError, RecursionError, TypeError, KeyError, jwt.PyJWTError) as error:
-        raise KeysUnavailable(f"they cannot be understood: {error}", remedy) from error
+        raise KeysUnavailable("they cannot be understood: {error}", remedy, error=error) from error
     fitting = [
         key
         for key in keys
@@ -219,4 +221,6 @@ def _from_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise KeysUnavailable(f"{path}: {error.strerror}", "set jwt_keys to a file") from error
+        raise KeysUnavailable(
+            "{path}: {cause}", "set jwt_keys to a file", path=path, cause=error.strerror
+        ) from error

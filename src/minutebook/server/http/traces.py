@@ -24,10 +24,8 @@ def trace_to(url: str) -> Callable[[], object]:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        raise InvalidInput(
-            "traces_url",
-            f"needs a library that is not there: pip install 'minutebook[traces]' ({error})",
-        ) from error
+        remedy = "needs a library that is not there: pip install 'minutebook[traces]' ({error})"
+        raise InvalidInput("traces_url", remedy, error=error) from error
     from opentelemetry.trace import set_tracer_provider
 
     about = Resource.create({"service.name": "minutebook", "service.version": __version__})

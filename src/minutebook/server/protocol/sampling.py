@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from minutebook.domain.caller import Caller, Sample
 from minutebook.domain.errors import AskedEnough, Unanswered
+from minutebook.domain.reason import Reason
 from minutebook.server.limits import ConcurrencyLimit
 
 ASK_WITHIN = 300.0
@@ -155,7 +156,10 @@ class _Talk(Generic[T]):
         if self._rounds == MOST_ROUNDS:
             # Not Unanswered: the model is there, and a lesser one would have the last word.
             raise AskedEnough(
-                f"a client's model is asked {MOST_ROUNDS} times in a call; call again for the rest"
+                Reason(
+                    "a client's model is asked {most} times in a call; call again for the rest",
+                    most=MOST_ROUNDS,
+                )
             )
         self._rounds += 1
         token = secrets.token_urlsafe(16)
@@ -169,7 +173,7 @@ class _Talk(Generic[T]):
             await self._answered.wait()
         self._waiting.pop(token, None)
         if token not in self._answers:
-            raise Unanswered(f"the client gave no answer within {ASK_WITHIN:g} s")
+            raise Unanswered("the client gave no answer within {seconds:g} s", seconds=ASK_WITHIN)
         return _text_of(self._answers[token])
 
 
@@ -194,7 +198,7 @@ def _ask_at_once(context: _Context, system: str, prompt: str, max_tokens: int) -
     try:
         return _text_of(anyio.from_thread.run(send))
     except MCPError as error:
-        raise Unanswered(f"the client declined: {error.error.message}") from error
+        raise Unanswered("the client declined: {words}", words=error.error.message) from error
     except ValidationError as error:
         raise Unanswered("the client's answer is not one of sampling") from error
 

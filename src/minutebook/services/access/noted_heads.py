@@ -10,6 +10,7 @@ from minutebook.disk.atomic_file import new_file
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.json_lines import json_line
+from minutebook.domain.reason import of_system
 from minutebook.domain.records import Head
 
 SUFFIX = ".jsonl"
@@ -47,7 +48,7 @@ def read_heads(path: Path) -> tuple[list[Head], int]:
             lines = file.read_text(encoding="utf-8").splitlines()
         except (OSError, ValueError) as error:
             raise InvalidInput(
-                "--heads", f"must be what `audit head --to` wrote ({error})"
+                "--heads", "must be what `audit head --to` wrote ({error})", error=error
             ) from error
         for number, line in enumerate(lines, 1):
             if not line.endswith("}"):
@@ -67,9 +68,8 @@ def _head(file: Path, number: int, line: str) -> Head:
             digest=str(noted["digest"]),
         )
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise InvalidInput(
-            "--heads", f"must be what `audit head --to` wrote; line {number} of {file} is not"
-        ) from error
+        remedy = "must be what `audit head --to` wrote; line {number} of {file} is not"
+        raise InvalidInput("--heads", remedy, number=number, file=file) from error
 
 
 def _line(head: Head, at: datetime) -> bytes:
@@ -92,7 +92,7 @@ def _append(path: Path, lines: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
+        raise StoreError(of_system(path, error)) from error
 
 
 def _ends_whole(path: Path) -> bool:

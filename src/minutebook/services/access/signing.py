@@ -20,6 +20,7 @@ from minutebook.domain.head_signatures import (
     signed_text,
     subject_of,
 )
+from minutebook.domain.reason import of_system
 from minutebook.domain.records import Entry, Head, Kind
 from minutebook.domain.trail import Break, first_break
 from minutebook.services.access.trail_key import beside, fits, private_key, public_text
@@ -153,7 +154,7 @@ class HeadSigning:
         try:
             replace_file(path, json.dumps(content, indent=1, sort_keys=True).encode())
         except OSError as error:
-            raise StoreError(f"{path}: {error.strerror}") from error
+            raise StoreError(of_system(path, error)) from error
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -177,7 +178,7 @@ def _ends_in(path: Path) -> dict[str, Head]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
+        raise StoreError(of_system(path, error)) from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         reason = (
             "it cannot be read; compare the trail with heads noted elsewhere, then remove the file"

@@ -27,6 +27,7 @@ from minutebook.domain.grants import (
 )
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.policy import Scope
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
 from minutebook.services.access.audit import AuditDraft, Trail
 from minutebook.services.access.visibility import Clock
@@ -196,7 +197,7 @@ class Tokens:
         if by_name is not None and by_name.revoked_at is not None and issued_at is not None:
             by_name = by_name if issued_at <= by_name.revoked_at + _CLOCKS_DIFFER else None
         if (noted := by_id or by_name) is not None:
-            raise self.refused("Revoked", "this token was revoked", noted)
+            raise self.refused("Revoked", Reason("this token was revoked"), noted)
 
     def rotate(self, caller: Caller, id: str, expires_at: datetime | None) -> Issued:
         """Replace the secret and the expiry of a token; the old secret is invalid from now on.
@@ -223,20 +224,22 @@ class Tokens:
         parts = _SECRET.fullmatch(secret)
         token = None if parts is None else self._get(parts[1])
         if token is None:
-            raise self.refused("Unknown", "this token is not one of this server's")
+            raise self.refused("Unknown", Reason("this token is not one of this server's"))
         if not hmac.compare_digest(_digest(secret), token.digest):
-            raise self.refused("WrongSecret", "this token is not one of this server's", token)
+            raise self.refused(
+                "WrongSecret", Reason("this token is not one of this server's"), token
+            )
         now, caller = self._clock(), caller_with(grant_of(token), token.id)
         if token.revoked_at is not None:
-            raise self.refused("Revoked", "this token was revoked", token, caller)
+            raise self.refused("Revoked", Reason("this token was revoked"), token, caller)
         if token.expires_at is not None and token.expires_at <= now:
-            reason = f"this token expired at {token.expires_at:%FT%TZ}"
+            reason = Reason("this token expired at {end:%FT%TZ}", end=token.expires_at)
             raise self.refused("Expired", reason, token, caller)
         self._note_use(token.id, now)
         return caller
 
     def refused(
-        self, outcome: str, reason: str, token: Token | None = None, who: Caller = _STRANGER
+        self, outcome: str, reason: Reason, token: Token | None = None, who: Caller = _STRANGER
     ) -> Unidentified:
         """Audit that a request was not authenticated; return the error for it."""
         subject, where = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from minutebook.disk.atomic_file import new_file, replace_file
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.head_signatures import public_key_bytes, public_key_text
+from minutebook.domain.reason import of_system
 
 if TYPE_CHECKING:
     # Only who signs or checks a signature loads it.
@@ -48,14 +49,14 @@ def make_key(path: Path, *, replace: bool = False) -> str:
         try:
             replace_file(path, content)
         except OSError as error:
-            raise StoreError(f"{path}: {error.strerror}") from error
+            raise StoreError(of_system(path, error)) from error
     else:
         with new_file(path, str(path)) as file:
             file.write(content)
     try:
         replace_file(beside(path, PUBLIC_SUFFIX), f"{public}\n".encode(), 0o644)
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
+        raise StoreError(of_system(path, error)) from error
     return public
 
 
@@ -73,18 +74,22 @@ def private_key(path: Path) -> "Ed25519PrivateKey":
         content = path.read_bytes()
         mode = path.stat().st_mode
     except OSError as error:
-        raise InvalidInput(
-            "audit_key",
-            f"must be a file that can be read ({path}: {error.strerror}); `minutebook audit key` makes one",
-        ) from error
+        remedy = (
+            "must be a file that can be read ({path}: {cause}); `minutebook audit key` makes one"
+        )
+        raise InvalidInput("audit_key", remedy, path=path, cause=error.strerror) from error
     if os.name == "posix" and mode & 0o077:
-        raise InvalidInput("audit_key", f"must be its owner's alone; run `chmod 600 {path}`")
+        raise InvalidInput(
+            "audit_key", "must be its owner's alone; run `chmod 600 {path}`", path=path
+        )
     try:
         key = load_pem_private_key(content, None)
     except (ValueError, TypeError) as error:
-        raise InvalidInput("audit_key", f"must be a private key as PEM; {path} is none") from error
+        raise InvalidInput(
+            "audit_key", "must be a private key as PEM; {path} is none", path=path
+        ) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise InvalidInput("audit_key", f"must be a key for Ed25519; {path} is another")
+        raise InvalidInput("audit_key", "must be a key for Ed25519; {path} is another", path=path)
     return key
 
 

@@ -14,6 +14,7 @@ from minutebook.domain.decision_drafts import erased
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import uuid_named
+from minutebook.domain.reason import of_system
 from minutebook.domain.records import CLASSES, Decision, Key, Kind, LedgerMark, Memory
 from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import Trail
@@ -72,7 +73,7 @@ def without(
             pack(backup, draft, datetime.fromtimestamp(made.st_mtime, UTC), secret)
             os.utime(backup, ns=(made.st_atime_ns, made.st_mtime_ns))
     except OSError as error:
-        raise StoreError(f"{error.filename or backup}: {error.strerror}") from error
+        raise StoreError(of_system(error.filename or backup, error)) from error
 
 
 def _remove(

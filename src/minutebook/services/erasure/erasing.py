@@ -13,6 +13,7 @@ from minutebook.domain.errors import InvalidInput, MinutebookError, Refused, Sto
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.origin import answers_for
+from minutebook.domain.reason import of_system
 from minutebook.domain.records import (
     CLASSES,
     Entity,
@@ -275,9 +276,9 @@ class Erasing:
             try:
                 remove_copies(self._where.copies, ignore_errors=False)
             except OSError as error:
+                reason = "{path}: {cause}; remove it by hand, then `minutebook erase --resume` ends the erasure"
                 raise StoreError(
-                    f"{error.filename or self._where.copies}: {error.strerror}; remove it by hand, then "
-                    "`minutebook erase --resume` ends the erasure"
+                    reason, path=error.filename or self._where.copies, cause=error.strerror
                 ) from error
 
     def _rewrite_backups(self, caller: Caller, order: Order, done: Erased) -> None:
@@ -311,7 +312,7 @@ class Erasing:
                     if held := finder.found_in_blocks(rows):
                         checked.tables[table] = len(held)
         except OSError as error:
-            raise StoreError(f"{error.filename}: {error.strerror}") from error
+            raise StoreError(of_system(error.filename, error)) from error
         return checked
 
     def _alike(self, finder: Finder) -> tuple[list[Key], set[str]]:

@@ -61,7 +61,7 @@ class Entities:
             audit.check(scope)
             if caller.user is not None and owner != caller.user:
                 raise ScopeViolation(
-                    "create", f"this connection is held to the user {caller.user!r}"
+                    "create", "this connection is held to the user {name!r}", name=caller.user
                 )
             alike = narrowed(
                 Filter(organization=organization),
@@ -116,11 +116,8 @@ class Entities:
         entity = read(self._store, caller, Entity, source)
         end = read(self._store, caller, Entity, target)
         if end.organization != entity.organization:
-            reason = (
-                f"it is in the organization {end.organization!r}; an entity can be related only to one "
-                f"of its own organization, {entity.organization!r}"
-            )
-            raise Conflict(target, reason)
+            reason = "it is in the organization {name!r}; an entity can be related only to one of its own organization, {own!r}"
+            raise Conflict(target, reason, name=end.organization, own=entity.organization)
         organization = entity.organization
         with self._trail.audited(caller, organization, RELATE, Kind.RELATION, source) as audit:
             audit.check(scope_between(entity, end))

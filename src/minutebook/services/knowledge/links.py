@@ -37,7 +37,9 @@ class Links:
             if source == target:
                 raise Conflict(source, "a memory cannot be linked to itself")
             if ends[0].organization != ends[1].organization:
-                raise Conflict(target, f"it belongs to another organization than {source}")
+                raise Conflict(
+                    target, "it belongs to another organization than {source}", source=source
+                )
             ways = [(source, target), (target, source)] if type == RELATED else [(source, target)]
             edges = [self._edge(caller, organization, way, type) for way in ways]
             known = [self._store.get(Link, organization, edge.id) for edge in edges]
@@ -64,7 +66,9 @@ class Links:
             ids = [self._edge(caller, organization, way, type).id for way in ways]
             removed = [self._store.delete(Link, organization, id) for id in ids]
             if True not in removed:
-                raise Conflict(source, f"no link {type} leads from it to {target}")
+                raise Conflict(
+                    source, "no link {type} leads from it to {target}", type=type, target=target
+                )
 
     def _edge(self, caller: Caller, organization: str, way: tuple[str, str], type: str) -> Edge:
         source, target = way

@@ -167,7 +167,8 @@ class Memories:
         except NotFound:
             return narrowed
         if known is not None and known.organization not in (organization, SYSTEM_ORGANIZATION):
-            raise Conflict(known.id, f"it belongs to the organization {known.organization!r}")
+            reason = "it belongs to the organization {name!r}"
+            raise Conflict(known.id, reason, name=known.organization)
         return narrowed
 
     def read(self, caller: Caller, id: str) -> Memory:

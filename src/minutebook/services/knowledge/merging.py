@@ -37,7 +37,7 @@ class EntityMerging:
             if kept.id == gone.id:
                 raise Conflict(id, "an entity cannot be merged with itself")
             if _scope(kept) != _scope(gone):
-                raise Conflict(other, f"it has another scope than {id}: both stay")
+                raise Conflict(other, "it has another scope than {other}: both stay", other=id)
             names = [kept.name, *kept.aliases]
             added = [
                 each for each in dict.fromkeys((gone.name, *gone.aliases)) if each not in names

@@ -8,6 +8,7 @@ from minutebook.domain.errors import Conflict, Locked
 from minutebook.domain.filters import visible_filter
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import check_may_write_to, may_write_to
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Kind, Link, Memory, Status
 from minutebook.services.access.visibility import Clock, read
 from minutebook.store.protocol import Store
@@ -29,11 +30,12 @@ class Supersession:
         """
         home = read(self._store, caller, Memory, id).organization
         if home != memory.organization:
-            reason = (
-                f"it is in the organization {home!r}; a memory can be superseded only by one of its "
-                f"own organization, {memory.organization!r}"
+            raise Conflict(
+                id,
+                "it is in the organization {home!r}; a memory can be superseded only by one of its own organization, {name!r}",
+                home=home,
+                name=memory.organization,
             )
-            raise Conflict(id, reason)
         seen = {memory.id}
         following: str | None = id
         while following is not None:
@@ -71,8 +73,14 @@ class Supersession:
         """
         if (holder := self.holder(memory)) is not None:
             is_seen = visible_filter(caller, holder.organization).passes(holder)
-            which = f"the memory {holder.id} is locked" if is_seen else "a locked memory is there"
-            raise Locked("delete", f"{which} and names it as its successor", memory.id)
+            which = (
+                Reason("the memory {id} is locked", id=holder.id)
+                if is_seen
+                else Reason("a locked memory is there")
+            )
+            raise Locked(
+                "delete", Reason("{which} and names it as its successor", which=which), memory.id
+            )
         for earlier in self._replaced_by(memory):
             check_may_write_to(caller, "delete the successor of a memory", earlier)
 

@@ -22,6 +22,7 @@ from minutebook.domain.errors import (
     WrongSecret,
 )
 from minutebook.domain.filters import default_organization
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Kind, Role
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
@@ -106,10 +107,12 @@ class Secret:
         organization = default_organization(caller)
         with self._trail.audit_refusals(caller, organization, _ACT, Kind.PROPOSAL, _SUBJECT):
             if caller.role is not Role.ADMIN:
-                reason = f"the role {caller.role} may not set the secret; an admin may"
-                raise Forbidden(_ACT, reason, needs=Role.ADMIN)
+                reason = "the role {role} may not set the secret; an admin may"
+                raise Forbidden(_ACT, reason, needs=Role.ADMIN, role=caller.role)
             if len(text) < LEAST_LENGTH:
-                raise InvalidInput("secret", f"must have at least {LEAST_LENGTH} characters")
+                raise InvalidInput(
+                    "secret", "must have at least {least} characters", least=LEAST_LENGTH
+                )
             with _alone(self._locks):
                 state = self._read()
                 if state is not None:
@@ -140,8 +143,9 @@ class Secret:
         ):
             state = self._read()
             if state is None:
-                reason = "no secret is set; an admin sets one by `minutebook secret set`"
-                raise Forbidden(act, reason)
+                raise Forbidden(
+                    act, "no secret is set; an admin sets one by `minutebook secret set`"
+                )
             self._compare(state, act, text)
 
     def _compare(self, state: _Kept, act: str, text: str | None) -> None:
@@ -153,7 +157,7 @@ class Secret:
             )
         now = self._clock()
         if (opens := _opens(state, now)) > now:
-            raise GuessedTooOften(act, "wrong secrets were given before", opens)
+            raise GuessedTooOften(act, Reason("wrong secrets were given before"), opens)
         digest = _digest(text, bytes.fromhex(state.salt))
         if hmac.compare_digest(digest, state.digest):
             if state.failures:
@@ -185,9 +189,8 @@ class Secret:
             kept = json.loads(text)
             state = _Attempt.of(**kept) if "kept" in kept else _Kept(**kept)
         except (ValueError, RecursionError, TypeError) as error:
-            raise StoreError(
-                f"{self._place}: it cannot be read ({error}); remove it to set the secret anew"
-            ) from error
+            reason = "{place}: it cannot be read ({error}); remove it to set the secret anew"
+            raise StoreError(reason, place=self._place, error=error) from error
         if isinstance(state, _Kept):
             return state
         is_entered = self._trail.has(

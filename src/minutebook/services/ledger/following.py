@@ -135,7 +135,7 @@ class Following:
             raise Conflict(proposal.id, "the ledger's branch does not have it any more")
         if self._trust.is_to_come(found):
             day = found.created_at.date().isoformat()
-            raise Conflict(proposal.id, f"its date, {day}, has not come; accept it then")
+            raise Conflict(proposal.id, "its date, {day}, has not come; accept it then", day=day)
         new = self._with_ancestors(view, {id})
         states = {each.id: each for each in self._states(view, new, new, {id})}
         commit = whole_id(repository, "" if proposal.origin is None else proposal.origin.version)

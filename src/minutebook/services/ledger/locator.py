@@ -102,10 +102,8 @@ class LedgerLocator:
             if (top / ".git").exists():
                 folder = named.relative_to(top).as_posix()
                 return top, FOLDER if folder == "." else folder
-        raise LedgerError(
-            f"{named} lies in no Git repository",
-            "run `git init` in the project's folder, or name another ledger",
-        )
+        remedy = "run `git init` in the project's folder, or name another ledger"
+        raise LedgerError("{path} lies in no Git repository", remedy, path=named)
 
     def _external_path(self, organization: str) -> Path | None:
         """Return the path that the setting names for an organization's ledger, or None."""

@@ -134,11 +134,14 @@ class LedgerPlaces:
 
     def _elsewhere(self, organization: str, place: LedgerPlace, here: LocalLedger) -> LedgerError:
         return LedgerError(
-            f"the ledger of {organization} is not on this server: it lies in {place}, and {here.path} "
-            f"on {self._machine} is another folder",
-            "record decisions through a server that has that folder, or mount it here and name it by "
-            f"the setting {here.setting}; if it is lost, `minutebook ledger rebuild` on this server "
-            "writes the decisions anew here",
+            "the ledger of {name} is not on this server: it lies in {place}, and {path} on {machine} is another folder",
+            "record decisions through a server that has that folder, or mount it here and name it by the setting "
+            "{setting}; if it is lost, `minutebook ledger rebuild` on this server writes the decisions anew here",
+            name=organization,
+            place=place,
+            path=here.path,
+            machine=self._machine,
+            setting=here.setting,
         )
 
 
@@ -156,6 +159,8 @@ def _read(text: str) -> LedgerPlace:
 
 def _unreadable(path: Path, error: Exception) -> LedgerError:
     return LedgerError(
-        f"{path}, which states the id of the ledgers' folder, cannot be read or written: {error}",
+        "{path}, which states the id of the ledgers' folder, cannot be read or written: {error}",
         "see that the folder is mounted and that this server may write to it",
+        path=path,
+        error=error,
     )

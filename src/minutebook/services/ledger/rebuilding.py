@@ -132,8 +132,8 @@ class Rebuilds:
         path = self._ledgers.path(organization)
         with self._trail.audit_refusals(caller, organization, "rebuild", Kind.LEDGER, path):
             if authorship_of(caller) is Authorship.AGENT:
-                reason = f"the role {caller.role} may not rebuild a ledger; a person may"
-                raise Forbidden("rebuild", reason, needs=Role.HUMAN)
+                reason = "the role {role} may not rebuild a ledger; a person may"
+                raise Forbidden("rebuild", reason, needs=Role.HUMAN, role=caller.role)
 
     def _read_git(self, organization: str, deciding: Deciding) -> GitSide:
         """Read a whole ledger and its history. Raises LedgerError if Git cannot be read."""

@@ -11,6 +11,7 @@ from minutebook.domain.errors import LedgerBroken, LedgerBusy, LedgerError, Stor
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import new_id
 from minutebook.domain.lineage import Violation, authorship_of, violations
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Authorship, Decision
 from minutebook.services.access.visibility import filters
 from minutebook.services.infrastructure import Infrastructure
@@ -183,8 +184,13 @@ class Ledgers:
         """
         if head is None:
             raise LedgerBroken(
-                f"{self._locator.path(organization)}: the ledger has no commits any more",
-                "bring the repository back, or write it anew by `minutebook ledger rebuild`",
+                Reason(
+                    "{path}: the ledger has no commits any more",
+                    path=self._locator.path(organization),
+                ),
+                Reason(
+                    "bring the repository back, or write it anew by `minutebook ledger rebuild`"
+                ),
                 (),
             )
         from minutebook.ledger.history import news
@@ -369,6 +375,9 @@ class Deciding:
 def after_commit(made: Decision, error: StoreError) -> LedgerError:
     """Return the error of a store that failed when a decision was committed."""
     return LedgerError(
-        f"{made.id} is in Git (commit {made.commit_id}), but the store failed: {error.reason}",
+        "{id} is in Git (commit {commit}), but the store failed: {cause}",
         "mend the store; the commit is taken in at the next start or question",
+        id=made.id,
+        commit=made.commit_id,
+        cause=error.reason,
     )

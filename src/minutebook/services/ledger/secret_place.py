@@ -5,6 +5,7 @@ from typing import Protocol
 
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import StoreError
+from minutebook.domain.reason import Word, of_system
 from minutebook.store.shared_values import SharedValues
 
 _NAME = "secret"
@@ -37,16 +38,15 @@ class SecretFile:
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
-            raise StoreError(
-                f"{self}: it cannot be read ({error}); remove it to set {self._what} anew"
-            ) from error
+            reason = "{place}: it cannot be read ({error}); remove it to set {what} anew"
+            raise StoreError(reason, place=self, error=error, what=Word(self._what)) from error
 
     def write(self, text: str) -> None:
         """Write the file anew. Raises StoreError."""
         try:
             replace_file(self._path, text.encode())
         except OSError as error:
-            raise StoreError(f"{self}: {error.strerror}") from error
+            raise StoreError(of_system(self, error)) from error
 
 
 class SharedSecret:

@@ -10,6 +10,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.fingerprints import fingerprint
 from minutebook.domain.lineage import Rule, TargetKey, Violation, scoped_target
 from minutebook.domain.origin import Origin
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import (
     Decision,
     DecisionStatus,
@@ -180,11 +181,16 @@ def check_sound(found: Sequence[Violation]) -> None:
     if not found:
         return
     ids = tuple(dict.fromkeys(id for violation in found for id in violation.ids))
-    first = f"{', '.join(found[0].ids)}: {found[0].reason} ({found[0].rule})"
-    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    first, *others = found
+    known = {"ids": ", ".join(first.ids), "reason": first.reason, "rule": str(first.rule)}
+    reason = Reason("the ledger's history breaks a rule: {ids}: {reason} ({rule})", **known)
+    if others:
+        reason = Reason("{reason}, and {count} more", reason=reason, count=len(others))
     raise LedgerBroken(
-        f"the ledger's history does what none may do: {first}{more}",
-        "see `git log` for who did it, undo it by `git revert`, then run `minutebook ledger rebuild`",
+        reason,
+        Reason(
+            "see `git log` for who did it, undo it by `git revert`, then run `minutebook ledger rebuild`"
+        ),
         ids,
     )
 
@@ -193,7 +199,9 @@ def check_uncontradicted(pairs: Iterable[tuple[Decision, Decision]]) -> None:
     """Raise LedgerBroken if two readings of one decision differ in what never changes."""
     check_sound(
         [
-            Violation(Rule.FIXED, (earlier.id,), f"its {name} is not what was recorded")
+            Violation(
+                Rule.FIXED, (earlier.id,), Reason("its {name} is not what was recorded", name=name)
+            )
             for earlier, written in pairs
             for name in fixed_differences(earlier, written)
         ]

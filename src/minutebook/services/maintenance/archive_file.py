@@ -26,6 +26,7 @@ from minutebook.domain.archive import (
 )
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.domain.json_lines import json_line, line_of, object_of, record_of
+from minutebook.domain.reason import Reason, of_system
 from minutebook.domain.records import Kind, Record, Summary, Turn
 from minutebook.services.maintenance.archive_paths import ArchivePath
 
@@ -127,7 +128,11 @@ class Reader:
                     yield number, record
             sum.update(line)
         if number == 0 or (stated_counts is not None and not is_sealed):
-            reason = "the file is empty" if number == 0 else "the file ends before its last line"
+            reason = (
+                Reason("the file is empty")
+                if number == 0
+                else Reason("the file ends before its last line")
+            )
             raise InvalidArchive(self.called, reason)
         self.counts = dict(found) if stated_counts is None else stated_counts
         self.digest = sum.hexdigest()
@@ -138,7 +143,7 @@ class Reader:
         except FileDamaged as error:
             raise InvalidArchive(self.called, "it was changed or cut short") from error
         except OSError as error:
-            raise StoreError(f"{self.called}: {error.strerror}") from error
+            raise StoreError(of_system(self.called, error)) from error
 
     def _record(self, document: Mapping[str, Any], *, is_ours: bool) -> Record:
         if is_ours:
@@ -150,11 +155,8 @@ class Reader:
         elif "sessionId" in document:
             record = journal_record(document, self._owner)
         else:
-            reason = (
-                f"must be the header of a {FORMAT}, a turn or summary with its `sessionId`, or Memory "
-                "Core's record"
-            )
-            raise InvalidInput("line", reason)
+            remedy = "must be the header of a {format}, a turn or summary with its `sessionId`, or Memory Core's record"
+            raise InvalidInput("line", remedy, format=FORMAT)
         check_sound(record)
         return record
 
@@ -163,7 +165,7 @@ class Reader:
         try:
             yield
         except InvalidInput as error:
-            raise InvalidArchive(self.called, str(error), number) from error
+            raise InvalidArchive(self.called, error.sentence, number) from error
 
 
 @contextmanager
@@ -176,12 +178,14 @@ def reading(archive: ArchivePath, owner: Owner, keys: Keys | None = None) -> Ite
     try:
         file = open(archive.path, "rb", opener=partial(_opened, called))  # noqa: SIM115
     except FileNotFoundError as error:
-        raise InvalidInput("file", f"must exist; there is no {called}") from error
+        raise InvalidInput("file", "must exist; there is no {called}", called=called) from error
     except OSError as error:
         # From Python 3.13 on a path that leads in a circle is found here, not when it is resolved.
         if error.errno == ELOOP:
-            raise InvalidInput("file", f"must be a plain file; {called} is a link") from error
-        raise StoreError(f"{called}: {error.strerror}") from error
+            raise InvalidInput(
+                "file", "must be a plain file; {called} is a link", called=called
+            ) from error
+        raise StoreError(of_system(called, error)) from error
     with file, decrypting(file, called, keys) as inside:
         yield Reader(inside, called, owner)
 
@@ -191,7 +195,7 @@ def _opened(called: str, path: str, flags: int) -> int:
     handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     if not S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise InvalidInput("file", f"must be a plain file; {called} is none")
+        raise InvalidInput("file", "must be a plain file; {called} is none", called=called)
     return handle
 
 
@@ -199,7 +203,7 @@ def _check_line(line: bytes, *, is_sealed: bool) -> None:
     if is_sealed:
         raise InvalidInput("line", "must not come after the seal")
     if len(line) > LONGEST_LINE:
-        raise InvalidInput("line", f"must not be longer than {LONGEST_LINE >> 20} MiB")
+        raise InvalidInput("line", "must not be longer than {most} MiB", most=LONGEST_LINE >> 20)
     if not line.strip():
         raise InvalidInput("line", "must not be empty")
 
@@ -207,10 +211,12 @@ def _check_line(line: bytes, *, is_sealed: bool) -> None:
 def _check_place(record: Record, counts: Mapping[Kind, int], latest: int) -> int:
     """Refuse a record of a kind that the header leaves out, or that stood earlier; give its place."""
     if record.kind not in counts:
-        raise InvalidInput("kind", f"must be one that the header names; {record.kind} is none")
+        raise InvalidInput(
+            "kind", "must be one that the header names; {kind} is none", kind=record.kind
+        )
     index = KINDS.index(record.kind)
     if index < latest:
-        raise InvalidInput("kind", f"must stand before those of the kind {KINDS[latest]}")
+        raise InvalidInput("kind", "must stand before those of the kind {kind}", kind=KINDS[latest])
     return index
 
 
@@ -219,6 +225,7 @@ def _check_seal(
 ) -> None:
     for kind, count in counts.items():
         if found[kind] != count:
-            raise InvalidInput("counts", f"say {count} of the kind {kind}, there are {found[kind]}")
+            remedy = "say {count} of the kind {kind}, there are {found}"
+            raise InvalidInput("counts", remedy, count=count, kind=kind, found=found[kind])
     if document[_SEAL] != digest:
         raise InvalidInput(_SEAL, "must fit what was read: the file was changed or damaged")

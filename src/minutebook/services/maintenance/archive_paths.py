@@ -50,8 +50,8 @@ class ArchivePaths:
             try:
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             except OSError as error:
-                reason = f"{folder}: {error.strerror}; archive_roots names others"
-                raise StoreError(reason) from error
+                reason = "{folder}: {cause}; archive_roots names others"
+                raise StoreError(reason, folder=folder, cause=error.strerror) from error
         if named is not None:
             return self.known(caller, named)
         stem = f"journal-{rfc3339(now).replace(':', '').replace('.', '-')}"
@@ -85,9 +85,8 @@ class ArchivePaths:
                 "file", "must be a name as export_database gave it, of a file in your own folder"
             )
         places = ", ".join(map(str, own))
-        return InvalidInput(
-            "file", f"must be below {places}; the setting archive_roots names other folders"
-        )
+        remedy = "must be below {places}; the setting archive_roots names other folders"
+        return InvalidInput("file", remedy, places=places)
 
     @property
     def _first(self) -> Path:

@@ -114,8 +114,8 @@ class Archives:
         with self._trail.audit_refusals(caller, None, IMPORT, _subject(kinds), "archive"):
             policy.check_may_import(caller, self._rules(), whole=False)
             if is_own and authorship_of(caller) is Authorship.AGENT:
-                reason = f"the role {caller.role} may not say whose a file is; a person may"
-                raise Forbidden(IMPORT, reason, needs=Role.HUMAN)
+                reason = "the role {role} may not say whose a file is; a person may"
+                raise Forbidden(IMPORT, reason, needs=Role.HUMAN, role=caller.role)
             # An archive is of all that its caller may see, wherever they work.
             caller = anywhere(caller)
             owner = Owner(

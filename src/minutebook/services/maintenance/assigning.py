@@ -10,6 +10,7 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.drafts import apply_changes
 from minutebook.domain.errors import Conflict, MinutebookError, NotFound
 from minutebook.domain.policy import Scope, narrowed_to
+from minutebook.domain.reason import Word
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Kind,
@@ -268,7 +269,7 @@ def _of_path(path: str, evidence: Evidence) -> str | None:
 
 def _check_from(move: Move, now: str | None) -> None:
     if now != move.before:
-        raise Conflict(move.id, f"it belongs to {now or 'no repository'} by now")
+        raise Conflict(move.id, "it belongs to {now} by now", now=now or Word("no repository"))
 
 
 def _excerpt(record: TextRecord) -> str:

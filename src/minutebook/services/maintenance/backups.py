@@ -16,6 +16,7 @@ from minutebook.disk.encryption import Key, encrypting
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
+from minutebook.domain.reason import of_system
 from minutebook.domain.records import Kind
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
@@ -90,7 +91,9 @@ class Backups:
                 stack.enter_context(noted_in(self._directory.path, path))
             except OSError as error:
                 name = error.filename or path
-                raise StoreError(f"{name}: {error.strerror}; nothing was kept of it") from error
+                raise StoreError(
+                    "{name}: {cause}; nothing was kept of it", name=name, cause=error.strerror
+                ) from error
             yield
 
     def known(self) -> list[tuple[Path, datetime]]:
@@ -155,7 +158,7 @@ def _add(tar: tarfile.TarFile, name: str, source: Path) -> str:
             reader = _DigestReader(file)
             tar.addfile(_member(name, size), reader)
     except OSError as error:
-        raise StoreError(f"{source}: {error.strerror or error}") from error
+        raise StoreError(of_system(source, error)) from error
     return reader.digest
 
 

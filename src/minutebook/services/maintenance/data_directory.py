@@ -114,7 +114,7 @@ class DataDirectory:
         with FileLocks(self.locks).hold(_LOCK) as held:
             if held is None:
                 # Who has stopped their database has no file open, and would go on in another.
-                raise StoreBusy(f"{self.database}: {IN_USE}")
+                raise StoreBusy("{path}: {cause}", path=self.database, cause=IN_USE)
             yield
 
     @contextmanager
@@ -133,6 +133,5 @@ def make_home(home: Path) -> None:
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise StoreError(
-            f"{home}: {error.strerror}; choose another data directory with --home"
-        ) from error
+        reason = "{home}: {cause}; choose another data directory with --home"
+        raise StoreError(reason, home=home, cause=error.strerror) from error

@@ -10,13 +10,14 @@ from minutebook.disk.atomic_file import replacing, scratch_folder, sync_folder, 
 from minutebook.disk.encryption import Key, decrypting, encrypting, key_id_of
 from minutebook.disk.keys import KeyPlace, check_outside
 from minutebook.domain.errors import StoreError
+from minutebook.domain.reason import Reason, of_system
 from minutebook.services.maintenance.archive_paths import SUFFIX as ARCHIVE
 from minutebook.services.maintenance.backups import SUFFIX as BACKUP
 from minutebook.services.maintenance.backups import known_backups
 from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
 from minutebook.store.sqlite import encryption as database
 
-_ON_SERVER = (
+_ON_SERVER = Reason(
     "the store is a database on a server: whoever runs that encrypts its disks; `minutebook encrypt` is for "
     "a store in a file"
 )
@@ -116,7 +117,7 @@ class Encryption:
             to_convert = [p for p in self._files() if p.suffix != BACKUP or _key_id_of(p) is None]
             changed = sum(self._convert_file(path, key) for path in to_convert)
         except OSError as error:
-            raise StoreError(f"{error.filename or home}: {error.strerror}") from error
+            raise StoreError(of_system(error.filename or home, error)) from error
         id = None if key is None else key.id
         backups = [p for p in self._files() if p.suffix == BACKUP]
         earlier = tuple(p for p in backups if _key_id_of(p) not in (None, id))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from minutebook.disk.atomic_file import replace_file, sync_folder
 from minutebook.domain.errors import StoreError
+from minutebook.domain.reason import of_system
 from minutebook.domain.records import Key, Kind
 
 NAME = ".erasing.json"
@@ -45,17 +46,15 @@ class Orders:
             AttributeError,
             RecursionError,
         ) as error:
-            raise StoreError(
-                f"{self._path} cannot be read: an erasure was begun; erase again what it was about, "
-                "after removing this file"
-            ) from error
+            reason = "{path} cannot be read: an erasure was begun; erase again what it was about, after removing this file"
+            raise StoreError(reason, path=self._path) from error
 
     def put(self, order: Order) -> None:
         """Note an erasure, on the disk. Raises StoreError if it cannot be written."""
         try:
             replace_file(self._path, json.dumps(asdict(order)).encode())
         except OSError as error:
-            raise StoreError(f"{self._path}: {error.strerror}") from error
+            raise StoreError(of_system(self._path, error)) from error
 
     def clear(self) -> None:
         """Note that it is done. Raises StoreError if that cannot be written."""
@@ -63,4 +62,4 @@ class Orders:
             self._path.unlink(missing_ok=True)
             sync_folder(self._path.parent)
         except OSError as error:
-            raise StoreError(f"{self._path}: {error.strerror}") from error
+            raise StoreError(of_system(self._path, error)) from error

@@ -154,7 +154,7 @@ class Import:
             try:
                 self._take(record)
             except InvalidInput as error:
-                raise InvalidArchive(reader.called, str(error), number) from error
+                raise InvalidArchive(reader.called, error.sentence, number) from error
         if reader.digest != checked.digest:
             raise InvalidArchive(reader.called, "the file was changed while it was read")
         if self._mode is Mode.REPLACE:
@@ -289,8 +289,9 @@ class Import:
         if not self._is_in_own_scope(record):
             raise ScopeViolation(
                 "import",
-                f"the {record.kind} {record.id} belongs to an organization, repository or user that "
-                "is not the caller's; nothing was changed",
+                "the {kind} {id} belongs to an organization, repository or user that is not the caller's; nothing was changed",
+                kind=record.kind,
+                id=record.id,
             )
 
     def _is_in_own_scope(self, record: Record) -> bool:

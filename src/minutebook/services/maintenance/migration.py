@@ -165,8 +165,13 @@ class Migration:
 
     def _differs(self, organization: str, kind: Kind, what: str) -> StoreError:
         return StoreError(
-            f"{self._target.place} does not hold what {self._source.place} does (the {kind} records of "
-            f"{organization}: {what}); the source is as it was. Empty the target and move again"
+            "{place} does not hold what {other} does (the {kind} records of {name}: {what}); the source "
+            "is as it was. Empty the target and move again",
+            place=self._target.place,
+            other=self._source.place,
+            kind=kind,
+            name=organization,
+            what=what,
         )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from minutebook.disk.atomic_file import scratch_folder
 from minutebook.domain.errors import ModelUnavailable, StoreError
+from minutebook.domain.reason import Reason
 from minutebook.embedding import builtin, model_cache
 from minutebook.embedding.protocol import Embedder
 from minutebook.store.file_locks import FileLocks
@@ -106,8 +107,9 @@ def _begun(models: Path) -> "subprocess.Popen[bytes]":
             start_new_session=True,
         )
     except OSError as error:
-        reason = f"the model cannot be prepared: {error}"
-        raise ModelUnavailable(reason, builtin.PREPARE) from error
+        raise ModelUnavailable(
+            "the model cannot be prepared: {error}", builtin.PREPARE, error=error
+        ) from error
 
 
 def _derived(
@@ -126,9 +128,12 @@ def _derived(
     if process.returncode == 0:
         return
     try:
-        reason, remedy = json.loads(failure)
+        reason, remedy = (Reason(each, **values) for each, values in json.loads(failure))
     except ValueError:
-        reason = f"the process that prepares the model ended with status {process.returncode}"
+        reason = Reason(
+            "the process that prepares the model ended with status {status}",
+            status=process.returncode,
+        )
         remedy = builtin.PREPARE
     raise ModelUnavailable(reason, remedy)
 
@@ -157,8 +162,8 @@ def fetch(source: str, models: Path) -> Path:
             with FileLocks(models / _FOLDER).hold(_LOCK, _LONG):
                 return builtin.prepare(models, weights)
     except (OSError, StoreError) as error:
-        reason = f"the weights cannot be written to {models}: {error}"
-        raise ModelUnavailable(reason, builtin.FETCH) from error
+        reason = "the weights cannot be written to {folder}: {error}"
+        raise ModelUnavailable(reason, builtin.FETCH, folder=models, error=error) from error
 
 
 def _progress(models: Path) -> Path:
@@ -176,7 +181,8 @@ def main(models: Path) -> None:
         try:
             builtin.prepare(models, on_progress=report)
         except ModelUnavailable as error:
-            sys.stdout.write(json.dumps([error.reason, error.remedy]))
+            texts = [(each.template, each.values) for each in (error.reason, error.remedy)]
+            sys.stdout.write(json.dumps(texts, default=str))
             sys.exit(1)
         finally:
             file.unlink(missing_ok=True)

@@ -23,6 +23,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.grants import home_of, is_live
+from minutebook.domain.reason import Reason, of_system
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Token
 from minutebook.services.access.audit import Trail
 from minutebook.services.maintenance.backups import DATABASE, FORMAT, MANIFEST, VERSION
@@ -33,7 +34,7 @@ from minutebook.store.sqlite.encryption import copied_with_key, key_of
 RESTORE = "restore"
 _DRAFT = "restore"
 _COPY = "encrypted.db"
-_ON_SERVER = (
+_ON_SERVER = Reason(
     "the store is a database on a server: bring it back there, to any moment that its backups have; "
     "without the setting `store` the data directory itself is restored"
 )
@@ -71,10 +72,8 @@ class Restores:
         """Raise Conflict if the directory holds a store, ledgers or settings."""
         if held := self._held():
             names = ", ".join(path.name for path in held)
-            raise Conflict(
-                str(self._directory.path),
-                f"it is not empty ({names}); --replace puts aside what is there",
-            )
+            reason = "it is not empty ({names}); --replace puts aside what is there"
+            raise Conflict(str(self._directory.path), reason, names=names)
 
     def run(self, caller: Caller, backup: Path, now: datetime) -> Restored:
         """Bring back what a backup holds, with an entry of that; what was there is moved to a folder beside it.
@@ -111,7 +110,7 @@ class Restores:
                     (draft / DATABASE).replace(database)
             sync_folder(home)
         except OSError as error:
-            raise StoreError(f"{error.filename or home}: {error.strerror}") from error
+            raise StoreError(of_system(error.filename or home, error)) from error
         return Restored(digest, aside, kept, unsure)
 
     def _tokens(self) -> list[Token] | None:
@@ -216,9 +215,11 @@ def check_restorable(backup: Path, keys: Keys | None = None) -> None:
             unpack(backup, draft, keys)
             with closing(SqliteStore(draft / DATABASE, keys=keys)) as store:
                 for finding in store.check():
-                    raise _wrong(backup, f"the store in it is not whole: {finding}")
+                    raise _wrong(
+                        backup, Reason("the store in it is not whole: {finding}", finding=finding)
+                    )
     except OSError as error:
-        raise StoreError(f"{error.filename or backup}: {error.strerror}") from error
+        raise StoreError(of_system(error.filename or backup, error)) from error
 
 
 def unpack(backup: Path, draft: Path, keys: Keys | None) -> str:
@@ -236,22 +237,26 @@ def unpack(backup: Path, draft: Path, keys: Keys | None) -> str:
         ):
             for member in tar:
                 if manifest is not None:
-                    raise _wrong(backup, f"{member.name} stands after the manifest")
+                    raise _wrong(
+                        backup, Reason("{name} stands after the manifest", name=member.name)
+                    )
                 source = _opened(backup, tar, member)
                 if member.name == MANIFEST:
                     manifest = source.read(_MOST_MANIFEST)
                 elif member.name in found:
-                    raise _wrong(backup, f"{member.name} stands there twice")
+                    raise _wrong(backup, Reason("{name} stands there twice", name=member.name))
                 else:
                     found[member.name] = _copied(source, draft / member.name)
     except FileNotFoundError as error:
-        raise InvalidInput("file", f"must exist; there is no {backup}") from error
+        raise InvalidInput("file", "must exist; there is no {path}", path=backup) from error
     except FileDamaged as error:
-        raise _wrong(backup, "it was changed or cut short") from error
+        raise _wrong(backup, Reason("it was changed or cut short")) from error
     except tarfile.TarError as error:
-        raise _wrong(backup, f"it is no backup, or not whole: {error}") from error
+        raise _wrong(
+            backup, Reason("it is no backup, or not whole: {error}", error=error)
+        ) from error
     if manifest is None:
-        raise _wrong(backup, "it ends before its manifest")
+        raise _wrong(backup, Reason("it ends before its manifest"))
     _check_manifest(backup, manifest, found)
     return hashlib.sha256(manifest).hexdigest()
 
@@ -261,9 +266,11 @@ def _opened(backup: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[b
     path = PurePosixPath(member.name)
     parts = member.name.split("/")
     if not member.isreg() or path.is_absolute() or {"", ".", ".."} & set(parts):
-        raise _wrong(backup, f"{member.name!r} is no plain file below the data directory")
+        raise _wrong(
+            backup, Reason("{name!r} is no plain file below the data directory", name=member.name)
+        )
     if "\\" in member.name or ":" in member.name or parts[0].startswith("."):
-        raise _wrong(backup, f"{member.name!r} is no name that a backup gives")
+        raise _wrong(backup, Reason("{name!r} is no name that a backup gives", name=member.name))
     file = tar.extractfile(member)
     assert file is not None, "a plain file can be read"
     return file
@@ -285,16 +292,18 @@ def _check_manifest(backup: Path, manifest: bytes, found: dict[str, str]) -> Non
         stated = json.loads(manifest)
         is_ours, version, digests = stated["format"] == FORMAT, stated["version"], stated["sha256"]
     except (ValueError, RecursionError, KeyError, TypeError) as error:
-        raise _wrong(backup, "its manifest cannot be read") from error
+        raise _wrong(backup, Reason("its manifest cannot be read")) from error
     if not is_ours or version != VERSION:
-        raise _wrong(
-            backup,
-            "another program wrote it, or a later version of Minutebook: then upgrade this one",
+        reason = Reason(
+            "another program wrote it, or a later version of Minutebook: then upgrade this one"
         )
+        raise _wrong(backup, reason)
     for name in sorted(found.keys() | digests.keys() | {DATABASE}):
         if name not in found or found[name] != digests.get(name):
-            raise _wrong(backup, f"{name} is not what it was when the backup was made")
+            raise _wrong(
+                backup, Reason("{name} is not what it was when the backup was made", name=name)
+            )
 
 
-def _wrong(backup: Path, reason: str) -> InvalidArchive:
+def _wrong(backup: Path, reason: Reason) -> InvalidArchive:
     return InvalidArchive(str(backup), reason)

@@ -11,6 +11,7 @@ from pathlib import Path
 from minutebook.disk.atomic_file import replace_file, sync_folder
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, MinutebookError, StoreError
+from minutebook.domain.reason import Reason, of_system
 from minutebook.services.access.visibility import Clock
 from minutebook.services.maintenance.backups import SUFFIX, BackedUp, Backups
 from minutebook.services.maintenance.data_directory import make_home
@@ -30,7 +31,7 @@ _NOTED = ".scheduled-backup.json"
 
 _MADE = frozenset({"made", "size"})
 
-_ON_SERVER = (
+_ON_SERVER = Reason(
     "is for a store in a file: a database on a server is backed up by its own tools, pg_basebackup "
     "with its log for any moment, or pg_dump"
 )
@@ -157,7 +158,7 @@ class ScheduledBackups:
             for _, old in _made(folder, gone)[schedule.keep :]:
                 old.unlink()
         except OSError as error:
-            reason = f"{error.filename or folder}: {error.strerror}"
+            reason = of_system(error.filename or folder, error)
             self._note_failure(now, reason)
             raise StoreError(reason) from error
         except MinutebookError as error:

@@ -7,6 +7,7 @@ from minutebook.code.languages import LANGUAGES, Language, language_named
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
+from minutebook.domain.reason import Reason, must_be_one_of
 from minutebook.domain.records import CodeChunk, Project
 from minutebook.domain.sources import Source
 from minutebook.search.answerability import (
@@ -38,7 +39,7 @@ strangers up to 0.63, right questions to a small folder 0.6: rather something th
 FEW_WORDS = 2
 """Of a question of so few words, what holds one is about it."""
 
-NO_CODE_ABOUT_IT = "No code here is about that."
+NO_CODE_ABOUT_IT = Reason("No code here is about that.")
 
 WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
 """How much each signal says where the caller does not choose."""
@@ -190,8 +191,7 @@ def _language(name: str) -> Language:
     """Return the language that people call by this name. Raises InvalidInput if none is."""
     known = language_named(name)
     if known is None:
-        names = ", ".join(sorted({each.name for each in LANGUAGES}))
-        raise InvalidInput("language", f"must be one of {names}")
+        raise InvalidInput("language", must_be_one_of(sorted({each.name for each in LANGUAGES})))
     return known
 
 

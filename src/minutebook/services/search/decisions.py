@@ -8,6 +8,7 @@ from enum import StrEnum
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.lineage import scoped_target
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, TextRecord
 from minutebook.domain.sources import Source
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
@@ -37,7 +38,7 @@ MOST_FOLLOWED = 10_000
 """The most decisions that are read along a chain, from one to the decision that holds now."""
 
 
-NOTHING_DECIDED = "No decision here is about that."
+NOTHING_DECIDED = Reason("No decision here is about that.")
 
 
 class Mode(StrEnum):

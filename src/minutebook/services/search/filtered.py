@@ -251,8 +251,8 @@ class FilteredSearch:
         self._embeddings.check_known()
         dimensions = self._embeddings.space.dimensions
         if len(vector) != dimensions:
-            remedy = f"must have {dimensions} numbers as the model's do, not {len(vector)}"
-            raise InvalidInput("vector", remedy)
+            remedy = "must have {wanted} numbers as the model's do, not {count}"
+            raise InvalidInput("vector", remedy, wanted=dimensions, count=len(vector))
         given = np.asarray(vector, dtype=np.float64)
         length = float(np.linalg.norm(given))
         if not np.isfinite(length) or length == 0.0:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from minutebook.domain.caller import Caller, Note
 from minutebook.domain.filters import Filter
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -27,15 +28,15 @@ KINDS: Mapping[type[TextRecord], str] = {
 }
 """What records of a class are called where they are counted."""
 
-NOTHING = "Nothing here is about that."
+NOTHING = Reason("Nothing here is about that.")
 
 
-def nothing_note(looked_through: Mapping[str, int], said: str = NOTHING) -> Note:
+def nothing_note(looked_through: Mapping[str, int], said: Reason = NOTHING) -> Note:
     """Return the note that leads an empty answer; `looked_through` has how many there were of each kind."""
     counts = ", ".join(f"{kind} {count:,}" for kind, count in looked_through.items())
     facts = {"about": 0, "looked_through": dict(looked_through)}
     amount = f"Looked through: {counts}." if counts else "There is nothing to look through yet."
-    return Note(facts, f"{said} {amount}", leads=True)
+    return Note(facts, Reason("{said} {amount}", said=said, amount=amount), leads=True)
 
 
 def found_nothing(
@@ -43,7 +44,7 @@ def found_nothing(
     judged: Judgement[Key],
     store: Store,
     looked_through: Mapping[type[TextRecord], Iterable[Filter]],
-    said: str = NOTHING,
+    said: Reason = NOTHING,
     name: str = "relevance",
 ) -> bool:
     """Tell whether a search found nothing, and note it in the call by a name.

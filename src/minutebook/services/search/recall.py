@@ -333,8 +333,9 @@ class Recall:
         each = self._store.each(Memory, where, ())
         ids = frozenset(memory.id for memory in each if query.fits_metadata(memory))
         if len(ids) > MOST_SELECTED:
-            remedy = f"fits more than {MOST_SELECTED:,} memories: add a condition"
-            raise InvalidInput("metadata", remedy)
+            raise InvalidInput(
+                "metadata", "fits more than {most:,} memories: add a condition", most=MOST_SELECTED
+            )
         return replace(where, ids=ids)
 
     def _current_filters(self, caller: Caller) -> list[Filter]:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from minutebook.domain.archive import check_sound, version_refused
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.domain.json_lines import json_line, object_of, record_of
+from minutebook.domain.reason import of_system
 from minutebook.domain.records import Key, Kind, Memory
 from minutebook.domain.replication import TRAVELLING, State, document_of, state_of
 from minutebook.domain.trail import text_digest
@@ -186,7 +187,9 @@ class _Reader:
                 if self.digest:
                     raise InvalidInput("line", "must not come after the seal")
                 if len(line) > LONGEST_LINE:
-                    raise InvalidInput("line", f"must not be longer than {LONGEST_LINE >> 20} MiB")
+                    raise InvalidInput(
+                        "line", "must not be longer than {most} MiB", most=LONGEST_LINE >> 20
+                    )
                 document = object_of(line)
                 if number == 1:
                     self.header = _header_of(document)
@@ -198,7 +201,7 @@ class _Reader:
                     count += 1
                     yield _entry_of(document)
             except InvalidInput as error:
-                raise InvalidArchive(self._name, str(error), number) from error
+                raise InvalidArchive(self._name, error.sentence, number) from error
             sum.update(line)
         if not self.digest:
             raise InvalidArchive(self._name, "the file ends before its last line")
@@ -206,7 +209,7 @@ class _Reader:
 
 def _header_of(document: Mapping[str, Any]) -> Header:
     if document.get("format") != FORMAT:
-        raise InvalidInput("format", f"must be {FORMAT}")
+        raise InvalidInput("format", "must be {format}", format=FORMAT)
     if document.get("version") != VERSION:
         raise InvalidInput("version", version_refused(VERSION))
     texts = [document.get(name) for name in ("remote", "machine", "name")]
@@ -245,7 +248,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
         handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
+        raise StoreError(of_system(path, error)) from error
     with os.fdopen(handle, "rb") as file:
         if not S_ISREG(os.fstat(file.fileno()).st_mode):
             raise InvalidArchive(path.name, "it is no plain file")

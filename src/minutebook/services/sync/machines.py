@@ -23,6 +23,7 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.json_lines import json_line
+from minutebook.domain.reason import of_system
 from minutebook.domain.records import Decision, Key, Kind
 from minutebook.domain.replication import TRAVELLING
 from minutebook.domain.sync_conflicts import SyncConflict
@@ -193,7 +194,7 @@ class MachineSync:
                 )
             except OSError as error:
                 place = error.filename or remote.folder
-                raise StoreError(f"{place}: {error.strerror or error}") from error
+                raise StoreError(of_system(place, error)) from error
             finally:
                 if self._store.key is not None:
                     # Copies of what others can read; beside an encrypted store nothing plain is left of them,

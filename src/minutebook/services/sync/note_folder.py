@@ -13,6 +13,7 @@ from typing import Any
 from minutebook.disk.atomic_file import replace_file
 from minutebook.disk.plain_folder import PlainFolder, digest_at, is_plain
 from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.domain.reason import of_system
 
 LOOK_MS = 2000
 """Milliseconds between two looks at a folder that is watched."""
@@ -85,7 +86,7 @@ class NoteFolder:
                         relative.encode()
                         found[relative] = digest_at(path)
         except OSError as error:
-            raise StoreError(f"{self.root}: {error.strerror}") from error
+            raise StoreError(of_system(self.root, error)) from error
         return found
 
     def read(self, name: str) -> bytes:
@@ -93,10 +94,10 @@ class NoteFolder:
         path = self._folder.path(name)
         try:
             if path.stat().st_size > MOST_BYTES:
-                raise InvalidInput("note", f"is larger than {MOST_BYTES >> 20} MiB")
+                raise InvalidInput("note", "is larger than {most} MiB", most=MOST_BYTES >> 20)
             return path.read_bytes()
         except OSError as error:
-            raise StoreError(f"{path}: {error.strerror}") from error
+            raise StoreError(of_system(path, error)) from error
 
     def write(self, agreed: Agreed, content: bytes, expected: str) -> bool:
         """Write a note in place of what has the digest `expected` (empty: of nothing); tell whether it was done.
@@ -117,7 +118,7 @@ class NoteFolder:
                 return False
             part.replace(path)
         except OSError as error:
-            raise StoreError(f"{path}: {error.strerror}") from error
+            raise StoreError(of_system(path, error)) from error
         self.written.append(agreed.path)
         return True
 
@@ -131,7 +132,7 @@ class NoteFolder:
                 part.replace(path)
                 self.written.append(name)
         except OSError as error:
-            raise StoreError(f"{path}: {error.strerror}") from error
+            raise StoreError(of_system(path, error)) from error
 
     def remove(self, agreed: Agreed, expected: str) -> None:
         """Remove a note that still has a digest; what was agreed on it is forgotten.
@@ -144,7 +145,7 @@ class NoteFolder:
                 path.unlink(missing_ok=True)
                 self.written.append(agreed.path)
         except OSError as error:
-            raise StoreError(f"{path}: {error.strerror}") from error
+            raise StoreError(of_system(path, error)) from error
         self.agreed.pop(agreed.key, None)
 
     def agree(self, agreed: Agreed) -> None:
@@ -168,7 +169,7 @@ class NoteFolder:
                 replace_file(place, content)
             (self._home / _PENDING).unlink(missing_ok=True)
         except OSError as error:
-            raise StoreError(f"{place}: {error.strerror}") from error
+            raise StoreError(of_system(place, error)) from error
 
     def _load(self) -> str:
         """Read what was agreed; of a write that was noted last, only if its file got its name."""
@@ -177,7 +178,8 @@ class NoteFolder:
         if lines and (head.get("format"), head.get("version")) != (_FORMAT, 1):
             raise InvalidInput(
                 "FOLDER",
-                f"was begun by a later version ({self._home / _STATE}); upgrade Minutebook",
+                "was begun by a later version ({path}); upgrade Minutebook",
+                path=self._home / _STATE,
             )
         for document in lines[1:]:
             if (agreed := _agreed_of(document)) is not None:

@@ -99,7 +99,7 @@ def parsed(data: bytes, links: Collection[str]) -> NoteText:
     except UnicodeDecodeError as error:
         raise InvalidInput("note", "is not UTF-8") from error
     except ValueError as error:
-        raise InvalidInput("note", f"cannot be read: {error}") from error
+        raise InvalidInput("note", "cannot be read: {error}", error=error) from error
     content, mark, after = rest.rpartition(f"\n{LINKS}\n")
     if not mark:
         content, after = rest, ""

@@ -91,7 +91,7 @@ class NoteSync:
             policy.check_may_export(caller, whole=False)
         with self._infrastructure.locks.hold(f"notes\0{folder}", 5.0) as held:
             if held is None:
-                raise StoreBusy(f"another process keeps {folder} in step")
+                raise StoreBusy("another process keeps {folder} in step", folder=folder)
             work = _Run(self._infrastructure, self._memories, caller, NoteFolder(folder), asked)
             return work.run()
 

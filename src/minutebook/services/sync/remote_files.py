@@ -137,11 +137,8 @@ def identity_of(remote: Remote, randbits: RandomBits) -> str:
     if not path.exists():
         foreign = sorted(e.name for e in remote.folder.iterdir() if not e.name.startswith("."))
         if foreign:
-            raise InvalidInput(
-                "REMOTE",
-                f"must be an empty folder, or one that sync has begun; {remote.folder} holds "
-                f"{foreign[0]}",
-            )
+            remedy = "must be an empty folder, or one that sync has begun; {folder} holds {name}"
+            raise InvalidInput("REMOTE", remedy, folder=remote.folder, name=foreign[0])
         made = {"format": _FORMAT, "version": 1, "id": f"{randbits(128):032x}"}
         try:
             remote.publish({_HEADER: json_line(made)}, {})
@@ -151,11 +148,11 @@ def identity_of(remote: Remote, randbits: RandomBits) -> str:
     try:
         noted = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput("REMOTE", f"is damaged: {path} cannot be read") from error
+        raise InvalidInput("REMOTE", "is damaged: {path} cannot be read", path=path) from error
     is_ours = isinstance(noted, dict) and noted.get("format") == _FORMAT
     id = noted.get("id") if is_ours else None
     if not isinstance(id, str) or not re.fullmatch(r"[0-9a-f]{32}", id):
-        raise InvalidInput("REMOTE", f"is damaged: {path} is no header of a sync")
+        raise InvalidInput("REMOTE", "is damaged: {path} is no header of a sync", path=path)
     if noted.get("version") != 1:
         raise InvalidInput("REMOTE", "was begun by a later version; upgrade Minutebook")
     return id

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from minutebook.disk.atomic_file import new_file, replace_file
 from minutebook.domain.errors import InvalidInput, StoreBusy, StoreError
+from minutebook.domain.reason import of_system
 
 FOLDERS = ("machines", "changes", "snapshots")
 """The folders of a remote: what each machine has taken, what it changed, all there is."""
@@ -72,8 +73,9 @@ def remote_of(text: str, cache: Path, folder: Path) -> Remote:
         return GitRemote(text, own)
     raise InvalidInput(
         "REMOTE",
-        f"must be a folder that exists, a Git repository or ssh://HOST/FOLDER; there is no folder "
-        f"{text}: make it first, so that a name mistyped begins nothing",
+        "must be a folder that exists, a Git repository or ssh://HOST/FOLDER; there is no folder {given}: "
+        "make it first, so that a name mistyped begins nothing",
+        given=text,
     )
 
 
@@ -100,12 +102,12 @@ class FolderRemote:
             for name in gone:
                 self._place(name).unlink(missing_ok=True)
         except OSError as error:
-            raise StoreError(f"{self.folder}: {error.strerror}") from error
+            raise StoreError(of_system(self.folder, error)) from error
 
     def _place(self, name: str) -> Path:
         place = self.folder.joinpath(*name.split("/"))
         if place.parent.is_symlink():
-            raise StoreError(f"{place.parent} is a link; it must be a folder")
+            raise StoreError("{path} is a link; it must be a folder", path=place.parent)
         place.parent.mkdir(exist_ok=True)
         return place
 
@@ -125,7 +127,7 @@ def names_in(folder: Path, kind: str) -> dict[str, int]:
             if _NAME.fullmatch(each.name) and each.is_file() and not each.is_symlink()
         }
     except OSError as error:
-        raise StoreError(f"{place}: {error.strerror}") from error
+        raise StoreError(of_system(place, error)) from error
 
 
 class GitRemote:
@@ -189,8 +191,10 @@ class GitRemote:
             before = self._base
             self.pull()
             if self._base == before:
-                raise StoreError(f"{self._url}: git push failed: {_last(done.stderr)}")
-        raise StoreBusy(f"{self._url}: others kept pushing; try again")
+                raise StoreError(
+                    "{url}: git push failed: {words}", url=self._url, words=_last(done.stderr)
+                )
+        raise StoreBusy("{url}: others kept pushing; try again", url=self._url)
 
     def _head(self) -> str:
         listed = self._git("ls-remote", "--", self._url, f"refs/heads/{BRANCH}")
@@ -199,7 +203,8 @@ class GitRemote:
     def _git(self, *arguments: str, fails: bool = False) -> str:
         done = self._run(*arguments)
         if done.returncode and not fails:
-            raise StoreError(f"{self._url}: git {arguments[0]} failed: {_last(done.stderr)}")
+            reason = "{url}: git {command} failed: {words}"
+            raise StoreError(reason, url=self._url, command=arguments[0], words=_last(done.stderr))
         return "" if done.returncode else done.stdout.decode("utf-8", "replace").strip()
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
@@ -286,7 +291,9 @@ class SshRemote:
                         place.parent.mkdir(exist_ok=True)
                         replace_file(place, content.read())
         except (tarfile.TarError, OSError) as error:
-            raise StoreError(f"{self._url}: what came is damaged ({error}); try again") from error
+            raise StoreError(
+                "{url}: what came is damaged ({error}); try again", url=self._url, error=error
+            ) from error
 
     def _sh(self, script: str, data: bytes = b"") -> bytes:
         whole = f"cd {self._path} || exit 8; {script}"
@@ -294,9 +301,9 @@ class SshRemote:
         if done.returncode == 9:
             raise NameTaken(self._url)
         if done.returncode == 8:
-            raise StoreError(f"{self._url}: there is no such folder; make it first")
+            raise StoreError("{url}: there is no such folder; make it first", url=self._url)
         if done.returncode:
-            raise StoreError(f"{self._url}: ssh failed: {_last(done.stderr)}")
+            raise StoreError("{url}: ssh failed: {words}", url=self._url, words=_last(done.stderr))
         return done.stdout
 
 
@@ -336,7 +343,9 @@ def _call(command: Sequence[str], data: bytes, folder: Path) -> subprocess.Compl
     try:
         return subprocess.run(command, input=data, capture_output=True, cwd=folder, check=False)  # noqa: S603
     except FileNotFoundError as error:
-        raise StoreError(f"the program {command[0]} is needed and is not installed") from error
+        raise StoreError(
+            "the program {command} is needed and is not installed", command=command[0]
+        ) from error
 
 
 def _last(stderr: bytes) -> str:

@@ -99,7 +99,7 @@ class Inbox:
             policy.check_may_settle(caller, "apply")
         shown = self.read(caller, name)
         if shown.suggestion.state is not State.OPEN:
-            raise Conflict(name, f"it is {shown.suggestion.state} already")
+            raise Conflict(name, "it is {state} already", state=shown.suggestion.state)
         return self._apply(caller, shown)
 
     def refuse(self, caller: Caller, name: str) -> Waiting:
@@ -111,7 +111,7 @@ class Inbox:
             policy.check_may_settle(caller, "refuse")
         shown = self.read(caller, name)
         if shown.suggestion.state is not State.OPEN:
-            raise Conflict(name, f"it is {shown.suggestion.state} already")
+            raise Conflict(name, "it is {state} already", state=shown.suggestion.state)
         for record in shown.records:
             policy.check_may_write_to(caller, "refuse", record)  # type: ignore[arg-type]
         with self._trail.audited_batch([shown.suggestion.organization]):
@@ -212,8 +212,8 @@ class Inbox:
             or len(number) > 9
             or (at and not organization)
         ):
-            reason = f"must be a number as `minutebook tidy` lists them (got {name[:50]!r})"
-            raise InvalidInput("suggestion", reason)
+            remedy = "must be a number as `minutebook tidy` lists them (got {name!r})"
+            raise InvalidInput("suggestion", remedy, name=name[:50])
         home = organization or default_organization(caller)
         if home not in {where.organization for where in filters(self._store, anywhere(caller))}:
             raise NotFound(SUGGESTION, name)

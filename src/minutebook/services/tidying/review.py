@@ -9,6 +9,7 @@ from datetime import datetime
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, NotFound
 from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record, Status
 from minutebook.domain.tidying import WAITING, Finding, Topic
 from minutebook.services.access.doors import Doors
@@ -27,7 +28,7 @@ MEMORIES: Mapping[Topic, Status] = {
 }
 """Memories that nobody verified, by status."""
 
-ACCEPTED_ELSEWHERE = "accepting it needs the secret; `minutebook accept` asks for it"
+ACCEPTED_ELSEWHERE = Reason("accepting it needs the secret; `minutebook accept` asks for it")
 """Why a proposal is not accepted from the list."""
 
 _FINDINGS = frozenset(Finding) - {Finding.UNVERIFIED}

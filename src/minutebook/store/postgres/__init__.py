@@ -559,10 +559,11 @@ class PostgresStore(Probing):
     def moment(self) -> AbstractContextManager[Moment]:
         """Raise StoreError: a server's database is copied by its own means."""
         raise StoreError(
-            f"{self._place} is no file that could be copied: have it backed up on the server for "
-            "recovery to any point in time (pg_basebackup with its log, pgBackRest, or what the service "
-            "that runs it offers), and with it the ledgers, which are Git repositories in the folder that "
-            "ledgers_folder names; `minutebook export` writes the records to a file"
+            "{place} is no file that could be copied: have it backed up on the server for recovery to any point "
+            "in time (pg_basebackup with its log, pgBackRest, or what the service that runs it offers), and with "
+            "it the ledgers, which are Git repositories in the folder that ledgers_folder names; `minutebook "
+            "export` writes the records to a file",
+            place=self._place,
         )
 
     def close(self) -> None:

@@ -247,13 +247,11 @@ class Connections:
         except PoolClosed:
             raise self._closed() from None
         except PoolTimeout:
-            raise StoreBusy(
-                f"{self.place}: all {pool.max_size} connections of this process are in use; try "
-                "again, or raise store_pool"
-            ) from None
+            reason = "{place}: all {most} connections of this process are in use; try again, or raise store_pool"
+            raise StoreBusy(reason, place=self.place, most=pool.max_size) from None
 
     def _closed(self) -> StoreClosed:
-        return StoreClosed(f"{self.place}: the store was closed")
+        return StoreClosed("{place}: the store was closed", place=self.place)
 
     # Transactions
 
@@ -305,10 +303,8 @@ class Connections:
             if not connection.closed:
                 raise
             fault = fault_of(error, self.place)
-            raise StoreError(
-                f"{fault or self.place}; it was lost during the commit, so look whether the write "
-                "took place before you repeat it"
-            ) from None
+            reason = "{fault}; it was lost during the commit, so look whether the write took place before you repeat it"
+            raise StoreError(reason, fault=fault or self.place) from None
 
     @contextmanager
     def _savepoint(self, transaction: _Transaction) -> Iterator[None]:
@@ -371,7 +367,9 @@ class Connections:
         return self.numbers_of(organizations)
 
     def _undone(self, cause: BaseException) -> StoreError:
-        return StoreError(f"{self.place}: the transaction was undone: {cause}")
+        return StoreError(
+            "{place}: the transaction was undone: {cause}", place=self.place, cause=cause
+        )
 
     def _note_write(self, requested: float, began: float) -> None:
         with self._guard:

@@ -31,9 +31,10 @@ def plan(connection: Connection, place: str, shards: int) -> list[str]:
     """
     if not _has_citus(connection):
         raise StoreError(
-            f"{place}: Citus is not in this database. On each node put it into "
-            "shared_preload_libraries and run CREATE EXTENSION citus in the database, then make the "
-            "nodes known by citus_set_coordinator_host and citus_add_node. Nothing was changed"
+            "{place}: Citus is not in this database. On each node put it into shared_preload_libraries and run "
+            "CREATE EXTENSION citus in the database, then make the nodes known by citus_set_coordinator_host and "
+            "citus_add_node. Nothing was changed",
+            place=place,
         )
     _check_coordinator(connection, place)
     unplaced = _unplaced(connection)
@@ -130,8 +131,9 @@ def _check_coordinator(connection: Connection, place: str) -> None:
     found = connection.execute("SELECT groupid FROM pg_dist_local_group").fetchone()
     if found is not None and found[0] != _COORDINATOR:
         raise StoreError(
-            f"{place}: this node is not the cluster's coordinator, which alone changes tables; name "
-            "the coordinator in `store` for this. Nothing was changed"
+            "{place}: this node is not the cluster's coordinator, which alone changes tables; name the "
+            "coordinator in `store` for this. Nothing was changed",
+            place=place,
         )
 
 

@@ -7,8 +7,9 @@ from psycopg import errors
 from psycopg_pool import PoolClosed
 
 from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
+from minutebook.domain.reason import Reason
 
-RESCUE = "restore the database to a point in time before, or ask whoever keeps the server"
+RESCUE = Reason("restore the database to a point in time before, or ask whoever keeps the server")
 
 _BUSY: dict[type[psycopg.Error], str] = {
     errors.LockNotAvailable: "another process is writing for the same organization for too long",
@@ -20,20 +21,22 @@ _BUSY: dict[type[psycopg.Error], str] = {
     errors.CannotConnectNow: "the server is starting or stopping; try again",
 }
 _REASONS: dict[type[psycopg.Error], str] = {
-    errors.DiskFull: "the server's disk is full",
-    errors.OutOfMemory: "the server is out of memory",
+    errors.DiskFull: Reason("the server's disk is full"),
+    errors.OutOfMemory: Reason("the server is out of memory"),
     errors.ReadOnlySqlTransaction: (
-        "the server takes no writes: it is a standby, or became one in a failover; name the primary, "
-        "or both with target_session_attrs=read-write in the URL"
+        Reason(
+            "the server takes no writes: it is a standby, or became one in a failover; name the primary, "
+            "or both with target_session_attrs=read-write in the URL"
+        )
     ),
-    errors.InsufficientPrivilege: "the user of `store` lacks a privilege in the database",
+    errors.InsufficientPrivilege: Reason("the user of `store` lacks a privilege in the database"),
     errors.InvalidPassword: (
-        "the server refused the password; give it by PGPASSFILE, PGPASSWORD or in the URL"
+        Reason("the server refused the password; give it by PGPASSFILE, PGPASSWORD or in the URL")
     ),
-    errors.InvalidAuthorizationSpecification: "the server refused the user of `store`",
-    errors.InvalidCatalogName: "the database does not exist; make it with createdb",
-    errors.IdleInTransactionSessionTimeout: "a transaction was left open for too long",
-    errors.QueryCanceled: "the server cancelled the statement",
+    errors.InvalidAuthorizationSpecification: Reason("the server refused the user of `store`"),
+    errors.InvalidCatalogName: Reason("the database does not exist; make it with createdb"),
+    errors.IdleInTransactionSessionTimeout: Reason("a transaction was left open for too long"),
+    errors.QueryCanceled: Reason("the server cancelled the statement"),
 }
 
 _ENDS = ("FATAL", "PANIC")
@@ -61,33 +64,41 @@ class translate_errors:  # noqa: N801 - reads as a word: `with translate_errors(
                 raise fault from None
 
 
-def damaged(what: str) -> StoreDamaged:
+def damaged(what: Reason) -> StoreDamaged:
     """Return the error that says what is damaged, and what helps."""
-    return StoreDamaged(f"{what}. {RESCUE}", what)
+    return StoreDamaged(Reason("{what}. {rescue}", what=what, rescue=RESCUE), what)
 
 
 def fault_of(error: psycopg.Error, place: str) -> StoreError | None:
     """Return the StoreError that a driver's error amounts to; None for a mistake in our code."""
     if isinstance(error, PoolClosed):
-        return StoreClosed(f"{place}: the store was closed")
+        return StoreClosed("{place}: the store was closed", place=place)
     for kind, reason in _BUSY.items():
         if isinstance(error, kind):
-            return StoreBusy(f"{place}: {reason}")
+            return StoreBusy("{place}: {cause}", place=place, cause=reason)
     for kind, reason in _REASONS.items():
         if isinstance(error, kind):
-            return StoreError(f"{place}: {reason}")
+            return StoreError("{place}: {cause}", place=place, cause=reason)
     if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
-        return damaged(f"{place}: the database is damaged ({_told(error)})")
+        return damaged(
+            Reason("{place}: the database is damaged ({error})", place=place, error=_told(error))
+        )
     if isinstance(error, errors.InFailedSqlTransaction):
-        return StoreError(f"{place}: the transaction was undone by an error before")
+        return StoreError("{place}: the transaction was undone by an error before", place=place)
     # A lost connection has no code of its own, and every OperationalError is the world's fault.
     if isinstance(error, psycopg.OperationalError) or error.diag.severity_nonlocalized in _ENDS:
         return StoreError(
-            f"{place}: the server cannot be reached, or ended the connection ({_told(error)}); see that it "
-            "runs, and that the setting `store` names it"
+            "{place}: the server cannot be reached, or ended the connection ({error}); see that it runs, and "
+            "that the setting `store` names it",
+            place=place,
+            error=_told(error),
         )
     if isinstance(error, errors.InternalError_):
-        return StoreError(f"{place}: the server failed ({_told(error)}); its log has more")
+        return StoreError(
+            "{place}: the server failed ({error}); its log has more",
+            place=place,
+            error=_told(error),
+        )
     return None
 
 

@@ -26,8 +26,8 @@ class Probing:
         with self._connections.registering() as connection:
             found = connection.execute(_WRITE).fetchone()
         if found is None or found[0]:
-            raise StoreError(f"{self._place}: the database is read-only")
+            raise StoreError("{place}: the database is read-only", place=self._place)
 
     def _check_open(self) -> None:
         if not self._is_open:
-            raise StoreClosed(f"{self._place}: the store was closed")
+            raise StoreClosed("{place}: the store was closed", place=self._place)

@@ -305,7 +305,7 @@ def _values(record: Record) -> list[Any]:
     if isinstance(record, TextRecord):
         check_id(record.id)
     elif len(record.id.encode("utf-8", "surrogatepass")) > _LONGEST_KEY:
-        raise InvalidInput("id", f"must have at most {_LONGEST_KEY} bytes")
+        raise InvalidInput("id", "must have at most {most} bytes", most=_LONGEST_KEY)
     table = table_of(type(record))
     return [*table.values(record), *(make(record) for make in derived(table).values())]
 

@@ -29,14 +29,15 @@ def prepare(connection: Connection, place: str) -> None:
     """
     if connection.info.server_version < LEAST_SERVER:
         raise StoreError(
-            f"{place}: the server is PostgreSQL {connection.info.server_version // 10000}; "
-            f"Minutebook needs {LEAST_SERVER // 10000} or later"
+            "{place}: the server is PostgreSQL {version}; Minutebook needs {least} or later",
+            place=place,
+            version=connection.info.server_version // 10000,
+            least=LEAST_SERVER // 10000,
         )
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
-        raise StoreError(
-            f"{place}: the database keeps texts as {encoding}; make one with ENCODING 'UTF8'"
-        )
+        reason = "{place}: the database keeps texts as {encoding}; make one with ENCODING 'UTF8'"
+        raise StoreError(reason, place=place, encoding=encoding)
     if _is_current(connection, place):
         return
     # Of several that find an empty database one makes the table; then all wait at its row.
@@ -77,13 +78,16 @@ def _is_current(connection: Connection, place: str) -> bool:
     has_format, tables = found or (0, 0)
     if tables and not has_format:
         raise StoreError(
-            f"{place}: this database holds another program's tables; name an empty one"
+            "{place}: this database holds another program's tables; name an empty one", place=place
         )
     number = _format(connection, place) if has_format else 0
     if number > FORMAT:
         raise StoreTooNew(
-            f"{place}: the store has format {number}, this version of Minutebook reads up to "
-            f"{FORMAT}; upgrade Minutebook, or name another database. Nothing was changed"
+            "{place}: the store has format {number}, this version of Minutebook reads up to {format}; upgrade "
+            "Minutebook, or name another database. Nothing was changed",
+            place=place,
+            number=number,
+            format=FORMAT,
         )
     return number == FORMAT
 
@@ -96,8 +100,9 @@ def _format(connection: Connection, place: str) -> int:
     (number,) = found
     if number is None:
         raise StoreError(
-            f"{place}: a version before the first release made this store, and none since reads it; take its "
-            "memories out by `minutebook export --format markdown` of that version, and name another "
-            "database. Nothing was changed"
+            "{place}: a version before the first release made this store, and none since reads it; take its "
+            "memories out by `minutebook export --format markdown` of that version, and name another database. "
+            "Nothing was changed",
+            place=place,
         )
     return int(number)

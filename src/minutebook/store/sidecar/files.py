@@ -15,6 +15,7 @@ from minutebook.disk.atomic_file import replace_file, synced_file
 from minutebook.disk.encryption import Key, encrypted
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreError
+from minutebook.domain.reason import of_system
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.block import Block, P, cut, merged
 from minutebook.store.sidecar.segment import Damaged
@@ -129,7 +130,7 @@ def remove_all(folder: Path) -> None:
     try:
         (folder / _MANIFEST).unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"{folder / _MANIFEST}: {error.strerror}") from error
+        raise StoreError(of_system(folder / _MANIFEST, error)) from error
     _remove_all_but(folder, ())
 
 
@@ -155,7 +156,7 @@ def locked(folder: Path, wait: float) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise StoreError(f"{folder}: {error.strerror}") from error
+        raise StoreError(of_system(folder, error)) from error
     lock = FileLock(folder / _LOCK)
     try:
         lock.acquire(wait)

@@ -10,6 +10,7 @@ from typing import Generic, Protocol, TypeAlias
 from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreError
+from minutebook.domain.reason import of_system
 from minutebook.store.sidecar import files, sizes
 from minutebook.store.sidecar.block import Block, P
 from minutebook.store.sidecar.files import Identity
@@ -163,7 +164,7 @@ class Index(Generic[P]):
                         self._view = files.scrub(self._folder, self._identity, view, self._key)
                     except OSError as error:
                         raise StoreError(
-                            f"{error.filename or self._folder}: {error.strerror}"
+                            of_system(error.filename or self._folder, error)
                         ) from error
                 self._next_try = 0
                 return

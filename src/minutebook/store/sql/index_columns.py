@@ -33,7 +33,7 @@ LONGEST_ID = 200
 def check_id(id: str) -> None:
     """Raise InvalidInput if the fixed-width columns of an index cannot hold an id."""
     if not 0 < len(id_bytes(id)) <= LONGEST_ID or "\0" in id:
-        raise InvalidInput("id", f"must have 1 to {LONGEST_ID} bytes and no NUL")
+        raise InvalidInput("id", "must have 1 to {most} bytes and no NUL", most=LONGEST_ID)
 
 
 def facets(table: Table) -> dict[str, str]:

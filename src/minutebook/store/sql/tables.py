@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, Union, get_args, get_origin, get_
 
 from minutebook.domain.errors import StoreDamaged
 from minutebook.domain.origin import Origin
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -96,7 +97,7 @@ class Table:
     """The columns, and those that are made of them: written and compared, but not read back."""
     has_text: bool
     _values_of: Callable[[Record], tuple[Any, ...]]
-    _damaged: Callable[[str], StoreDamaged]
+    _damaged: Callable[[Reason], StoreDamaged]
     _readers: tuple[Callable[[Any], Any] | None, ...] = field(init=False, repr=False)
     """The columns' `from_value`, together for the loop that most time goes into."""
 
@@ -139,8 +140,12 @@ class Table:
     def damage(self, column: Column, id: object) -> StoreDamaged:
         """Return the error for a row that holds in a column what no such column can."""
         return self._damaged(
-            f"the database is damaged: a row of {self.name} (id {id!r}) holds in "
-            f"{column.name} what no such column can"
+            Reason(
+                "the database is damaged: a row of {name} (id {id!r}) holds in {other} what no such column can",
+                name=self.name,
+                id=id,
+                other=column.name,
+            )
         )
 
 
@@ -187,7 +192,7 @@ def _check_has(table: Table, name: str) -> None:
 
 def _described(
     codec: TextCodec,
-    damaged: Callable[[str], StoreDamaged],
+    damaged: Callable[[Reason], StoreDamaged],
     name: str,
     records: tuple[type[Record], ...],
     derived: Sequence[str],
@@ -281,14 +286,14 @@ TIE_FIELDS = "r.id, r.source, r.target, r.type, r.weight"
 """The columns of an edge that a `Tie` holds, in order, beside its kind."""
 
 
-def edge_class(kind: str, damaged: Callable[[str], StoreDamaged]) -> type[Edge]:
+def edge_class(kind: str, damaged: Callable[[Reason], StoreDamaged]) -> type[Edge]:
     """Return the class of an edge that says it is of a kind. Raises StoreDamaged if there is no such class."""
     if kind not in EDGE_CLASSES:
-        raise damaged(f"the database is damaged: an edge has the kind {kind!r}")
+        raise damaged(Reason("the database is damaged: an edge has the kind {kind!r}", kind=kind))
     return EDGE_CLASSES[kind]
 
 
-def described(codec: TextCodec, damaged: Callable[[str], StoreDamaged]) -> tuple[Table, ...]:
+def described(codec: TextCodec, damaged: Callable[[Reason], StoreDamaged]) -> tuple[Table, ...]:
     """Return every table, for an engine that keeps texts so and says so that a row is damaged."""
     return tuple(
         _described(codec, damaged, name, records, derived) for name, records, derived in _TABLES

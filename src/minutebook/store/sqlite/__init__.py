@@ -13,6 +13,7 @@ from minutebook.disk.encryption import Key, Keys
 from minutebook.disk.network_files import network_type
 from minutebook.domain.errors import StoreBusy
 from minutebook.domain.filters import Filter
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import TEXT_CLASSES, Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.housekeeper import Housekeeper
@@ -440,7 +441,9 @@ class SqliteStore:
             try:
                 connection.execute("REINDEX")
             except apsw.ConstraintError as error:
-                raise damaged(f"{self._path}: two rows have one key ({error})") from error
+                raise damaged(
+                    Reason("{path}: two rows have one key ({error})", path=self._path, error=error)
+                ) from error
         with self._connections.writing() as connection:
             for of in TEXT_CLASSES.values():
                 embeddings.forget_damaged(connection, of)

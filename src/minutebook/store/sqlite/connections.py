@@ -13,6 +13,7 @@ import apsw
 from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
+from minutebook.domain.reason import Reason, Word, of_system
 from minutebook.store.protocol import Writes
 from minutebook.store.sqlite import log_damage, missing_database, schema, text_analysis
 from minutebook.store.sqlite.encryption import connect
@@ -114,7 +115,7 @@ class Connections:
         Raises StoreClosed if the store was closed.
         """
         if self._closed:
-            raise StoreClosed(f"{self._path}: the store was closed")
+            raise StoreClosed("{path}: the store was closed", path=self._path)
         with translate_errors(self._path), closing(self.open()) as connection:
             yield connection
 
@@ -197,8 +198,8 @@ class Connections:
                 # SQLite waits for readers, but not for another that carries over just now.
                 if time.monotonic() >= end:
                     raise StoreBusy(
-                        f"{self._path}: somebody reads an old state of it; end the backup, export or client "
-                        "that does, then try again"
+                        "{path}: somebody reads an old state of it; end the backup, export or client that does, then try again",
+                        path=self._path,
                     ) from error
                 time.sleep(_AGAIN_SECONDS)
             else:
@@ -264,14 +265,21 @@ class Connections:
             if not log_damage.unread_transactions(connection, self._path):
                 return
         except OSError as error:
-            reason = f"its log cannot be read ({error.strerror})"
-            raise StoreError(f"{self._path}: {reason}. {RESCUE}") from error
+            reason = Reason("its log cannot be read ({cause})", cause=error.strerror)
+            raise StoreError(
+                "{path}: {cause}. {rescue}", path=self._path, cause=reason, rescue=RESCUE
+            ) from error
         self._file_lock.acquire(self._wait)
         try:
             log_damage.keep_unread(connection, self._path)
         except OSError as error:
-            reason = f"its log is damaged, and no copy of it can be put aside ({error.strerror})"
-            raise StoreError(f"{self._path}: {reason}. Make room there, and try again") from error
+            reason = Reason(
+                "its log is damaged, and no copy of it can be put aside ({cause})",
+                cause=error.strerror,
+            )
+            raise StoreError(
+                "{path}: {cause}. Make room there, and try again", path=self._path, cause=reason
+            ) from error
         finally:
             self._file_lock.release()
 
@@ -301,7 +309,7 @@ class Connections:
         reader = self._reader()
         with reader.lock, translate_errors(self._path):
             if self._closed:
-                raise StoreClosed(f"{self._path}: the store was closed")
+                raise StoreClosed("{path}: the store was closed", path=self._path)
             yield reader.connection
 
     def _reader(self) -> _Reader:
@@ -309,7 +317,7 @@ class Connections:
         if reader is None:
             with self._guard, translate_errors(self._path):
                 if self._closed:
-                    raise StoreClosed(f"{self._path}: the store was closed")
+                    raise StoreClosed("{path}: the store was closed", path=self._path)
                 connection = self.open()
                 # Only here: what reads or writes everything would fill memory with mapped pages.
                 connection.pragma("mmap_size", _MAPPED_BYTES)
@@ -323,10 +331,12 @@ class Connections:
         wait = self._wait if wait is None else wait
         deadline = time.monotonic() + wait
         if not self._turn.acquire(timeout=wait):
-            raise StoreBusy(f"{self._path}: another thread is writing for over {wait:g} s")
+            raise StoreBusy(
+                "{path}: another thread is writing for over {wait:g} s", path=self._path, wait=wait
+            )
         try:
             if self._closed:
-                raise StoreClosed(f"{self._path}: the store was closed")
+                raise StoreClosed("{path}: the store was closed", path=self._path)
             self._wait_for_processes(deadline)
             try:
                 yield
@@ -342,7 +352,7 @@ class Connections:
             self._file_lock.acquire(wait, is_given_up=lambda: self._closed)
         except StoreBusy as error:
             if self._closed:
-                raise StoreClosed(f"{self._path}: the store was closed") from error
+                raise StoreClosed("{path}: the store was closed", path=self._path) from error
             raise
 
     @contextmanager
@@ -392,9 +402,9 @@ class Connections:
     def _usable_writer(self) -> apsw.Connection:
         """Return the writing connection. Raises StoreError if its transaction was undone."""
         if self._failed is not None or not self._writer.in_transaction:
-            raise StoreError(
-                f"{self._path}: the transaction was undone: {self._failed or 'rolled back'}"
-            ) from self._failed
+            reason = "{path}: the transaction was undone: {cause}"
+            cause = self._failed or Word("rolled back")
+            raise StoreError(reason, path=self._path, cause=cause) from self._failed
         return self._writer
 
     def _note_write(self, requested: float, began: float) -> None:
@@ -423,4 +433,4 @@ def _make_private(path: Path) -> None:
         # A file that is there may still be read.
         return
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
+        raise StoreError(of_system(path, error)) from error

@@ -65,7 +65,7 @@ def _read(
 ) -> Iterator[bytes]:
     """Yield page by page; `number_at` gives the number of the page at a place, and what stands before it."""
     if size not in _SIZES:
-        raise PagesUnreadable(f"{called}: its pages cannot be told apart")
+        raise PagesUnreadable("{called}: its pages cannot be told apart", called=called)
     while True:
         for _ in range(_ATTEMPTS):
             # Another process may be writing this very page.
@@ -78,7 +78,8 @@ def _read(
             if content is not None:
                 break
         else:
-            raise PagesUnreadable(f"{called}: page {number:,} is not whole, or is being written")
+            reason = "{called}: page {number:,} is not whole, or is being written"
+            raise PagesUnreadable(reason, called=called, number=number)
         yield content
         place += before + size
 

@@ -13,6 +13,7 @@ import apsw
 
 from minutebook.disk.encryption import Key, Keys, no_place
 from minutebook.domain.errors import StoreBusy, StoreError
+from minutebook.domain.reason import Reason
 from minutebook.store.sqlite.errors import damaged, translate_errors
 
 _CIPHER = "chacha20"
@@ -20,9 +21,9 @@ _MARK = b"minutebk"
 HEAD_BYTES = 16
 """The bytes at the beginning of a database that tell its key."""
 _READ_AND_MAKE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-IN_USE = "it is in use; first end the clients and servers that have it open"
+IN_USE = Reason("it is in use; first end the clients and servers that have it open")
 
-_NEEDS = (
+_NEEDS = Reason(
     "what is installed as the module `apsw` cannot decrypt: `pip uninstall apsw`, then "
     "`pip install --force-reinstall apsw-sqlite3mc`"
 )
@@ -103,13 +104,13 @@ def _take_alone(connection: apsw.Connection, path: Path) -> None:
             # One that a killed process left would be taken for the log of the file that takes this one's place.
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreBusy(f"{path}: {IN_USE}") from error
+        raise StoreBusy("{path}: {cause}", path=path, cause=IN_USE) from error
 
 
 def _check_whole(copy: Path, key: Key | None, path: Path, counted: list[tuple[str, int]]) -> None:
     with translate_errors(copy), closing(connect(copy, key)) as written:
         if _counts(written) != counted or written.pragma("integrity_check") != "ok":
-            raise damaged(f"{path}: it could not be copied whole")
+            raise damaged(Reason("{path}: it could not be copied whole", path=path))
         written.pragma("synchronous", "full")
         written.pragma("journal_mode", "wal")
 

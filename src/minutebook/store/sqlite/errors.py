@@ -9,30 +9,35 @@ from types import TracebackType
 import apsw
 
 from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
+from minutebook.domain.reason import Reason
 
-RESCUE = (
+RESCUE = Reason(
     "`minutebook doctor` tells what is lost and which backups there are; "
     "`minutebook restore BACKUP --replace` brings one back"
 )
 
 _REASONS: dict[type[apsw.Error], str] = {
-    apsw.FullError: "the disk is full",
-    apsw.NotADBError: "the file is not a database",
-    apsw.CorruptError: "the file is damaged",
-    apsw.ReadOnlyError: "the file cannot be written: it or its folder is read-only",
-    apsw.PermissionsError: "the file may not be opened: permission denied",
-    apsw.CantOpenError: "the file cannot be opened: a folder is missing or permission is denied",
-    apsw.IOError: "the disk failed to read or write",
-    apsw.NoMemError: "out of memory",
-    apsw.ProtocolError: "its lock files cannot be used; is it on a network file system?",
+    apsw.FullError: Reason("the disk is full"),
+    apsw.NotADBError: Reason("the file is not a database"),
+    apsw.CorruptError: Reason("the file is damaged"),
+    apsw.ReadOnlyError: Reason("the file cannot be written: it or its folder is read-only"),
+    apsw.PermissionsError: Reason("the file may not be opened: permission denied"),
+    apsw.CantOpenError: Reason(
+        "the file cannot be opened: a folder is missing or permission is denied"
+    ),
+    apsw.IOError: Reason("the disk failed to read or write"),
+    apsw.NoMemError: Reason("out of memory"),
+    apsw.ProtocolError: Reason("its lock files cannot be used; is it on a network file system?"),
 }
 _TOO_MANY = {
-    errno.EMFILE: "this process has as many files open as it may; raise that limit (`ulimit -n`) and start it again",
-    errno.ENFILE: "this machine has as many files open as it may; end what keeps them open",
+    errno.EMFILE: Reason(
+        "this process has as many files open as it may; raise that limit (`ulimit -n`) and start it again"
+    ),
+    errno.ENFILE: Reason("this machine has as many files open as it may; end what keeps them open"),
 }
 _NO_ROOM = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the quota of this user or folder is used up",
+    errno.ENOSPC: Reason("the disk is full"),
+    errno.EDQUOT: Reason("the quota of this user or folder is used up"),
 }
 _MUCH = 65_536
 """Bytes that a file next to the database has to be able to have."""
@@ -60,32 +65,40 @@ class translate_errors:  # noqa: N801 - reads as a word: `with translate_errors(
                 raise fault from error
 
 
-def damaged(what: str) -> StoreDamaged:
+def damaged(what: Reason) -> StoreDamaged:
     """Return the error that says what is damaged, and what helps."""
-    return StoreDamaged(f"{what}. {RESCUE}", what)
+    return StoreDamaged(Reason("{what}. {rescue}", what=what, rescue=RESCUE), what)
 
 
 def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
     """Return the StoreError that an engine's error amounts to; None for a mistake in our code."""
     if isinstance(error, apsw.ConnectionClosedError):
-        return StoreClosed(f"{path}: the store was closed")
+        return StoreClosed("{path}: the store was closed", path=path)
     if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return StoreBusy(f"{path}: another process keeps the file locked")
+        return StoreBusy("{path}: another process keeps the file locked", path=path)
     if getattr(error, "extendedresult", 0) in _FULL:
-        return StoreError(f"{path}: {_REASONS[apsw.FullError]}, or the file may not grow")
+        return StoreError(
+            "{path}: {cause}, or the file may not grow",
+            path=path,
+            cause=_REASONS[apsw.FullError],
+        )
     reason = _REASONS.get(type(error))
     if reason is None:
         return None
     if isinstance(error, apsw.CantOpenError) and (number := _why_none_opens()) in _TOO_MANY:
-        return StoreError(f"{path}: the file cannot be opened: {_TOO_MANY[number]}")
+        return StoreError(
+            "{path}: the file cannot be opened: {cause}", path=path, cause=_TOO_MANY[number]
+        )
     if (
         isinstance(error, apsw.CantOpenError | apsw.IOError)
         and (number := _why_nothing_grows(path.parent)) in _NO_ROOM
     ):
-        return StoreError(f"{path}: {_NO_ROOM[number]}; make room, then try again")
+        return StoreError(
+            "{path}: {cause}; make room, then try again", path=path, cause=_NO_ROOM[number]
+        )
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-        return damaged(f"{path}: {reason} ({error})")
-    return StoreError(f"{path}: {reason} ({error})")
+        return damaged(Reason("{path}: {reason} ({error})", path=path, reason=reason, error=error))
+    return StoreError("{path}: {cause} ({error})", path=path, cause=reason, error=error)
 
 
 def _why_none_opens() -> int:

@@ -28,7 +28,7 @@ def exclusive_access(path: Path, key: Key | None) -> Iterator[None]:
             mine.pragma("journal_mode", "delete")
             mine.execute("BEGIN EXCLUSIVE")
         except (apsw.BusyError, apsw.LockedError) as error:
-            raise StoreBusy(f"{path}: {IN_USE}") from error
+            raise StoreBusy("{path}: {cause}", path=path, cause=IN_USE) from error
         try:
             yield
         except BaseException:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from minutebook.domain.errors import StoreLost
+from minutebook.domain.reason import Reason
 from minutebook.store.sqlite.errors import RESCUE
 
 _MARK = b"A store was made beside this file.\n"
@@ -24,11 +25,21 @@ def check_not_lost(path: Path, beside: Sequence[Path] = ()) -> None:
     traces = [*_marked(path), *filter(_holds_anything, (log_of(path), index_of(path), *beside))]
     if not traces:
         return
-    state = "is missing" if size is None else "is empty (0 bytes)"
+    state = Reason("is missing") if size is None else Reason("is empty (0 bytes)")
     names = ", ".join(trace.name for trace in traces)
-    what = f"{path} {state}, but a store was kept here; still there: {names}"
-    anew = "`minutebook doctor --start-anew` begins an empty store"
-    raise StoreLost(f"{what}. Nothing was changed. {RESCUE}; {anew}", what)
+    what = Reason(
+        "{path} {state}, but a store was kept here; still there: {names}",
+        path=path,
+        state=state,
+        names=names,
+    )
+    anew = Reason("`minutebook doctor --start-anew` begins an empty store")
+    raise StoreLost(
+        Reason(
+            "{what}. Nothing was changed. {rescue}; {anew}", what=what, rescue=RESCUE, anew=anew
+        ),
+        what,
+    )
 
 
 def mark(path: Path) -> None:

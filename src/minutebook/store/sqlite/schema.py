@@ -5,6 +5,7 @@ from pathlib import Path
 import apsw
 
 from minutebook.domain.errors import StoreError, StoreTooNew
+from minutebook.domain.reason import Reason
 from minutebook.store.sqlite.errors import damaged
 
 APPLICATION_ID = 0x4D69_426F
@@ -29,19 +30,25 @@ def is_current(connection: apsw.Connection, path: Path) -> bool:
     mark = connection.pragma("application_id")
     if mark == _BEFORE_RELEASE:
         raise StoreError(
-            f"{path}: a version before the first release made this store, and none since reads it; take its "
+            "{path}: a version before the first release made this store, and none since reads it; take its "
             "memories out by `minutebook export --format markdown` of that version, and name another file. "
-            "Nothing was changed"
+            "Nothing was changed",
+            path=path,
         )
     if mark != APPLICATION_ID and _holds_anything(connection):
-        raise StoreError(f"{path}: this database belongs to another program; name another file")
+        raise StoreError(
+            "{path}: this database belongs to another program; name another file", path=path
+        )
     if found > FORMAT:
         raise StoreTooNew(
-            f"{path}: the store has format {found}, this version of Minutebook reads up to "
-            f"{FORMAT}; upgrade Minutebook, or name another file. Nothing was changed"
+            "{path}: the store has format {found}, this version of Minutebook reads up to {format}; upgrade "
+            "Minutebook, or name another file. Nothing was changed",
+            path=path,
+            found=found,
+            format=FORMAT,
         )
     if found == FORMAT and not _holds_anything(connection):
-        raise damaged(f"{path}: the file is damaged: its tables are gone")
+        raise damaged(Reason("{path}: the file is damaged: its tables are gone", path=path))
     return bool(found == FORMAT)
 
 
