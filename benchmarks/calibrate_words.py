@@ -28,13 +28,13 @@ from benchmarks.quality import OURS, PUBLIC
 from minutebook.app import open_app
 from minutebook.config import load
 from minutebook.domain.drafts import Draft
-from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.evaluation import datasets
 from minutebook.evaluation.datasets import Collection, Dataset, Query
 from minutebook.evaluation.metrics import NDCG_CUT, score
 from minutebook.search.calibration import CUT
 from minutebook.search.text import parse_query
+from minutebook.services.access.visibility import View
 from minutebook.services.search.signals import Retriever, Signals
 
 KEPT = ROOT / "docs" / "calibration_words.json"
@@ -89,11 +89,12 @@ def asked_of(dataset: Dataset) -> Iterator[Asked]:
                     app.memories.store(caller, Draft(content=each.text, type=each.type)).id: each.id
                     for each in collection.documents
                 }
-                retriever = Retriever(app.infrastructure.store, app.embeddings)
+                view = app.infrastructure.records.seen_in("default", caller)
+                retriever = Retriever(app.infrastructure.records, app.embeddings)
                 for query in filter(fits, collection.queries):
                     for size in SIZES:
                         ids = _chosen(collection, query, size, document, chance)
-                        yield _asked(retriever, query, size, ids, document)
+                        yield _asked(retriever, view.where(ids=ids), query, size, ids, document)
 
 
 def _chosen(
@@ -113,10 +114,14 @@ def _chosen(
 
 
 def _asked(
-    retriever: Retriever, query: Query, size: int, ids: frozenset[str], document: dict[str, str]
+    retriever: Retriever,
+    view: View,
+    query: Query,
+    size: int,
+    ids: frozenset[str],
+    document: dict[str, str],
 ) -> Asked:
-    where = Filter(organization="default", ids=ids)
-    found = retriever.propose(Memory, where, None, parse_query(query.text), len(ids))
+    found = retriever.propose(Memory, view, None, parse_query(query.text), len(ids))
     parts = {document[id]: part for (_, id), part in found.covered.items()}
     relevant = query.relevant.keys()
     return Asked(

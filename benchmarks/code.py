@@ -35,6 +35,7 @@ from minutebook.embedding import builtin
 from minutebook.evaluation.metrics import interval
 from minutebook.features.code.services import CodeServices
 from minutebook.search.text import parse_query
+from minutebook.services.access.visibility import everything_in
 
 QUICK = ("textwrap",)
 SEED = 0
@@ -123,7 +124,9 @@ def index_once(home: Path, library: Path) -> None:
         return
     with opened(home) as app:
         app.get(CodeServices).projects.index(Settings().caller(), str(library), None)
-        if app.embeddings.pending(CodeChunk, HERE):
+        if app.embeddings.pending(
+            CodeChunk, everything_in(app.infrastructure.store, DEFAULT_ORGANIZATION)
+        ):
             raise RuntimeError(f"not every chunk of {library} has a vector: {app.embeddings.state}")
     whole.touch()
 

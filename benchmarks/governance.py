@@ -27,6 +27,7 @@ from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import Kind, MemoryType, Role
 from minutebook.embedding import Embedded, Embedding, Model, Vector
 from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.filtered import FilteredSearch
 from minutebook.store.file_locks import FileLocks
@@ -105,7 +106,7 @@ def searches(size: int, rounds: int) -> list[tuple[str, float, float, float, flo
     embedding.start()
     embedding.wait(10)
     matching = FilteredSearch(
-        store,
+        Records(store),
         Embeddings(store, embedding, 0.0, FileLocks(path.parent / "turns")),
         lambda: data.NOW,
     )

@@ -29,6 +29,7 @@ from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Turn
 from minutebook.domain.turns import turn_id
 from minutebook.embedding import Embedding
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.sessions import JournalSearch
 from minutebook.store.file_locks import FileLocks
@@ -67,7 +68,9 @@ def found(size: int, rounds: int) -> list[tuple[Cell, ...]]:
     embedding.start()
     embedding.wait(10)
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
-        search = JournalSearch(store, Embeddings(store, embedding, 0.0, FileLocks(Path(folder))))
+        search = JournalSearch(
+            Records(store), Embeddings(store, embedding, 0.0, FileLocks(Path(folder)))
+        )
         figures: list[tuple[Cell, ...]] = []
         for name, session in (("all sessions", None), ("one session", "s7")):
             took = timed(partial(_search, search, queries, session), rounds)

@@ -97,6 +97,7 @@ class App:
         self.composing = threading.RLock()
         self.stopping = threading.Event()
         self._store, self._summarizer = infrastructure.store, models.summarizer
+        self._records = infrastructure.records
         self._presence = presence
         self._parts: dict[type, FeatureServices] = {}
 
@@ -183,7 +184,7 @@ class App:
         """Find memories that say the same."""
         from minutebook.services.knowledge.similar import SimilarMemories
 
-        return SimilarMemories(self._store, self.embeddings, self.clock)
+        return SimilarMemories(self._records, self.embeddings, self.clock)
 
     @service
     def memories(self) -> "Memories":
@@ -213,28 +214,28 @@ class App:
         """Read what belongs to a memory."""
         from minutebook.services.knowledge.browsing import Browsing
 
-        return Browsing(self._store)
+        return Browsing(self._records)
 
     @service
     def id_lookup(self) -> "IdLookup":
         """Find records by a part of their id."""
         from minutebook.services.knowledge.id_lookup import IdLookup
 
-        return IdLookup(self._store)
+        return IdLookup(self._records)
 
     @service
     def surroundings(self) -> "Surroundings":
         """Read what surrounds a memory."""
         from minutebook.services.knowledge.surroundings import Surroundings
 
-        return Surroundings(self._store)
+        return Surroundings(self._records)
 
     @service
     def timeline(self) -> "Timeline":
         """Read what was known and true at an instant, and what changed since."""
         from minutebook.services.knowledge.timeline import Timeline
 
-        return Timeline(self._store)
+        return Timeline(self._records, self.trail)
 
     @service
     def sessions(self) -> "Sessions":
@@ -255,7 +256,7 @@ class App:
         """Search memories and decisions."""
         from minutebook.services.search.recall import Recall
 
-        return Recall(self._store, self.embeddings, self.clock, self._made("texts"))
+        return Recall(self._records, self.embeddings, self.clock, self._made("texts"))
 
     @service
     def combined(self) -> "CombinedRecall":
@@ -264,8 +265,8 @@ class App:
         from minutebook.services.search.newest_first import NewestFirst
         from minutebook.services.search.passages import Passages
 
-        newest = NewestFirst(self._store, self.embeddings)
-        passages = Passages(self._store, self.embeddings)
+        newest = NewestFirst(self._records, self.embeddings)
+        passages = Passages(self._records, self.embeddings)
         return CombinedRecall(self.recall, newest, passages, self._made("lists"))
 
     @service
@@ -273,7 +274,7 @@ class App:
         """Search memories that meet conditions."""
         from minutebook.services.search.filtered import FilteredSearch
 
-        return FilteredSearch(self._store, self.embeddings, self.clock)
+        return FilteredSearch(self._records, self.embeddings, self.clock)
 
     @service
     def governed(self) -> "GovernedMemories":
@@ -287,7 +288,7 @@ class App:
         """Search sessions."""
         from minutebook.services.search.sessions import JournalSearch
 
-        return JournalSearch(self._store, self.embeddings)
+        return JournalSearch(self._records, self.embeddings)
 
     @service
     def database(self) -> "Database":

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.domain.filters import Filter, default_organization
+from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Memory
 from minutebook.domain.tidying import State
 from minutebook.embedding import Embedder, Embedding
 from minutebook.feature import loaded
+from minutebook.services.access.visibility import everything_in
 from minutebook.services.background import BackgroundWork
 from minutebook.services.embeddings import Embeddings
 from minutebook.store.file_locks import FileLocks
@@ -44,8 +45,8 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
 
 
 def vectors(world: World, embeddings: Embeddings) -> int:
-    where = Filter(organization=default_organization(world.caller))
-    return world.store.count(Memory, where) - embeddings.pending(Memory, where)
+    everything = everything_in(world.store, default_organization(world.caller))
+    return everything.count(Memory) - embeddings.pending(Memory, everything)
 
 
 def test_a_model_that_fails_is_tried_again_and_warned_of_once(

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
-from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Kind, Memory
 from minutebook.domain.records.code import MAX_PASSAGE
 from minutebook.embedding import Embedded, Model, TokenStates
 from minutebook.search.late_interaction import pack
 from minutebook.search.text import words
+from minutebook.services.access.visibility import everything_in
 from minutebook.services.embeddings import PRIORITY, QueryEmbedding
 from tests.store.samples import chunk
 from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, loading, ready, wait_until
@@ -75,7 +75,7 @@ class BrokenEmbedder(WordEmbedder):
 
 
 def pending(world: World) -> int:
-    return world.app.embeddings.pending(Memory, Filter(organization="default"))
+    return world.app.embeddings.pending(Memory, everything_in(world.store, "default"))
 
 
 def space_of(world: World, id: str) -> str | None:
@@ -300,10 +300,10 @@ def test_chunks_whose_vectors_were_made_of_another_passage_are_embedded_again(
     earlier[0, 0] = 1
     # As they were made when all of a chunk was embedded, in the space of every other text.
     store.put_vectors(CodeChunk, "default", "a", replace(embeddings.space, states=""), earlier)
-    where = Filter(organization="default")
-    assert embeddings.pending(CodeChunk, where) == 1
+    everything = everything_in(store, "default")
+    assert embeddings.pending(CodeChunk, everything) == 1
     assert embeddings.backfill(threading.Event()) == 1
-    assert embeddings.pending(CodeChunk, where) == 0
+    assert embeddings.pending(CodeChunk, everything) == 0
     kept = store.vectors(CodeChunk, "default", "a")
     assert kept is not None
     assert kept[0] == embeddings.space_of(CodeChunk)

@@ -206,10 +206,11 @@ READS = {
     "projects": {"all", "progress", "read"},
     "proposals": {"pending"},
     "secret_scan": {"counts", "scan"},
-    "sessions": {"all", "connections", "overview", "page", "turn_of"},
+    "sessions": {"all", "connections", "overview", "page", "turn_of", "turns"},
     "summaries": {"page"},
+    "timeline": {"changes", "first", "known_at", "true_at"},
     "tokens": {"last_uses", "list"},
-    "trail": {"ends", "entries", "heads", "prove"},
+    "trail": {"each", "ends", "entries", "heads", "prove"},
     "viewpoints": {"ask", "other"},
 }
 """What only reads."""

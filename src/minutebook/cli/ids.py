@@ -118,6 +118,7 @@ def completing(*classes: type[Named]) -> Complete:
         context: click.Context, _: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         # The store alone, without the app: a person waits for each key.
+        from minutebook.services.access.visibility import Records
         from minutebook.services.knowledge.id_lookup import IdLookup
         from minutebook.stores import open_store
 
@@ -126,7 +127,7 @@ def completing(*classes: type[Named]) -> Complete:
             if settings.store is None and not _is_begun(settings.database):
                 return []
             with closing(open_store(settings)) as store:
-                caller, lookup = settings.caller(), IdLookup(store)
+                caller, lookup = settings.caller(), IdLookup(Records(store))
                 found = [
                     each
                     for of in classes

@@ -34,9 +34,9 @@ class Session:
     last: datetime
 
     @property
-    def turns(self) -> Filter:
-        """The filter that selects its turns."""
-        return turns_of(self.organization, self.name, self.repository, self.user)
+    def scope(self) -> dict[str, object]:
+        """The fields that its turns share, by name."""
+        return {"session": self.name, "repository": self.repository, "user": self.user}
 
     @property
     def summary_id(self) -> str:

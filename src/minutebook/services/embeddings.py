@@ -13,7 +13,6 @@ import numpy as np
 
 from minutebook.domain.caller import Note, Progress, no_progress
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
-from minutebook.domain.filters import Filter
 from minutebook.domain.reason import Reason, counted
 from minutebook.domain.records import (
     PASSAGE,
@@ -28,6 +27,7 @@ from minutebook.domain.records import (
 from minutebook.embedding.service import Embedding, State
 from minutebook.search.late_interaction import FORM, Question
 from minutebook.search.text import MAX_TEXT, check_query
+from minutebook.services.access.visibility import View
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Store, Vectors, VectorSpace
 
@@ -237,17 +237,17 @@ class Embeddings:
         return Note({"state": state}, text)
 
     def note_of_pending(
-        self, classes: Iterable[type[TextRecord]], wheres: Sequence[Filter]
+        self, classes: Iterable[type[TextRecord]], views: Sequence[View]
     ) -> Note | None:
         """Return what is to be said of records that have no vectors yet; None if all have them."""
         pending = 0
         for of in classes:
             space = replace(self.space_of(of), states="")
             pending += sum(
-                self._store.count(of, where) - self._store.count_vectors(of, where, space)
-                for where in wheres
+                view.count(of) - view.count_vectors(of, space)
+                for view in views
                 # Counting reads an index entry for each record, this one for each organization.
-                if not self._is_complete(of, where.organization, space)
+                if not self._is_complete(of, view.organization, space)
             )
         if not pending:
             return None
@@ -268,14 +268,13 @@ class Embeddings:
                 of, record.organization, record.id, space, embedded.vectors, states
             )
 
-    def pending(self, of: type[TextRecord], where: Filter) -> int:
-        """Count the selected records that lack vectors or token states of the model in use."""
+    def pending(self, of: type[TextRecord], view: View) -> int:
+        """Count the records in a view that lack vectors or token states of the model in use."""
         space = self.space_of(of)
         # Most often none lacks any, which the index tells at once; to count all takes long.
-        if not self._store.without_vectors((of,), space, 1, (where.organization,)):
+        if not self._store.without_vectors((of,), space, 1, (view.organization,)):
             return 0
-        embedded = self._store.count_vectors(of, where, space)
-        return self._store.count(of, where) - embedded
+        return view.count(of) - view.count_vectors(of, space)
 
     @property
     def is_notified(self) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Rules
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock
+from minutebook.services.access.visibility import Clock, Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.screening import Screening
 from minutebook.store.named_locks import NamedLocks
@@ -27,3 +27,8 @@ class Infrastructure:
     rules: Rules
     clock: Clock
     randbits: RandomBits
+
+    @property
+    def records(self) -> Records:
+        """The store as those have it who read for a caller."""
+        return Records(self.store)

@@ -24,7 +24,7 @@ class RecordWriter(Generic[T]):
     """Writes records of one class: screened, then embedded, then record, embedding and entry together."""
 
     def __init__(self, infrastructure: Infrastructure) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._embeddings = infrastructure.embeddings
         self._trail = infrastructure.trail
         self._screening = infrastructure.screening
@@ -66,7 +66,7 @@ class RecordWriter(Generic[T]):
         with self._trail.audited(caller, record.organization, act, record.kind, record.id) as audit:
             audit.check(record)
             record = finish(record)
-            earlier = self._store.get(type(record), record.organization, record.id)
+            earlier = self._store.kept(record)
             self.put(caller, record, embedding)
             audit.subject = record.id
             audit.changes(None if earlier is None else earlier.text, record.text)

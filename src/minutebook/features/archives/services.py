@@ -47,14 +47,14 @@ class ArchiveServices(FeatureServices):
         """Export notes, or tables, into a folder."""
         from minutebook.services.maintenance.folder_exports import FolderExports
 
-        return FolderExports(self.infrastructure.store, self.app.trail)
+        return FolderExports(self.infrastructure.records, self.app.trail)
 
     @service
     def graph_exports(self) -> "GraphExports":
         """Export entities as the reference memory server keeps them."""
         from minutebook.services.maintenance.graph_exports import GraphExports
 
-        return GraphExports(self.infrastructure.store, self.app.trail, self.app.clock)
+        return GraphExports(self.infrastructure.records, self.app.trail, self.app.clock)
 
     @service
     def backups(self) -> "Backups":

@@ -35,7 +35,7 @@ class CodeServices(FeatureServices):
         """Read what the index of code holds."""
         from minutebook.services.code.reading import CodeReading
 
-        return CodeReading(self.infrastructure.store, self.projects)
+        return CodeReading(self.infrastructure.records, self.projects)
 
     @service
     def watching(self) -> "Watching":
@@ -49,7 +49,7 @@ class CodeServices(FeatureServices):
         """Search code."""
         from minutebook.services.search.code import CodeSearch
 
-        return CodeSearch(self.infrastructure.store, self.app.embeddings)
+        return CodeSearch(self.infrastructure.records, self.app.embeddings)
 
 
 def jobs(app: App) -> Iterable[Job]:

@@ -29,7 +29,7 @@ class ErasureServices(FeatureServices):
         copies = [path for path in folders if path != self.settings.models]
         return Erasing(
             self.infrastructure,
-            Selection(self.infrastructure.store),
+            Selection(self.infrastructure.records),
             self.app.supersession,
             self.app.mentions,
             self.app.get(LedgerServices).ledger_texts,

@@ -19,7 +19,7 @@ class ExplainServices(FeatureServices):
         """Search, and show why each record was found."""
         from minutebook.services.search.explained import ExplainedRecall
 
-        return ExplainedRecall(self.infrastructure.store, self.app.combined)
+        return ExplainedRecall(self.infrastructure.records, self.app.combined)
 
     @service
     def viewpoints(self) -> "Viewpoints":

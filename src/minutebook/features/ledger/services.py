@@ -96,7 +96,7 @@ class LedgerServices(FeatureServices):
         """Search decisions."""
         from minutebook.services.search.decisions import DecisionSearch
 
-        return DecisionSearch(self.infrastructure.store, self.app.embeddings, self.ledgers)
+        return DecisionSearch(self.infrastructure.records, self.app.embeddings, self.ledgers)
 
 
 def jobs(app: App) -> Iterable[Job]:

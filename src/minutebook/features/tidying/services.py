@@ -101,7 +101,7 @@ class TidyingServices(FeatureServices):
         """Tell of the last round, and of one that did not run."""
         from minutebook.services.tidying.state import TidyStatus
 
-        return TidyStatus(self.infrastructure.store, self.app.clock, self._every)
+        return TidyStatus(self.infrastructure.records, self.app.clock, self._every)
 
     @property
     def _every(self) -> timedelta | None:

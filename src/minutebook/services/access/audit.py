@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import islice, takewhile
@@ -33,7 +33,7 @@ from minutebook.domain.records import (
 from minutebook.domain.trail_texts import EACH, RESET, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.screening.secrets import masked
 from minutebook.services.access.audit_proof import Proof, chain_break, proof_of
-from minutebook.services.access.visibility import Clock, filters, narrowed
+from minutebook.services.access.visibility import Clock, seen_by, seen_in
 from minutebook.store.protocol import Store
 
 EVERYTHING = "*"
@@ -119,6 +119,14 @@ class TakenIn:
         """Return what becomes of a memory; None where there is none."""
         texts = (None if each is None else each.text for each in (before, after))
         return cls(id, _digests(*texts))
+
+
+@dataclass(frozen=True, slots=True)
+class Acts:
+    """Entries of a trail, the first one first; `is_cut` tells that there are more."""
+
+    entries: list[Entry]
+    is_cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,9 +302,9 @@ class Trail:
         conditions = {"actor": actor, "act": act, "subject": subject, "outcome": outcome}
         equal = {name: value for name, value in conditions.items() if value is not None}
         found: list[Entry] = []
-        for where in filters(self._store, caller):
-            here = replace(narrowed(where, **equal), client=client)
-            last = 0 if after is None else after.get(where.organization, 0)
+        for organization in seen_by(self._store, caller).organizations:
+            here = Filter(organization=organization, equal=equal, client=client)
+            last = 0 if after is None else after.get(organization, 0)
             newest_first = self._store.each(Entry, here, ["-number"])
             entries = takewhile(partial(_follows, last), newest_first)
             found += islice((e for e in entries if since is None or e.at >= since), limit)
@@ -328,6 +336,37 @@ class Trail:
             for each in map(Fingerprinted.of, entry.fingerprints)
         )
 
+    def each(self, caller: Caller, organization: str) -> Iterator[Entry]:
+        """Yield an organization's entries one at a time. Raises Forbidden as `entries` does, NotFound if it is not open."""
+        policy.check_may_audit(caller)
+        here = Filter(organization=seen_in(self._store, organization, caller).organization)
+        yield from self._store.each(Entry, here, ())
+
+    def acts(self, organization: str, since: datetime, until: datetime, most: int) -> "Acts":
+        """Return an organization's entries from one instant on and before another, at most so many, the latest.
+
+        Whoever may see the records that they are about may be shown them.
+        """
+        head = self.head(organization)
+        last = 0 if head is None else head.number
+        first, end = (self._number_at(organization, last, at) for at in (since, until))
+        ids = frozenset(map(str, range(max(first, end - most), end)))
+        here = Filter(organization=organization, ids=ids)
+        entries = self._store.find(Entry, here, order=("number",)) if ids else []
+        return Acts(entries, end - first > most)
+
+    def _number_at(self, organization: str, last: int, at: datetime) -> int:
+        """Return the number of the trail's first entry at or after an instant."""
+        low, high = 1, last + 1
+        while low < high:
+            middle = (low + high) // 2
+            entry = self._store.get(Entry, organization, str(middle))
+            if entry is None or entry.at < at:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
     def ends(self, caller: Caller) -> dict[str, int]:
         """Return the number of the last entry of each of the caller's organizations.
 
@@ -338,7 +377,7 @@ class Trail:
     def heads(self, caller: Caller) -> list[Head]:
         """Return where the trails of the caller's organizations end. Raises Forbidden as `entries` does."""
         policy.check_may_audit(caller)
-        heads = [self.head(where.organization) for where in filters(self._store, caller)]
+        heads = [self.head(name) for name in seen_by(self._store, caller).organizations]
         return [head for head in heads if head is not None]
 
     def head(self, organization: str) -> Head | None:
@@ -364,7 +403,7 @@ class Trail:
             by_name.setdefault(head.organization, []).append(head)
         proofs = [
             proof_of(self._store, name, by_name.pop(name, ()), key)
-            for name in (where.organization for where in filters(self._store, caller))
+            for name in seen_by(self._store, caller).organizations
         ]
         open_here = open_organizations(caller)
         gone = [name for name in by_name if open_here is None or name in open_here]

@@ -1,6 +1,5 @@
 """Through which door a record is told, by what the audit trail proves; and which records wait for a person."""
 
-from dataclasses import replace
 from datetime import datetime
 
 from minutebook.domain.caller import Caller
@@ -26,7 +25,7 @@ from minutebook.domain.records import (
 from minutebook.domain.trail import HEAD
 from minutebook.domain.turns import Session
 from minutebook.screening.instructions import marks_of
-from minutebook.services.access.visibility import Clock, filters, narrowed
+from minutebook.services.access.visibility import Clock, seen_by
 from minutebook.store.protocol import Store
 
 LOOKED_AT = 300
@@ -42,7 +41,7 @@ TOLD_TYPES = (
 )
 """What is told when a session starts of what a person wrote or confirmed, the most binding first."""
 
-_NEWEST_FIRST = ["-ingestion_time"]
+_NEWEST_FIRST = "-ingestion_time"
 _BRINGS_TRAIL = frozenset({"import", "replace"})
 
 
@@ -126,12 +125,8 @@ class Doors:
         return sorted(waiting, key=lambda each: (each.ingestion_time, each.id), reverse=True)
 
     def _newest(self, caller: Caller, equal: dict[str, object]) -> list[Memory]:
-        now = self._clock()
-        wheres = [
-            replace(narrowed(where, **equal), valid_at=now)
-            for where in filters(self._store, caller)
-        ]
-        return self._store.page(Memory, wheres, order=_NEWEST_FIRST, limit=LOOKED_AT)
+        seen = seen_by(self._store, caller).narrowed(**equal).where(valid_at=self._clock())
+        return seen.page(Memory, _NEWEST_FIRST, LOOKED_AT)
 
     def _foreign_entries(self, organization: str) -> int:
         """Return the number of the last entry that came with an archive, 0 if none did."""

@@ -13,12 +13,12 @@ from typing import Literal
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
-from minutebook.domain.filters import default_organization, visible_filter
+from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.origin import Origin
 from minutebook.domain.recalls import Got, LoggedRecall, RecallCount, asker_of
 from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Key, Kind, Record
-from minutebook.services.access.visibility import Clock, filters
+from minutebook.services.access.visibility import Clock, seen_by, seen_in
 from minutebook.store.protocol import Store
 from minutebook.store.recall_rows import RecallQuery
 
@@ -266,7 +266,7 @@ class RecallLog:
         """Name the organizations in whose log a caller's reading looks, for a record alone its own."""
         if record is not None and record.organization != SYSTEM_ORGANIZATION:
             return [record.organization]
-        known = {where.organization for where in filters(self._store, caller)}
+        known = set(seen_by(self._store, caller).organizations)
         return sorted(known - {SYSTEM_ORGANIZATION} | {default_organization(caller)})
 
     def _records(self, caller: Caller, entries: Sequence[LoggedRecall]) -> dict[Key, Record]:
@@ -280,9 +280,9 @@ class RecallLog:
             for (organization, kind), some in ids.items()
             # What is the organization's own comes last, and so in the place of the system's.
             for home in (SYSTEM_ORGANIZATION, organization)
-            for record in self._store.find(
-                CLASSES[kind], replace(visible_filter(caller, home), ids=frozenset(some))
-            )
+            for record in seen_in(self._store, home, caller)
+            .where(ids=frozenset(some))
+            .find(CLASSES[kind])
         }
 
     def _write_later(self) -> None:

@@ -25,7 +25,7 @@ from minutebook.domain.filters import Filter, default_organization, repository_o
 from minutebook.domain.records import CodeChunk, File, IndexState, Kind, Project, Record, Role
 from minutebook.domain.redaction import REASON
 from minutebook.domain.roots import Roots
-from minutebook.services.access.visibility import all_within, narrowed, read
+from minutebook.services.access.visibility import View, everything_in
 from minutebook.services.code.eta import Pace
 from minutebook.services.code.indexing import BATCH, Indexing
 from minutebook.services.infrastructure import Infrastructure
@@ -76,6 +76,7 @@ class Projects:
     def __init__(self, infrastructure: Infrastructure, roots: Roots) -> None:
         self._infrastructure = infrastructure
         self._store = infrastructure.store
+        self._records = infrastructure.records
         self._embeddings = infrastructure.embeddings
         self._trail = infrastructure.trail
         self._locks = infrastructure.locks
@@ -181,11 +182,11 @@ class Projects:
 
     def read(self, caller: Caller, id: str) -> Project:
         """Return a project. Raises NotFound if there is none or the caller may not see it."""
-        return read(self._store, caller, Project, id)
+        return self._records.read(caller, Project, id)
 
     def all(self, caller: Caller) -> list[Project]:
         """Return every project that the caller may see, by id."""
-        found = all_within(self._store, caller, Project)
+        found = self._records.seen_by(caller).find(Project)
         return sorted(found, key=lambda project: (project.id, project.organization))
 
     def progress(self, caller: Caller, id: str) -> IndexingProgress:
@@ -203,7 +204,7 @@ class Projects:
         if not is_read and not self._locks.is_held(_lock_name(project.organization, project.id)):
             reason = "it was interrupted; index it again, and it goes on where it was"
             project = replace(project, state=IndexState.FAILED, reason=reason)
-        chunks = self._store.count(CodeChunk, _chunks_of(project))
+        chunks = self._parts_of(project).count(CodeChunk)
         pending = self._pending(project)
         read = project.indexed_files / project.total_files if project.total_files else 0.0
         if project.read_at is not None:
@@ -245,7 +246,7 @@ class Projects:
         """Note for the estimate how many chunks of a project have vectors; return how many lack them."""
         pending = self._pending(project)
         if pending:
-            chunks = max(pending, self._store.count(CodeChunk, _chunks_of(project)))
+            chunks = max(pending, self._parts_of(project).count(CodeChunk))
             self._pace(project, CodeChunk).note(1.0 - pending / chunks, self._clock())
         return pending
 
@@ -253,7 +254,7 @@ class Projects:
         """Count the chunks whose vectors are still to come: none where the model cannot be had."""
         if self._embeddings.state == "error":
             return 0
-        return self._embeddings.pending(CodeChunk, _chunks_of(project))
+        return self._embeddings.pending(CodeChunk, self._parts_of(project))
 
     def delete(self, caller: Caller, id: str) -> int:
         """Delete a project with its chunks and files; return the number of chunks.
@@ -322,9 +323,12 @@ class Projects:
 
     def _await_vectors(self, project: Project, progress: Progress, seconds: float | None) -> None:
         """Make vectors, or wait while another process does."""
-        where, end = _chunks_of(project), None if seconds is None else time.monotonic() + seconds
+        chunks, end = (
+            self._parts_of(project),
+            None if seconds is None else time.monotonic() + seconds,
+        )
         while (waiting := self._note_vectors(project)) and not _is_past(end):
-            part = 1.0 - waiting / max(waiting, self._store.count(CodeChunk, where))
+            part = 1.0 - waiting / max(waiting, chunks.count(CodeChunk))
             progress(READING + (1.0 - READING) * part, "vectors")
             try:
                 embedded = self._embeddings.backfill_batch()
@@ -383,10 +387,13 @@ class Projects:
         candidates = apart if is_held else [name, *apart]
         return next(id for id in candidates if self._store.get(Project, organization, id) is None)
 
+    def _parts_of(self, project: Project) -> View:
+        """Return a reader of what belongs to a project: chunks, and files."""
+        return everything_in(self._store, project.organization).narrowed(project=project.id)
+
     def _remove_all(self, of: type[Record], project: Project) -> int:
-        where = narrowed(Filter(organization=project.organization), project=project.id)
-        removed = 0
-        while records := self._store.find(of, where, limit=BATCH):
+        its, removed = self._parts_of(project), 0
+        while records := its.find(of, limit=BATCH):
             with self._store.transaction(project.organization):
                 removed += sum(
                     self._store.delete(of, record.organization, record.id) for record in records
@@ -396,10 +403,6 @@ class Projects:
 
 def _lock_name(organization: str, id: str) -> str:
     return f"{organization}\0{id}"
-
-
-def _chunks_of(project: Project) -> Filter:
-    return Filter(organization=project.organization, equal={"project": project.id})
 
 
 def _is_past(end: float | None) -> bool:

@@ -3,16 +3,14 @@
 import threading
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import NotFound
-from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, IndexState, Kind, Project
-from minutebook.services.access.visibility import filters, narrowed, read
+from minutebook.services.access.visibility import Records, View
 from minutebook.services.code.projects import IndexingProgress, Projects
-from minutebook.store.protocol import Store
 
 _KEPT = 500
 """Projects whose languages are remembered, at most."""
@@ -62,7 +60,7 @@ class Lines:
 class CodeReading:
     """Reads projects and files as they were indexed."""
 
-    def __init__(self, store: Store, projects: Projects) -> None:
+    def __init__(self, store: Records, projects: Projects) -> None:
         self._store = store
         self._projects = projects
         self._lock = threading.Lock()
@@ -75,46 +73,48 @@ class CodeReading:
             # One that was deleted meanwhile is no more.
             with suppress(NotFound):
                 progress = self._projects.progress_of(each)
-                found.append(ProjectSummary(progress, self._languages_of(progress.project)))
+                found.append(ProjectSummary(progress, self._languages_of(caller, progress.project)))
         return found
 
     def languages(self, caller: Caller) -> list[str]:
         """Return the languages of the projects that the caller may see, sorted."""
         known = self._projects.all(caller)
-        return sorted({language for each in known for language in self._languages_of(each)})
+        return sorted({language for each in known for language in self._languages_of(caller, each)})
 
     def mark(self, caller: Caller) -> object:
         """Return what differs once anything has changed where the caller may see projects."""
-        wheres = filters(self._store, caller)
-        return tuple(
-            (each.organization, self._store.sequence(each.organization)) for each in wheres
-        )
+        names = self._store.seen_by(caller).organizations
+        return tuple((name, self._store.sequence(name)) for name in names)
 
     def lines(self, caller: Caller, id: str, path: str, line: int, around: int) -> Lines:
         """Return the chunks of a file that hold a line or one of the `around` lines on either side.
 
         Raises NotFound if there is no such project or file, or it has no such line.
         """
-        project = read(self._store, caller, Project, id)
-        where = narrowed(Filter(organization=project.organization), project=id, path=path)
-        places = self._store.values(CodeChunk, where, ("id", "start_line", "end_line"))
+        project = self._store.read(caller, Project, id)
+        chunks_of_file = self._chunks_of(caller, project).narrowed(path=path)
+        places = chunks_of_file.values(CodeChunk, ("id", "start_line", "end_line"))
         last = max((end for _, _, end in places), default=0)
         if not 1 <= line <= last:
             raise NotFound(Kind.CHUNK, f"{path}:{line}")
         first, end = line - around, line + around
         near = frozenset(id for id, start, stop in places if start <= end and stop >= first)
-        chunks = self._store.find(CodeChunk, replace(where, ids=near), order=("start_line",))
+        chunks = chunks_of_file.where(ids=near).find(CodeChunk, order=("start_line",))
         return Lines(project, path, tuple(chunks), last)
 
-    def _languages_of(self, project: Project) -> tuple[str, ...]:
+    def _chunks_of(self, caller: Caller, project: Project) -> View:
+        view = self._store.seen_in(project.organization, anywhere(caller))
+        return view.narrowed(project=project.id)
+
+    def _languages_of(self, caller: Caller, project: Project) -> tuple[str, ...]:
         if project.read_at is None or project.state is IndexState.FAILED:
             return ()
         key = project.organization, project.id, project.read_at
         with self._lock:
             if (known := self._languages.get(key)) is not None:
                 return known
-        where = narrowed(Filter(organization=project.organization), project=project.id)
-        counted = Counter(name for (name,) in self._store.values(CodeChunk, where, ("language",)))
+        rows = self._chunks_of(caller, project).values(CodeChunk, ("language",))
+        counted = Counter(name for (name,) in rows)
         found = tuple(name for name, _ in counted.most_common() if name)
         with self._lock:
             if len(self._languages) >= _KEPT:

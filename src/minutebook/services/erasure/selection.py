@@ -1,12 +1,11 @@
 """Which records are to be erased, and what they say."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import InvalidInput, NotFound
-from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     Decision,
     Edge,
@@ -21,8 +20,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.search.text import words
-from minutebook.services.access.visibility import filters, narrowed, sees_ends
-from minutebook.store.protocol import Store
+from minutebook.services.access.visibility import Records, View
 
 ERASABLE: tuple[type[Record], ...] = (
     *(Memory, Entity, Relation, Decision, Proposal, Turn, Summary),
@@ -60,7 +58,7 @@ class Choice:
 class Selection:
     """Finds what a person chose, of what they may see, soft-deleted memories included."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Records) -> None:
         self._store = store
 
     def find(self, caller: Caller, choice: Choice) -> list[Record]:
@@ -69,21 +67,22 @@ class Selection:
         Raises NotFound for an id that is not there, InvalidInput for a query without a word.
         """
         caller = anywhere(caller)
-        found = [each for id in choice.ids for each in self._named(caller, id)]
-        wheres = [replace(each, with_deleted=True) for each in filters(self._store, caller)]
-        for where in wheres:
+        seen = self._store.seen_by(caller).where(with_deleted=True)
+        found = [each for id in choice.ids for each in _named(seen, id)]
+        for view in seen:
             if choice.query is not None:
-                found += self._saying(where, choice.query)
+                found += _saying(view, choice.query)
             if choice.user is not None:
                 for of in ERASABLE:
                     if not issubclass(of, Edge):
-                        found += self._store.find(of, narrowed(where, user=choice.user))
+                        found += view.narrowed(user=choice.user).find(of)
             if choice.session is not None:
                 for of in (Turn, Summary):
-                    found += self._store.find(of, narrowed(where, session=choice.session))
+                    found += view.narrowed(session=choice.session).find(of)
         for decision in [each for each in found if isinstance(each, Decision)]:
             if decision.proposal is not None:
-                proposal = self._store.get(Proposal, decision.organization, decision.proposal)
+                view = self._store.seen_in(decision.organization, caller)
+                proposal = view.get(Proposal, decision.proposal)
                 found += [] if proposal is None else [proposal]
         return list({(each.organization, each.kind, each.id): each for each in found}.values())
 
@@ -91,45 +90,33 @@ class Selection:
         """Return all that a record says, in every version of it."""
         found = texts_of(record)
         if isinstance(record, Memory):
-            here = narrowed(Filter(organization=record.organization), memory=record.id)
-            found += [text for each in self._store.find(Version, here) for text in texts_of(each)]
+            found += [text for each in self._store.versions(record) for text in texts_of(each)]
         return list(dict.fromkeys(found))
 
-    def _named(self, caller: Caller, id: str) -> Iterator[Record]:
-        found = False
-        for where in filters(self._store, caller):
-            everything = replace(where, with_deleted=True)
-            for of in ERASABLE:
-                record = self._store.get(of, where.organization, id)
-                if record is None:
-                    continue
-                is_seen = (
-                    sees_ends(self._store, caller, record)
-                    if isinstance(record, Edge)
-                    else everything.passes(record)
-                )
-                if is_seen:
-                    found = True
-                    yield record
-        if not found:
-            raise NotFound(Kind.MEMORY, id)
 
-    def _saying(self, where: Filter, query: str) -> Iterator[Record]:
-        """Yield what holds the words of a query in a row, a memory also if an earlier version does."""
-        wanted = f" {' '.join(words(query))} "
-        if not wanted.strip():
-            raise InvalidInput("--query", "must hold a word")
+def _named(seen: Iterable[View], id: str) -> list[Record]:
+    """Return the records with an id. Raises NotFound if there is none."""
+    records = [record for view in seen for of in ERASABLE if (record := view.get(of, id))]
+    if not records:
+        raise NotFound(Kind.MEMORY, id)
+    return records
 
-        def says(record: Record) -> bool:
-            return any(wanted in f" {' '.join(words(text))} " for text in texts_of(record))
 
-        here = Filter(organization=where.organization)
-        once = {each.memory for each in self._store.each(Version, here, ()) if says(each)}
-        for of in ERASABLE:
-            if issubclass(of, Edge):
-                continue
-            records: Iterator[Record] = self._store.each(of, where, ())
-            yield from (each for each in records if each.id in once or says(each))
+def _saying(view: View, query: str) -> Iterator[Record]:
+    """Yield what holds the words of a query in a row, a memory also if an earlier version does."""
+    wanted = f" {' '.join(words(query))} "
+    if not wanted.strip():
+        raise InvalidInput("--query", "must hold a word")
+
+    def says(record: Record) -> bool:
+        return any(wanted in f" {' '.join(words(text))} " for text in texts_of(record))
+
+    once = {each.memory for each in view.versions() if says(each)}
+    for of in ERASABLE:
+        if issubclass(of, Edge):
+            continue
+        records: Iterator[Record] = view.each(of)
+        yield from (each for each in records if each.id in once or says(each))
 
 
 def counts_of(records: Sequence[Record]) -> dict[str, int]:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.drafts import resolve_scope
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import Filter, visible_filter
 from minutebook.domain.origin import are_one_program
 from minutebook.domain.records import Kind, Memory, Turn
 from minutebook.domain.source_drafts import IMPORTED
@@ -18,13 +18,11 @@ from minutebook.domain.turns import (
     instant_after,
     next_instant,
     turn_id,
-    turns_of,
 )
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import filters, narrowed
+from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.record_writer import RecordWriter
-from minutebook.store.protocol import Store
 
 ADDED = "add_turn"
 """The act of keeping a turn."""
@@ -53,7 +51,7 @@ class Sessions:
     """The use cases around turns."""
 
     def __init__(self, infrastructure: Infrastructure) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._writer = RecordWriter[Turn](infrastructure)
         self._trail = infrastructure.trail
         self._clock = infrastructure.clock
@@ -88,7 +86,7 @@ class Sessions:
             user=scope.user,
             origin=caller.call.origin,
         )
-        return self._writer.write(caller, ADDED, turn, self._in_its_place)
+        return self._writer.write(caller, ADDED, turn, partial(self._in_its_place, caller))
 
     def turn_of(self, caller: Caller, memory: Memory) -> Turn | None:
         """Return the turn during which a memory was first written, None if that is not known.
@@ -99,8 +97,8 @@ class Sessions:
         if memory.origin is None or memory.origin.contract == IMPORTED:
             return None
         if memory.origin.session:
-            visible = visible_filter(caller, memory.organization)
-            turns = self._store.each(Turn, narrowed(visible, session=memory.origin.session), ["at"])
+            view = self._store.seen_in(memory.organization, caller)
+            turns = view.narrowed(session=memory.origin.session).each(Turn, ["at"])
             if (
                 after := next((t for t in turns if t.at >= memory.ingestion_time), None)
             ) is not None:
@@ -115,15 +113,13 @@ class Sessions:
         """Yield the turns of captured sessions of a client that were under way when a memory was written."""
         own = {"repository": memory.repository, "user": memory.user}
         bound = {name: value for name, value in own.items() if value is not None}
-        where = narrowed(visible_filter(caller, memory.organization), **bound)
+        view = self._store.seen_in(memory.organization, caller)
         written = memory.ingestion_time
-        for session in _sessions(self._store, where):
+        for session in _sessions(view.narrowed(**bound)):
             if not session.first <= written <= session.last + LONGEST_TURN:
                 continue
-            turns = turns_of(session.organization, session.name, session.repository, session.user)
-            last = next(
-                (t for t in self._store.each(Turn, turns, ["-at"]) if t.at <= written), None
-            )
+            turns = view.narrowed(**session.scope).each(Turn, ["-at"])
+            last = next((turn for turn in turns if turn.at <= written), None)
             if last is None or last.origin is None or written > last.at + LONGEST_TURN:
                 continue
             is_captured = last.origin.contract == IMPORTED
@@ -137,18 +133,15 @@ class Sessions:
         """
         turns: list[Turn] = []
         total = 0
-        for where in filters(self._store, anywhere(caller)):
-            here = narrowed(where, session=session)
+        for view in self._store.seen_by(anywhere(caller)).narrowed(session=session):
             if len(turns) < limit:
-                found = self._store.find(
+                turns += view.find(
                     Turn,
-                    here,
                     order=["at"],
                     limit=limit - len(turns),
                     offset=max(0, offset - total),
                 )
-                turns += found
-            total += self._store.count(Turn, here)
+            total += view.count(Turn)
         attribute(caller, turns)
         return TurnPage(turns, total)
 
@@ -164,40 +157,43 @@ class Sessions:
         """
         named = {} if name is None else {"session": name}
         caller = caller if name is None else anywhere(caller)
-        found = [
-            session
-            for where in filters(self._store, caller)
-            for session in _sessions(self._store, narrowed(where, **named))
-        ]
+        seen = self._store.seen_by(caller).narrowed(**named)
+        found = [session for view in seen for session in _sessions(view)]
         return sorted(found, key=lambda session: session.last, reverse=True)
 
     def connections(self, caller: Caller, name: str) -> set[str]:
         """Return the sessions of the connections over which a session was written, and its own name."""
         origins = {
             origin
-            for where in filters(self._store, caller)
-            for (origin,) in self._store.values(Turn, narrowed(where, session=name), ["origin"])
+            for view in self._store.seen_by(caller).narrowed(session=name)
+            for (origin,) in view.values(Turn, ["origin"])
         }
         return {name, *(each.session for each in origins if each is not None and each.session)}
 
-    def _in_its_place(self, turn: Turn) -> Turn:
+    def turns(self, caller: Caller, session: Session) -> View:
+        """Return a reader of the turns of a session, wherever the caller works."""
+        view = self._store.seen_in(session.organization, anywhere(caller))
+        return view.narrowed(**session.scope)
+
+    def _in_its_place(self, caller: Caller, turn: Turn) -> Turn:
         """Return the turn with its instant: after the session's last, and shared with no other turn.
 
         The caller must hold the writer's lock.
         """
-        here = turns_of(turn.organization, turn.session, turn.repository, turn.user)
-        last = self._store.find(Turn, here, order=["-at"], limit=1)
+        own = {"session": turn.session, "repository": turn.repository, "user": turn.user}
+        here = self._store.seen_in(turn.organization, anywhere(caller)).narrowed(**own)
+        last = here.find(Turn, order=["-at"], limit=1)
         at = instant_after(turn.at, last[0] if last else None)
-        while self._store.get(Turn, turn.organization, turn_id(at)) is not None:
+        while self._store.is_taken(Turn, turn.organization, turn_id(at)):
             at = next_instant(at)
         return replace(turn, id=turn_id(at), at=at)
 
 
-def _sessions(store: Store, where: Filter) -> list[Session]:
-    groups = store.groups(Turn, where, ("session", "repository", "user"), "at")
+def _sessions(view: View) -> list[Session]:
+    groups = view.groups(Turn, ("session", "repository", "user"), "at")
     return [
         Session(
-            organization=where.organization,
+            organization=view.organization,
             name=group.values[0] or "",
             repository=group.values[1],
             user=group.values[2],

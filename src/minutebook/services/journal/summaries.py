@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Lock
 
@@ -16,7 +16,6 @@ from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summa
 from minutebook.domain.turns import Session
 from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import filters, narrowed, page_of
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summarizers import Summarizer, Summarizers
@@ -88,7 +87,7 @@ class Summaries:
     def __init__(
         self, infrastructure: Infrastructure, sessions: Sessions, service: Summarizer | None
     ) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._writer = RecordWriter[Summary](infrastructure)
         self._trail = infrastructure.trail
         self._locks = infrastructure.locks
@@ -102,14 +101,14 @@ class Summaries:
     ) -> SummaryPage:
         """Return a page of the summaries that the caller may see; with a category, those in it."""
         named = {} if category is None else {"category": category}
-        reach = [narrowed(where, **named) for where in filters(self._store, caller)]
-        page = SummaryPage(*page_of(self._store, Summary, reach, "-at", limit, offset))
+        seen = self._store.seen_by(caller).narrowed(**named)
+        page = SummaryPage(*seen.listing(Summary, "-at", limit, offset))
         attribute(caller, page.summaries)
         return page
 
     def of(self, session: Session) -> Summary | None:
         """Return the summary of a session that the caller may see, or None if there is none yet."""
-        return self._store.get(Summary, session.organization, session.summary_id)
+        return self._store.summary(session)
 
     def summarize(self, caller: Caller, name: str) -> list[Summary]:
         """Summarise the session of that name anew; each, where several scopes have one.
@@ -177,18 +176,18 @@ class Summaries:
         """
         self._check_may(caller, FORGET, default_organization(caller), EVERYTHING)
         deleted, kept = 0, 0
-        for where in filters(self._store, caller):
-            if where.organization == SYSTEM_ORGANIZATION:
+        for view in self._store.seen_by(caller):
+            if view.organization == SYSTEM_ORGANIZATION:
                 continue
             with self._trail.audited(
-                caller, where.organization, FORGET, Kind.SUMMARY, EVERYTHING
+                caller, view.organization, FORGET, Kind.SUMMARY, EVERYTHING
             ) as audit:
                 gone = 0
-                for summary in self._store.find(Summary, where):
+                for summary in view.find(Summary):
                     if audit.may(summary) and policy.may_remove_work_of(
                         caller, answers_for(summary.author, summary.origin)
                     ):
-                        self._store.delete(Summary, where.organization, summary.id)
+                        self._store.delete(Summary, view.organization, summary.id)
                         gone += 1
                     else:
                         kept += 1
@@ -210,7 +209,7 @@ class Summaries:
             summary is None
             or summary.turn_count != session.turn_count
             # An imported summary does not know it; that it counts as many turns must do.
-            or summary.last_turn not in ("", self._last_turn(session))
+            or summary.last_turn not in ("", self._last_turn(caller, session))
         )
 
     def _counted(self, caller: Caller, session: Session, summarizers: Summarizers) -> Summary:
@@ -233,8 +232,9 @@ class Summaries:
             if not is_held:
                 raise Conflict(session.name, "it is being summarised already; try again")
             # Before the turns are read: what is said meanwhile makes the session due again.
-            last_turn = self._last_turn(session)
-            made = summarizers.summarise(lambda: self._turns(session), session.turn_count)
+            last_turn = self._last_turn(caller, session)
+            turns = self._sessions.turns(caller, session)
+            made = summarizers.summarise(lambda: turns.each(Turn, ["at"]), session.turn_count)
             self.tally.count(unanswered=made.failures)
             draft = made.draft
             summary = Summary(
@@ -261,11 +261,8 @@ class Summaries:
             )
             return self._writer.write(caller, SUMMARIZE, summary)
 
-    def _turns(self, session: Session) -> Iterator[Turn]:
-        return self._store.each(Turn, session.turns, ["at"])
-
-    def _last_turn(self, session: Session) -> str:
-        found = self._store.find(Turn, session.turns, order=["-at"], limit=1)
+    def _last_turn(self, caller: Caller, session: Session) -> str:
+        found = self._sessions.turns(caller, session).find(Turn, order=["-at"], limit=1)
         if not found:
             raise NotFound("session", session.name)
         return found[0].id

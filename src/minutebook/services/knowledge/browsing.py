@@ -2,14 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import is_id, uuid_of
 from minutebook.domain.records import Edge, Entity, Entry, Kind, Memory
-from minutebook.services.access.visibility import filters, read
-from minutebook.store.protocol import Store
+from minutebook.services.access.visibility import Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,50 +22,39 @@ class Linked:
 class Browsing:
     """The use cases of a caller who does not know what to ask for yet."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Records) -> None:
         self._store = store
 
     def latest(self, caller: Caller, limit: int) -> list[Memory]:
         """Return the memories that changed last, newest first."""
-        wheres = filters(self._store, caller)
-        return self._store.page(Memory, wheres, order=["-updated_at"], limit=limit)
+        return self._store.seen_by(caller).page(Memory, "-updated_at", limit)
 
     def titled(self, caller: Caller, start: str, limit: int) -> list[Memory]:
         """Return the memories whose title begins with `start` (ASCII case ignored), by title."""
-        wheres = [replace(each, starts={"title": start}) for each in filters(self._store, caller)]
-        return self._store.page(Memory, wheres, order=["title"], limit=limit)
+        seen = self._store.seen_by(caller).where(starts={"title": start})
+        return seen.page(Memory, "title", limit)
 
     def links(self, caller: Caller, memory: Memory) -> list[Linked]:
         """Return the links from and to a memory of which the caller may see both ends."""
-        found = []
-        for edge in self._store.edges(memory.organization, [memory.id]):
-            if edge.kind is not Kind.LINK:
-                continue
-            other = edge.target if edge.source == memory.id else edge.source
-            try:
-                found.append(Linked(edge, read(self._store, caller, Memory, other)))
-            except NotFound:
-                continue
-        return found
+        view = self._store.seen_in(memory.organization, anywhere(caller))
+        links = [edge for edge in view.edges([memory.id]) if edge.kind is Kind.LINK]
+        ends = ((edge, view.get(Memory, edge.other_end(memory.id))) for edge in links)
+        return [Linked(edge, other) for edge, other in ends if other is not None]
 
     def mentioned(self, caller: Caller, memory: Memory) -> list[Entity]:
         """Return the entities that a memory mentions and the caller may see."""
-        found = []
-        for edge in self._store.edges(memory.organization, [memory.id]):
-            if edge.kind is not Kind.MENTION:
-                continue
-            try:
-                found.append(read(self._store, caller, Entity, edge.target))
-            except NotFound:
-                continue
-        return sorted(found, key=lambda each: each.name)
+        view = self._store.seen_in(memory.organization, anywhere(caller))
+        named = {edge.target for edge in view.edges([memory.id]) if edge.kind is Kind.MENTION}
+        return sorted(
+            view.where(ids=frozenset(named)).find(Entity), key=lambda each: (each.name, each.id)
+        )
 
     def successor(self, caller: Caller, memory: Memory) -> str | None:
         """Return the id of what took a memory's place; None if nothing did that the caller may see."""
         if memory.superseded_by is None:
             return None
         try:
-            return read(self._store, caller, Memory, memory.superseded_by, with_deleted=True).id
+            return self._store.read(caller, Memory, memory.superseded_by, with_deleted=True).id
         except NotFound:
             return None
 
@@ -80,11 +68,10 @@ class Browsing:
             if entry.subject_kind is Kind.MEMORY and is_id(entry.subject):
                 ids_of[entry.organization].add(entry.subject)
         uuids = {(name, id): str(uuid_of(id)) for name, ids in ids_of.items() for id in ids}
-        for where in filters(self._store, caller):
-            ids = frozenset(ids_of.get(where.organization, ()))
+        for view in self._store.seen_by(caller):
+            ids = frozenset(ids_of.get(view.organization, ()))
             if not ids:
                 continue
-            here = replace(where, ids=ids, with_deleted=True)
-            for memory in self._store.find(Memory, here):
+            for memory in view.where(ids=ids, with_deleted=True).find(Memory):
                 uuids[memory.organization, memory.id] = memory.uuid
         return uuids

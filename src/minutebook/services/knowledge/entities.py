@@ -3,15 +3,15 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict, ScopeViolation
-from minutebook.domain.filters import Filter, default_organization, repository_of
+from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.ids import new_id
 from minutebook.domain.policy import Scope, scope_between
 from minutebook.domain.records import Edge, Entity, Kind, Relation
 from minutebook.domain.trail_texts import RELATE
 from minutebook.search.communities import communities
-from minutebook.services.access.visibility import filters, narrowed, read
+from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 
@@ -36,7 +36,7 @@ class Entities:
     """The use cases around entities and relations."""
 
     def __init__(self, infrastructure: Infrastructure, mentions: Mentions) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._screening = infrastructure.screening
         self._mentions = mentions
@@ -63,14 +63,10 @@ class Entities:
                 raise ScopeViolation(
                     "create", "this connection is held to the user {name!r}", name=caller.user
                 )
-            alike = narrowed(
-                Filter(organization=organization),
-                name=name,
-                type=type,
-                user=owner,
-                repository=repository,
+            alike = self._store.seen_in(organization, caller).narrowed(
+                name=name, type=type, user=owner, repository=repository
             )
-            same = self._store.find(Entity, alike, limit=1)
+            same = alike.find(Entity, limit=1)
             if same:
                 entity = same[0]
                 if description is None or entity.description is not None:
@@ -103,7 +99,7 @@ class Entities:
 
     def read(self, caller: Caller, id: str) -> Entity:
         """Return an entity. Raises NotFound if there is none or the caller may not see it."""
-        return read(self._store, caller, Entity, id)
+        return self._store.read(caller, Entity, id)
 
     def create_relation(
         self, caller: Caller, source: str, target: str, type: str, weight: float
@@ -113,8 +109,8 @@ class Entities:
         Raises NotFound for an entity that is not there, Conflict for two of different organizations.
         """
         type = self._screening.screened_text(caller, "type", type)
-        entity = read(self._store, caller, Entity, source)
-        end = read(self._store, caller, Entity, target)
+        entity = self._store.read(caller, Entity, source)
+        end = self._store.read(caller, Entity, target)
         if end.organization != entity.organization:
             reason = "it is in the organization {name!r}; an entity can be related only to one of its own organization, {own!r}"
             raise Conflict(target, reason, name=end.organization, own=entity.organization)
@@ -132,17 +128,18 @@ class Entities:
 
         Raises NotFound if there is no such entity or the caller may not see it.
         """
-        start = read(self._store, caller, Entity, id)
-        (where,) = (f for f in filters(self._store, caller) if f.organization == start.organization)
+        start = self._store.read(caller, Entity, id)
+        view = self._store.seen_in(start.organization, caller)
+        around = self._store.seen_in(start.organization, anywhere(caller))
         reached: dict[str, Entity] = {start.id: start}
         walked: dict[str, Edge] = {}
         frontier = [start.id]
         for _ in range(depth):
             following = []
-            for edge, end in self._steps(where.organization, frontier, direction):
+            for edge, end in _steps(around, frontier, direction):
                 if end not in reached:
-                    entity = self._store.get(Entity, where.organization, end)
-                    if entity is None or not where.passes(entity):
+                    entity = view.get(Entity, end)
+                    if entity is None:
                         continue
                     reached[end] = entity
                     following.append(end)
@@ -157,41 +154,22 @@ class Entities:
     def communities(self, caller: Caller) -> list[list[Entity]]:
         """Group the entities that are densely related, largest group first; loners are left out."""
         groups: list[list[Entity]] = []
-        for where in filters(self._store, caller):
-            entities = self._store.find(Entity, where)
-            known = {entity.id: entity for entity in entities}
-            relations = self._store.find(Relation, where)
+        for view in self._store.seen_by(caller):
+            known = {entity.id: entity for entity in view.find(Entity)}
             edges = [
                 (edge.source, edge.target, edge.weight)
-                for edge in relations
+                for edge in view.find(Relation)
                 if edge.source in known and edge.target in known
             ]
             groups += [[known[id] for id in group] for group in communities(edges)]
         return sorted(groups, key=lambda group: (-len(group), group[0].id))
 
-    def _steps(
-        self, organization: str, frontier: list[str], direction: Direction
-    ) -> list[tuple[Edge, str]]:
-        """Return each relation that leaves the frontier, with the entity at its other end."""
-        nodes = set(frontier)
-        steps = []
-        for edge in self._store.edges(organization, frontier) if frontier else []:
-            if edge.kind is not Kind.RELATION:
-                continue
-            if direction is not Direction.INCOMING and edge.source in nodes:
-                steps.append((edge, edge.target))
-            if direction is not Direction.OUTGOING and edge.target in nodes:
-                steps.append((edge, edge.source))
-        return steps
-
     def _relation(
         self, caller: Caller, organization: str, triple: tuple[str, str, str], weight: float
     ) -> Edge:
         source, target, type = triple
-        here = Filter(organization=organization)
-        same = self._store.find(
-            Relation, narrowed(here, source=source, target=target, type=type), limit=1
-        )
+        view = self._store.seen_in(organization, anywhere(caller))
+        same = view.narrowed(source=source, target=target, type=type).find(Relation)
         if same:
             return replace(same[0], weight=weight)
         now = self._clock()
@@ -205,3 +183,17 @@ class Entities:
             weight=weight,
             origin=caller.call.origin,
         )
+
+
+def _steps(view: View, frontier: list[str], direction: Direction) -> list[tuple[Edge, str]]:
+    """Return each relation that leaves the frontier, with the entity at its other end."""
+    nodes = set(frontier)
+    steps = []
+    for edge in view.edges(frontier) if frontier else []:
+        if edge.kind is not Kind.RELATION:
+            continue
+        if direction is not Direction.INCOMING and edge.source in nodes:
+            steps.append((edge, edge.target))
+        if direction is not Direction.OUTGOING and edge.target in nodes:
+            steps.append((edge, edge.source))
+    return steps

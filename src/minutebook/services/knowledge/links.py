@@ -4,7 +4,6 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
 from minutebook.domain.records import Edge, Kind, Link, Memory
-from minutebook.services.access.visibility import read
 from minutebook.services.infrastructure import Infrastructure
 
 RELATED = "related"
@@ -15,7 +14,7 @@ class Links:
     """The use cases around links between memories."""
 
     def __init__(self, infrastructure: Infrastructure) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._screening = infrastructure.screening
         self._clock = infrastructure.clock
@@ -28,9 +27,9 @@ class Links:
         Locked if either is locked.
         """
         type = self._screening.screened_text(caller, "type", type)
-        organization = read(self._store, caller, Memory, source).organization
+        organization = self._store.read(caller, Memory, source).organization
         with self._trail.audited(caller, organization, "link", Kind.MEMORY, source) as audit:
-            ends = [read(self._store, caller, Memory, id) for id in (source, target)]
+            ends = [self._store.read(caller, Memory, id) for id in (source, target)]
             for each in ends:
                 policy.check_may_change(caller, self._rules(), each)
             audit.check(*ends)
@@ -42,7 +41,7 @@ class Links:
                 )
             ways = [(source, target), (target, source)] if type == RELATED else [(source, target)]
             edges = [self._edge(caller, organization, way, type) for way in ways]
-            known = [self._store.get(Link, organization, edge.id) for edge in edges]
+            known = [self._store.kept(edge) for edge in edges]
             if None not in known:
                 audit.changes_nothing()
                 return edges[0]
@@ -56,9 +55,9 @@ class Links:
         Raises NotFound for a memory that is not there, Conflict if no such link is, Locked if either
         memory is locked.
         """
-        organization = read(self._store, caller, Memory, source).organization
+        organization = self._store.read(caller, Memory, source).organization
         with self._trail.audited(caller, organization, "unlink", Kind.MEMORY, source) as audit:
-            ends = [read(self._store, caller, Memory, id) for id in (source, target)]
+            ends = [self._store.read(caller, Memory, id) for id in (source, target)]
             for each in ends:
                 policy.check_may_change(caller, self._rules(), each)
             audit.check(*ends)

@@ -11,7 +11,7 @@ from minutebook.domain import drafts, policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
-from minutebook.domain.filters import Filter, MemoryQuery, default_organization
+from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.ids import id_apart, new_id
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
@@ -27,7 +27,7 @@ from minutebook.domain.records import (
 from minutebook.domain.validity import ended, reinstated
 from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import filters, narrowed, page_of, read, sees_ends
+from minutebook.services.access.visibility import Seen
 from minutebook.services.embeddings import TextEmbedding
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.links import Links
@@ -69,7 +69,7 @@ class Memories:
         links: Links,
         similar: SimilarMemories,
     ) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._writer = writer
         self._trail = infrastructure.trail
         self._supersession = supersession
@@ -173,33 +173,26 @@ class Memories:
 
     def read(self, caller: Caller, id: str) -> Memory:
         """Return a memory. Raises NotFound if there is none or the caller may not see it."""
-        return read(self._store, caller, Memory, id)
+        return self._store.read(caller, Memory, id)
 
     def read_any(self, caller: Caller, id: str) -> Memory:
         """Return a memory, also a soft-deleted one. Raises NotFound if there is none."""
-        return read(self._store, caller, Memory, id, with_deleted=True)
+        return self._store.read(caller, Memory, id, with_deleted=True)
 
     def history(self, caller: Caller, memory: Memory) -> History:
         """Return the versions and audit entries of a memory that was read, and its edges.
 
         Edges whose other end the caller may not see are left out.
         """
-        here = Filter(organization=memory.organization)
-        versions = self._store.find(Version, narrowed(here, memory=memory.id), order=("number",))
-        entries = self._store.find(Entry, narrowed(here, subject=memory.id), order=("number",))
-        edges = self._store.edges(memory.organization, [memory.id])
-        return History(
-            versions,
-            [edge for edge in edges if sees_ends(self._store, caller, edge)],
-            entries,
-        )
+        edges = self._store.seen_in(memory.organization, caller).edges([memory.id])
+        return History(self._store.versions(memory), edges, self._store.entries(memory))
 
     def version(self, caller: Caller, id: str, number: int) -> Version:
         """Return the text of a memory after one change, also of a soft-deleted one.
 
         Raises NotFound if there is no such memory or version.
         """
-        memory = read(self._store, caller, Memory, id, with_deleted=True)
+        memory = self._store.read(caller, Memory, id, with_deleted=True)
         return self._version(memory, number)
 
     def update(self, caller: Caller, id: str, changes: Mapping[str, Any]) -> Memory:
@@ -245,17 +238,18 @@ class Memories:
                 raise Conflict(id, "it is not deleted; name the version whose text is to return")
             return replace(memory, deleted_at=None, updated_at=self._clock())
 
-        find = partial(read, self._store, caller, Memory, id, with_deleted=True)
+        find = partial(self._store.read, caller, Memory, id, with_deleted=True)
         return self._writer.change(caller, "restore", find, rule)
 
     def delete(self, caller: Caller, id: str) -> bool:
         """Remove a memory and its versions for good; tell whether it was there."""
         try:
-            organization = self.read(caller, id).organization
+            earlier = self.read(caller, id)
         except NotFound:
             return False
+        organization = earlier.organization
         with self._trail.audited(caller, organization, "delete", Kind.MEMORY, id) as audit:
-            memory = self._store.get(Memory, organization, id)
+            memory = self._store.kept(earlier)
             if memory is None:
                 audit.changes_nothing()
                 return False
@@ -275,19 +269,18 @@ class Memories:
         at: datetime | None = None,
     ) -> Page:
         """Return a page of the memories the caller may see, newest first; `at` an instant, those true then."""
-        reach = [replace(each, valid_at=at) for each in filters(self._store, caller)]
+        seen = self._store.seen_by(caller).where(valid_at=at)
         if where is not None:
-            reach = [where.narrow(each) for each in reach]
+            seen = seen.matching(where)
         if where is not None and where.asks_metadata:
-            return self._page_by_metadata(reach, where, limit, offset)
-        page = Page(*page_of(self._store, Memory, reach, NEWEST_FIRST, limit, offset))
+            return _page_by_metadata(seen, where, limit, offset)
+        page = Page(*seen.listing(Memory, NEWEST_FIRST, limit, offset))
         attribute(caller, page.memories)
         return page
 
     def count(self, caller: Caller, where: MemoryQuery, at: datetime) -> int:
         """Count the memories that `page` would return in all; `where` asks for no metadata."""
-        reach = [replace(each, valid_at=at) for each in filters(self._store, caller)]
-        return sum(self._store.count(Memory, where.narrow(each)) for each in reach)
+        return self._store.seen_by(caller).where(valid_at=at).matching(where).count(Memory)
 
     def valid_at(
         self, caller: Caller, instant: datetime | None, user: str | None, limit: int
@@ -298,10 +291,8 @@ class Memories:
         """
         at = self._clock() if instant is None else instant
         named = {} if user is None else {"user": user}
-        wheres = [
-            narrowed(replace(each, valid_at=at), **named) for each in filters(self._store, caller)
-        ]
-        found = self._store.page(Memory, wheres, order=[NEWEST_FIRST], limit=limit)
+        seen = self._store.seen_by(caller).where(valid_at=at).narrowed(**named)
+        found = seen.page(Memory, NEWEST_FIRST, limit)
         attribute(caller, found)
         return found
 
@@ -347,20 +338,6 @@ class Memories:
             audit.changes(memory.text, after.text)
         return after
 
-    def _page_by_metadata(
-        self, wheres: Sequence[Filter], query: MemoryQuery, limit: int, offset: int
-    ) -> Page:
-        """Return a page of the memories whose metadata fits; no engine selects by that."""
-        keys = [
-            (memory.ingestion_time, memory.id, memory.organization)
-            for where in wheres
-            for memory in self._store.each(Memory, where, ())
-            if query.fits_metadata(memory)
-        ]
-        keys.sort(reverse=True)
-        read = (self._store.get(Memory, name, id) for _, id, name in keys[offset : offset + limit])
-        return Page([memory for memory in read if memory is not None], len(keys))
-
     def _write(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
         own = self._with_own_id(caller, draft)
         if own.id is None:
@@ -376,7 +353,7 @@ class Memories:
         def rule(memory: Memory) -> Memory:
             return drafts.overwrite(caller, self._rules(), memory, own, self._clock())
 
-        find = partial(read, self._store, caller, Memory, own.id, with_deleted=True)
+        find = partial(self._store.read, caller, Memory, own.id, with_deleted=True)
         return self._writer.change(caller, UPDATE, find, rule, embed)
 
     def _create(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
@@ -390,7 +367,7 @@ class Memories:
         return made
 
     def _with_new_id(self, memory: Memory) -> Memory:
-        if self._store.get(Memory, memory.organization, memory.id) is not None:
+        if self._store.is_taken(Memory, memory.organization, memory.id):
             raise Conflict(memory.id, "this id is taken; leave it out to get a new one")
         return memory
 
@@ -402,7 +379,9 @@ class Memories:
         """
         # Whether it is there is asked first: asked second, one that another writer makes in between
         # would be taken for one out of sight.
-        if draft.id is None or self._store.get(Memory, self._home(caller, draft), draft.id) is None:
+        if draft.id is None or not self._store.is_taken(
+            Memory, self._home(caller, draft), draft.id
+        ):
             return draft
         if self._known(caller, draft.id) is not None:
             return draft
@@ -423,7 +402,7 @@ class Memories:
 
     def _known(self, caller: Caller, id: str) -> Memory | None:
         try:
-            return read(self._store, caller, Memory, id, with_deleted=True)
+            return self._store.read(caller, Memory, id, with_deleted=True)
         except NotFound:
             return None
 
@@ -435,11 +414,24 @@ class Memories:
         return text_of(title, draft.content)
 
     def _version(self, memory: Memory, number: int) -> Version:
-        id = version_id(memory.id, number)
-        found = self._store.get(Version, memory.organization, id)
+        found = self._store.version(memory, version_id(memory.id, number))
         if found is None:
-            raise NotFound(Kind.VERSION, id)
+            raise NotFound(Kind.VERSION, version_id(memory.id, number))
         return found
+
+
+def _page_by_metadata(seen: Seen, query: MemoryQuery, limit: int, offset: int) -> Page:
+    """Return a page of the memories whose metadata fits; no engine selects by that."""
+    views = {view.organization: view for view in seen}
+    keys = [
+        (memory.ingestion_time, memory.id, memory.organization)
+        for view in seen
+        for memory in view.each(Memory)
+        if query.fits_metadata(memory)
+    ]
+    keys.sort(reverse=True)
+    read = (views[name].get(Memory, id) for _, id, name in keys[offset : offset + limit])
+    return Page([memory for memory in read if memory is not None], len(keys))
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from minutebook.domain.ids import new_id
 from minutebook.domain.json_lines import line_of, object_of, record_of
 from minutebook.domain.policy import Scope, scope_between
 from minutebook.domain.records import Edge, Entity, Kind, Mention, Relation
-from minutebook.services.access.visibility import read
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 
@@ -19,6 +18,7 @@ class EntityMerging:
 
     def __init__(self, infrastructure: Infrastructure, mentions: Mentions) -> None:
         self._store = infrastructure.store
+        self._records = infrastructure.records
         self._trail = infrastructure.trail
         self._mentions = mentions
         self._clock = infrastructure.clock
@@ -30,9 +30,9 @@ class EntityMerging:
         Return what `split` needs. Raises NotFound of either, Conflict for an entity and itself, or for two
         of different scopes.
         """
-        organization = read(self._store, caller, Entity, id).organization
+        organization = self._records.read(caller, Entity, id).organization
         with self._trail.audited(caller, organization, "merge", Kind.ENTITY, id) as audit:
-            kept, gone = (read(self._store, caller, Entity, each) for each in (id, other))
+            kept, gone = (self._records.read(caller, Entity, each) for each in (id, other))
             audit.check(kept, gone)
             if kept.id == gone.id:
                 raise Conflict(id, "an entity cannot be merged with itself")
@@ -82,7 +82,7 @@ class EntityMerging:
         with self._trail.audited(
             caller, organization, "split", Kind.ENTITY, noted["kept"]
         ) as audit:
-            kept = read(self._store, caller, Entity, noted["kept"])
+            kept = self._records.read(caller, Entity, noted["kept"])
             audit.check(kept, gone)
             if [*kept.aliases] != noted["aliases"] or kept.description != noted["description"]:
                 raise Conflict(kept.id, "its names or its description were changed since")

@@ -1,16 +1,14 @@
 """Memories that say nearly the same as another, or the opposite: told, never merged or dropped."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller, Note
-from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.language.revisions import Candidate, revisions
 from minutebook.search.late_interaction import likeness, whole
-from minutebook.services.access.visibility import Clock, filters
+from minutebook.services.access.visibility import Clock, Records, Seen, View
 from minutebook.services.embeddings import Embeddings
-from minutebook.store.protocol import Store
 
 LEAST_LIKENESS = 0.55
 """From here on two memories are likely to be about the same; docs/decisions/0028-near-duplicates.md."""
@@ -49,8 +47,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """A memory with its token states, and those of the memories nearest to it, with their cosines, by id."""
+    """A memory with its token states, and those of the memories nearest to it in a view, with their cosines, by id."""
 
+    view: View
     memory: Memory
     own: bytes
     states: Mapping[str, bytes]
@@ -60,18 +59,18 @@ class _Near:
 class SimilarMemories:
     """Finds memories that are like another. Without a model, or its token states, it finds none."""
 
-    def __init__(self, store: Store, embeddings: Embeddings, clock: Clock) -> None:
+    def __init__(self, store: Records, embeddings: Embeddings, clock: Clock) -> None:
         self._store = store
         self._embeddings = embeddings
         self._clock = clock
 
     def note(self, caller: Caller, memory: Memory) -> None:
         """Note in the call which memories the one just written is like, and which it perhaps revises."""
-        where = self._where(caller, memory.organization)
-        near = None if where is None else self._near(where, memory)
+        view = self._view(caller, memory)
+        near = None if view is None else self._near(view, memory)
         if near is None:
             return
-        alike = {each.memory.id: each for each in list(self._alike(near))[:NAMED]}
+        alike = {each.memory.id: each for each in list(_alike(near))[:NAMED]}
         revised = self._revised(near)
         found = {each.id: each for each in (*revised, *(each.memory for each in alike.values()))}
         if not found:
@@ -96,31 +95,29 @@ class SimilarMemories:
 
         Those that it is linked to are left out: someone has said already how they belong together.
         """
-        where = self._where(caller, memory.organization)
-        return [] if where is None else list(self._like(where, memory))
+        view = self._view(caller, memory)
+        return [] if view is None else list(self._like(view, memory))
 
     @property
     def can_tell(self) -> bool:
         """Whether there is a model that keeps token states, by which texts are compared."""
         return bool(self._embeddings.space_of(Memory).states)
 
-    def beside(self, memory: Memory) -> list[Similar]:
-        """Find what holds now in the memory's organization and is like it, whoever asks; as `like` does."""
-        where = Filter(organization=memory.organization, valid_at=self._clock())
-        return list(self._like(where, memory))
+    def beside(self, view: View, memory: Memory) -> list[Similar]:
+        """Find what is in a view of the memory's organization and is like it, as `like` does."""
+        return list(self._like(view, memory))
 
     def pairs(self, caller: Caller, limit: int, offset: int = 0) -> tuple[list[Pair], int]:
         """Look through a page of the memories that hold now, newest first, for what they are like.
 
         Return the pairs, the most alike first, and how many memories were looked at.
         """
-        wheres = {each.organization: each for each in self._wheres(caller)}
-        looked_at = self._store.page(
-            Memory, list(wheres.values()), order=["-ingestion_time"], limit=limit, offset=offset
-        )
+        seen = self._seen(caller)
+        views = {each.organization: each for each in seen}
+        looked_at = seen.page(Memory, "-ingestion_time", limit, offset)
         found: dict[frozenset[str], Pair] = {}
         for memory in looked_at:
-            for similar in self._like(wheres[memory.organization], memory):
+            for similar in self._like(views[memory.organization], memory):
                 ends = sorted((memory, similar.memory), key=lambda each: each.ingestion_time)
                 key = frozenset((memory.id, similar.memory.id))
                 found.setdefault(key, Pair(ends[1], ends[0], similar.likeness))
@@ -130,12 +127,12 @@ class SimilarMemories:
     def clusters(self, caller: Caller) -> list[list[Memory]]:
         """Group the memories that hold now by likeness, over others if need be; largest group first."""
         groups: list[list[Memory]] = []
-        for where in self._wheres(caller):
-            memories = self._store.find(Memory, where)
+        for view in self._seen(caller):
+            memories = view.find(Memory)
             group_of = {each.id: [each] for each in memories}
             for number, memory in enumerate(memories):
                 caller.call.progress(number / len(memories), memory.text)
-                for similar in self._like(where, memory):
+                for similar in self._like(view, memory):
                     ours, theirs = group_of[memory.id], group_of.get(similar.memory.id)
                     if theirs is not None and theirs is not ours:
                         ours += theirs
@@ -144,17 +141,17 @@ class SimilarMemories:
             groups += [sorted(group, key=lambda each: each.id) for group in distinct.values()]
         return sorted(groups, key=lambda group: (-len(group), group[0].id))
 
-    def _like(self, where: Filter, memory: Memory) -> Iterator[Similar]:
-        near = self._near(where, memory)
-        return iter(()) if near is None else self._alike(near)
+    def _like(self, view: View, memory: Memory) -> Iterator[Similar]:
+        near = self._near(view, memory)
+        return iter(()) if near is None else _alike(near)
 
-    def _near(self, where: Filter, memory: Memory) -> _Near | None:
+    def _near(self, view: View, memory: Memory) -> _Near | None:
         """Read the token states of a memory and of those nearest to it, but for those that it is linked to."""
-        stored = self._store.vectors(Memory, memory.organization, memory.id)
+        stored = self._store.vectors(memory)
         space = self._embeddings.space_of(Memory)
         if stored is None or stored[0] != space or not space.states:
             return None
-        nearest = self._store.nearest(Memory, where, space, stored[1][0], LOOKED_AT + 1)
+        nearest = view.nearest(Memory, space, stored[1][0], LOOKED_AT + 1)
         near = {
             each.id: each.score
             for each in nearest
@@ -162,28 +159,17 @@ class SimilarMemories:
         }
         if not near:
             return None
-        for edge in self._store.edges(memory.organization, [memory.id]):
+        for edge in view.edges([memory.id]):
             near.pop(edge.source, None)
             near.pop(edge.target, None)
-        kept = self._store.token_states(Memory, memory.organization, [memory.id, *near], space)
+        kept = view.token_states(Memory, [memory.id, *near], space)
         states = whole(kept)
         own = states.pop(memory.id, None)
-        return None if own is None else _Near(memory, own, states, near)
-
-    def _alike(self, near: _Near) -> Iterator[Similar]:
-        """Yield those that say about the same, the most alike first."""
-        compared = {id for id in near.states if near.cosines[id] >= LEAST_COSINE}
-        alike = sorted((-likeness(near.own, near.states[id]), id) for id in compared)
-        for negative, id in alike:
-            if -negative < LEAST_LIKENESS:
-                return
-            if (other := self._store.get(Memory, near.memory.organization, id)) is not None:
-                yield Similar(other, -negative)
+        return None if own is None else _Near(view, memory, own, states, near)
 
     def _revised(self, near: _Near) -> list[Memory]:
         """Return those that the memory perhaps revises."""
-        here = Filter(organization=near.memory.organization, ids=frozenset(near.states))
-        others = self._store.find(Memory, here)
+        others = near.view.where(ids=frozenset(near.states)).find(Memory)
         candidates = [
             Candidate(near.memory.text, near.memory.updated_at, near.own),
             *(Candidate(each.text, each.event_time, near.states[each.id]) for each in others),
@@ -191,13 +177,22 @@ class SimilarMemories:
         found = revisions(candidates, self._embeddings.spell)
         return [others[old - 1] for old, by in sorted(found.items()) if old and by.newer == 0]
 
-    def _wheres(self, caller: Caller) -> list[Filter]:
-        now = self._clock()
-        return [replace(where, valid_at=now) for where in filters(self._store, caller)]
+    def _seen(self, caller: Caller) -> Seen:
+        return self._store.seen_by(caller).where(valid_at=self._clock())
 
-    def _where(self, caller: Caller, organization: str) -> Filter | None:
-        wheres = (each for each in self._wheres(caller) if each.organization == organization)
-        return next(wheres, None)
+    def _view(self, caller: Caller, memory: Memory) -> View | None:
+        return self._seen(caller).of(memory.organization)
+
+
+def _alike(near: _Near) -> Iterator[Similar]:
+    """Yield those that say about the same, the most alike first."""
+    compared = {id for id in near.states if near.cosines[id] >= LEAST_COSINE}
+    alike = sorted((-likeness(near.own, near.states[id]), id) for id in compared)
+    for negative, id in alike:
+        if -negative < LEAST_LIKENESS:
+            return
+        if (other := near.view.get(Memory, id)) is not None:
+            yield Similar(other, -negative)
 
 
 def _excerpt(memory: Memory) -> str:

@@ -6,7 +6,6 @@ from minutebook.domain import drafts, policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
 from minutebook.domain.records import Kind, Memory, Status
-from minutebook.services.access.visibility import read
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.writing import MemoryWriter, Rule
 
@@ -15,7 +14,7 @@ class StatusChanges:
     """The use cases that change how far a memory may be relied on."""
 
     def __init__(self, infrastructure: Infrastructure, writer: MemoryWriter) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._writer = writer
         self._clock = infrastructure.clock
@@ -77,4 +76,4 @@ class StatusChanges:
         return self._change(caller, act, id, rule)
 
     def _change(self, caller: Caller, act: str, id: str, rule: Rule) -> Memory:
-        return self._writer.change(caller, act, lambda: read(self._store, caller, Memory, id), rule)
+        return self._writer.change(caller, act, lambda: self._store.read(caller, Memory, id), rule)

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, Locked
-from minutebook.domain.filters import visible_filter
+from minutebook.domain.filters import sees
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import check_may_write_to, may_write_to
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Kind, Link, Memory, Status
-from minutebook.services.access.visibility import Clock, read
-from minutebook.store.protocol import Store
+from minutebook.services.access.visibility import Clock, Records
+from minutebook.store.protocol import Tended
 
 SUPERSEDES = "supersedes"
 
@@ -19,7 +19,7 @@ SUPERSEDES = "supersedes"
 class Supersession:
     """Keeps the chains whole; call inside the transaction that changes a memory."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Tended, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
@@ -28,7 +28,7 @@ class Supersession:
 
         It cannot if it is in another organization, or if its own successors lead back to the memory.
         """
-        home = read(self._store, caller, Memory, id).organization
+        home = Records(self._store).read(caller, Memory, id).organization
         if home != memory.organization:
             raise Conflict(
                 id,
@@ -72,10 +72,9 @@ class Supersession:
         Raises Locked if one of them is locked, Refused if the caller may not write to one.
         """
         if (holder := self.holder(memory)) is not None:
-            is_seen = visible_filter(caller, holder.organization).passes(holder)
             which = (
                 Reason("the memory {id} is locked", id=holder.id)
-                if is_seen
+                if sees(caller, holder)
                 else Reason("a locked memory is there")
             )
             raise Locked(

@@ -1,14 +1,14 @@
 """What is joined to what: entities and memories around a thing, as far as a caller may see them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
-from minutebook.domain.filters import Filter, visible_filter
 from minutebook.domain.records import Edge, Entity, Memory
-from minutebook.services.access.visibility import filters, page_of, read
-from minutebook.store.protocol import Store
+from minutebook.services.access.visibility import Records, View
+from minutebook.store.protocol import Tie
 
 Node = Entity | Memory
 
@@ -36,17 +36,17 @@ class Surrounded:
 class Surroundings:
     """The use cases of somebody who looks around in the graph."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Records) -> None:
         self._store = store
 
     def node(self, caller: Caller, id: str) -> Node:
         """Return the entity or memory with an id. Raises NotFound if there is none to be seen."""
         try:
-            return read(self._store, caller, Entity, id)
+            return self._store.read(caller, Entity, id)
         except NotFound:
             pass
         try:
-            return read(self._store, caller, Memory, id)
+            return self._store.read(caller, Memory, id)
         except NotFound as error:
             raise NotFound("entity or memory", id) from error
 
@@ -55,41 +55,59 @@ class Surroundings:
 
         What the caller may not see leaves no gap: others take its place.
         """
-        where = visible_filter(caller, node.organization)
+        view = self._store.seen_in(node.organization, caller)
         known: dict[str, Node] = {}
         wanted, looked = 2 * limit + 1, 0
         while True:
-            edges = self._store.edges(node.organization, [node.id], min(wanted, EDGES_READ))
-            self._read_ends(where, node, edges[looked:], known)
-            steps = [
-                Step(edge, known[end])
-                for edge in edges
-                if (end := edge.other_end(node.id)) in known and end != node.id
-            ]
-            if len(steps) > limit or len(edges) < wanted:
-                return Surrounded(node, steps[:limit], len(steps) > limit)
-            wanted, looked = wanted * 4, len(edges)
+            ties = view.ties([node.id], min(wanted, EDGES_READ))
+            _read_ends(view, node, ties[looked:], known)
+            steps = [tie for tie in ties if (end := _end(tie, node)) in known and end != node.id]
+            if len(steps) > limit or len(ties) < wanted:
+                return Surrounded(
+                    node, _steps(view, node, steps[:limit], known), len(steps) > limit
+                )
+            wanted, looked = wanted * 4, len(ties)
 
     def entities(
         self, caller: Caller, start: str, limit: int, offset: int
     ) -> tuple[list[Entity], int]:
         """Return a page of the entities whose name begins with `start`, by name, and their number."""
-        wheres = filters(self._store, caller)
+        seen = self._store.seen_by(caller)
         if start:
-            wheres = [replace(each, starts={"name": start}) for each in wheres]
-        return page_of(self._store, Entity, wheres, "name", limit, offset)
+            seen = seen.where(starts={"name": start})
+        return seen.listing(Entity, "name", limit, offset)
 
-    def _read_ends(
-        self, where: Filter, node: Node, edges: Sequence[Edge], known: dict[str, Node]
-    ) -> None:
-        """Enter what stands at the other ends of edges, as far as it passes the filter."""
-        ends: dict[type[Node], set[str]] = {Entity: set(), Memory: set()}
-        for edge in edges:
-            end = edge.other_end(node.id)
-            of = edge.class_of(end)
-            if of in ends and end not in known:
-                ends[of].add(end)
-        for of, ids in ends.items():
-            if ids:
-                found = self._store.find(of, replace(where, ids=frozenset(ids)))
-                known.update((each.id, each) for each in found)
+
+def _end(tie: Tie, node: Node) -> str:
+    return tie.target if tie.source == node.id else tie.source
+
+
+def _read_ends(view: View, node: Node, ties: Sequence[Tie], known: dict[str, Node]) -> None:
+    """Enter what stands at the other ends of edges, as far as it is in the view."""
+    ends: dict[type[Node], set[str]] = {Entity: set(), Memory: set()}
+    for tie in ties:
+        end = _end(tie, node)
+        of = tie.of.joins[0 if end == tie.source else 1]
+        if of in ends and end not in known:
+            ends[of].add(end)
+    for of, ids in ends.items():
+        if ids:
+            found = view.where(ids=frozenset(ids)).find(of)
+            known.update((each.id, each) for each in found)
+
+
+def _steps(view: View, node: Node, ties: Sequence[Tie], known: Mapping[str, Node]) -> list[Step]:
+    """Read the edges, without those that were removed meanwhile."""
+    ids: defaultdict[type[Edge], set[str]] = defaultdict(set)
+    for tie in ties:
+        ids[tie.of].add(tie.id)
+    edges = {
+        (of, edge.id): edge
+        for of, some in ids.items()
+        for edge in view.where(ids=frozenset(some)).find(of)
+    }
+    return [
+        Step(edge, known[_end(tie, node)])
+        for tie in ties
+        if (edge := edges.get((tie.of, tie.id))) is not None
+    ]

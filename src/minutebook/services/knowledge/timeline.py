@@ -3,21 +3,18 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter
 from minutebook.domain.policy import may_audit
-from minutebook.domain.records import Entry, Head, Kind, Memory, Version
-from minutebook.domain.trail import DONE, HEAD
-from minutebook.services.access.visibility import filters, narrowed, page_of
-from minutebook.store.protocol import Store
+from minutebook.domain.records import Entry, Kind, Memory, Version
+from minutebook.domain.trail import DONE
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Records, Seen, View
 
 MOST = 1000
 """Entries of an organization's trail that are read for the changes of a span, the latest; and memories that began or ended in it, by id."""
-
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Event(StrEnum):
@@ -68,7 +65,7 @@ class Changes:
 class _Span:
     """An organization's part of the changes between two instants."""
 
-    where: Filter
+    view: View
     since: datetime
     until: datetime
     entries: defaultdict[str, list[Entry]] = field(default_factory=lambda: defaultdict(list))
@@ -80,20 +77,20 @@ class _Span:
 class Timeline:
     """Looks back: over memories and the audit trail, as far as the caller may see them."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Records, trail: Trail) -> None:
         self._store = store
+        self._trail = trail
 
     def first(self, caller: Caller) -> datetime | None:
         """Return when the first memory was kept; None if there is none."""
-        wheres = filters(self._store, caller)
-        found = self._store.page(Memory, wheres, order=["ingestion_time"], limit=1)
+        found = self._store.seen_by(caller).page(Memory, "ingestion_time", 1)
         return found[0].ingestion_time if found else None
 
     def true_at(
         self, caller: Caller, at: datetime, limit: int, offset: int = 0
     ) -> tuple[list[Memory], int]:
         """Return a page of what was true at an instant by all that is known today, and the total."""
-        return self._page(self._wheres(caller, at), limit, offset)
+        return _page(self._seen(caller, at), limit, offset)
 
     def known_at(
         self, caller: Caller, at: datetime, limit: int, offset: int = 0
@@ -102,8 +99,7 @@ class Timeline:
 
         Texts are as they were then. What was removed since is left out.
         """
-        wheres = [replace(where, until=at) for where in self._wheres(caller, at)]
-        found, total = self._page(wheres, limit, offset)
+        found, total = _page(self._seen(caller, at).where(until=at), limit, offset)
         return [self._then(memory, at) for memory in found], total
 
     def texts(self, memory: Memory, since: datetime, until: datetime) -> tuple[Version, Version]:
@@ -111,94 +107,75 @@ class Timeline:
 
         Before it was kept, its first.
         """
-        versions = self._versions(memory)
+        versions = self._store.versions(memory)
         return _version_at(versions, since), _version_at(versions, until)
 
     def changes(self, caller: Caller, since: datetime, until: datetime) -> Changes:
         """Return what changed from one instant on and before another."""
         found: list[Change] = []
         is_cut = False
-        for where in filters(self._store, caller):
-            span = _Span(where, since, until)
-            turned = self._turned(span)
+        for view in self._store.seen_by(caller):
+            span = _Span(view, since, until)
+            turned = _turned(span)
             is_cut |= self._read_acts(span) or len(turned) > MOST
-            found += self._changed(span, turned[:MOST], tells_gone=may_audit(caller))
+            found += _changed(span, turned[:MOST], tells_gone=may_audit(caller))
         found.sort(key=lambda each: (each.at, each.id), reverse=True)
         return Changes(found, is_cut)
 
-    def _wheres(self, caller: Caller, at: datetime) -> list[Filter]:
-        return [replace(where, valid_at=at) for where in filters(self._store, caller)]
-
-    def _page(self, wheres: Sequence[Filter], limit: int, offset: int) -> tuple[list[Memory], int]:
-        return page_of(self._store, Memory, wheres, "-ingestion_time", limit, offset)
-
-    def _versions(self, memory: Memory) -> list[Version]:
-        here = Filter(organization=memory.organization)
-        return self._store.find(Version, narrowed(here, memory=memory.id), order=("number",))
+    def _seen(self, caller: Caller, at: datetime) -> Seen:
+        return self._store.seen_by(caller).where(valid_at=at)
 
     def _then(self, memory: Memory, at: datetime) -> MemoryThen:
         if memory.version == 1 or memory.updated_at < at:
             return MemoryThen(memory)
-        then = _version_at(self._versions(memory), at)
+        then = _version_at(self._store.versions(memory), at)
         if then.number == memory.version:
             return MemoryThen(memory)
         return MemoryThen(replace(memory, title=then.title, content=then.content), is_edited=True)
 
     def _read_acts(self, span: _Span) -> bool:
         """Put the acts on memories in the span; tell whether there are more than are read."""
-        organization = span.where.organization
-        head = self._store.get(Head, organization, HEAD)
-        last = 0 if head is None else head.number
-        first, end = (self._number_at(organization, last, at) for at in (span.since, span.until))
-        numbers = range(max(first, end - MOST), end)
-        ids = frozenset(map(str, numbers))
-        everything = Filter(organization=organization, ids=ids)
-        for entry in self._store.find(Entry, everything, order=("number",)) if ids else ():
+        acts = self._trail.acts(span.view.organization, span.since, span.until, MOST)
+        for entry in acts.entries:
             if entry.subject_kind is Kind.MEMORY and entry.outcome == DONE:
                 span.entries[entry.subject].append(entry)
-        return end - first > MOST
+        return acts.is_cut
 
-    def _number_at(self, organization: str, last: int, at: datetime) -> int:
-        """Return the number of the trail's first entry at or after an instant."""
-        low, high = 1, last + 1
-        while low < high:
-            middle = (low + high) // 2
-            entry = self._store.get(Entry, organization, str(middle))
-            if (_LONG_AGO if entry is None else entry.at) < at:
-                low = middle + 1
-            else:
-                high = middle
-        return low
 
-    def _turned(self, span: _Span) -> list[str]:
-        """Return the memories that hold at one end of the span alone, those of the greatest ids, one more than are told."""
-        where = replace(span.where, differs_between=(span.since, span.until))
-        return self._store.ids(Memory, where, ("-id",), MOST + 1)
+def _page(seen: Seen, limit: int, offset: int) -> tuple[list[Memory], int]:
+    return seen.listing(Memory, "-ingestion_time", limit, offset)
 
-    def _changed(self, span: _Span, turned: Sequence[str], *, tells_gone: bool) -> Iterable[Change]:
-        touched = self._read(span.where, {*span.entries, *turned})
-        successors = self._read(
-            span.where, {each.superseded_by for each in touched.values() if each.superseded_by}
-        )
-        for id, memory in touched.items():
-            entries = span.entries.get(id, [])
-            events = tuple(each for each in Event if each in _events(memory, entries, span))
-            if not events:
-                continue
-            at = max([each.at for each in entries], default=_latest(memory, span))
-            successor = successors.get(memory.superseded_by or "")
-            yield Change(id, memory, events, at, tuple(entries), successor)
-        for id in span.entries.keys() - touched.keys() if tells_gone else ():
-            entries = span.entries[id]
-            if any(each.act == "delete" for each in entries):
-                yield Change(id, None, (Event.REMOVED,), entries[-1].at, tuple(entries))
 
-    def _read(self, where: Filter, ids: Iterable[str]) -> dict[str, Memory]:
-        wanted = frozenset(ids)
-        if not wanted:
-            return {}
-        here = replace(where, ids=wanted, with_deleted=True)
-        return {each.id: each for each in self._store.find(Memory, here)}
+def _turned(span: _Span) -> list[str]:
+    """Return the memories that hold at one end of the span alone, those of the greatest ids, one more than are told."""
+    turned = span.view.where(differs_between=(span.since, span.until))
+    return turned.read_ids(Memory, ("-id",), MOST + 1)
+
+
+def _changed(span: _Span, turned: Sequence[str], *, tells_gone: bool) -> Iterable[Change]:
+    touched = _read(span.view, {*span.entries, *turned})
+    successors = _read(
+        span.view, {each.superseded_by for each in touched.values() if each.superseded_by}
+    )
+    for id, memory in touched.items():
+        entries = span.entries.get(id, [])
+        events = tuple(each for each in Event if each in _events(memory, entries, span))
+        if not events:
+            continue
+        at = max([each.at for each in entries], default=_latest(memory, span))
+        successor = successors.get(memory.superseded_by or "")
+        yield Change(id, memory, events, at, tuple(entries), successor)
+    for id in span.entries.keys() - touched.keys() if tells_gone else ():
+        entries = span.entries[id]
+        if any(each.act == "delete" for each in entries):
+            yield Change(id, None, (Event.REMOVED,), entries[-1].at, tuple(entries))
+
+
+def _read(view: View, ids: Iterable[str]) -> dict[str, Memory]:
+    wanted = frozenset(ids)
+    if not wanted:
+        return {}
+    return {each.id: each for each in view.where(ids=wanted, with_deleted=True).find(Memory)}
 
 
 def _events(memory: Memory, entries: Sequence[Entry], span: _Span) -> set[Event]:

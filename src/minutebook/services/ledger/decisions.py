@@ -16,7 +16,6 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import decision_id
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
 from minutebook.domain.targets import target_key
-from minutebook.services.access.visibility import all_within, read
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.ledger.recording import DecisionWriter
 
@@ -25,7 +24,7 @@ class Decisions:
     """The use cases around decisions."""
 
     def __init__(self, infrastructure: Infrastructure, writer: DecisionWriter) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._writer = writer
         self._ledgers = writer.ledgers
         self._trail = infrastructure.trail
@@ -68,13 +67,13 @@ class Decisions:
         now = self._clock()
         id = decision_id(now, self._randbits)
         self._ledgers.sync_visible(caller)
-        first = read(self._store, caller, Decision, old_ids[0])
+        first = self._store.read(caller, Decision, old_ids[0])
         with self._trail.audit_refusals(caller, first.organization, "supersede", Kind.DECISION, id):
             decision = lineage.placed_with(first, build_decision(caller, draft, id, now))
             decision = self._ledgers.tables.spelled(decision)
 
         def plan() -> list[Decision]:
-            old = [read(self._store, caller, Decision, old_id) for old_id in dict.fromkeys(old_ids)]
+            old = [self._store.read(caller, Decision, old_id) for old_id in dict.fromkeys(old_ids)]
             key = lineage.scoped_target(decision)
             lineage.check_may_supersede(caller, key, old, self._ledgers.tables.active_on(key))
             accepted = [each for each in old if self._ledgers.tables.was_accepted(each)]
@@ -88,8 +87,8 @@ class Decisions:
         """Return a decision or a proposal. Raises NotFound if the caller sees none with that id."""
         self._ledgers.sync_visible(caller)
         if id.startswith(Kind.PROPOSAL):
-            return read(self._store, caller, Proposal, id)
-        return read(self._store, caller, Decision, id)
+            return self._store.read(caller, Proposal, id)
+        return self._store.read(caller, Decision, id)
 
     def truths(self, caller: Caller) -> list[Decision]:
         """Return the active decisions, by target; several on one target if branches disagree."""
@@ -133,7 +132,7 @@ class Decisions:
         return _by_age(self._found(caller))
 
     def _found(self, caller: Caller, **conditions: object) -> list[Decision]:
-        return all_within(self._store, caller, Decision, **conditions)
+        return self._store.seen_by(caller).narrowed(**conditions).find(Decision)
 
 
 def _names(decision: Decision) -> tuple[str, ...]:

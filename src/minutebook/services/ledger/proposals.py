@@ -19,7 +19,6 @@ from minutebook.domain.errors import Conflict
 from minutebook.domain.ids import decision_id, proposal_id
 from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
 from minutebook.domain.waiting import is_in_git
-from minutebook.services.access.visibility import all_within, read
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.recording import DecisionWriter
@@ -35,7 +34,7 @@ class Proposals:
         secret: Secret,
         window: timedelta,
     ) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._writer = writer
         self._ledgers = writer.ledgers
         self._trail = infrastructure.trail
@@ -58,7 +57,7 @@ class Proposals:
         with self._trail.audit_refusals(caller, None, "propose", Kind.PROPOSAL, id):
             lineage.check_may_propose(caller)
             self._ledgers.sync_visible(caller)
-            old = [read(self._store, caller, Decision, each) for each in supersedes]
+            old = [self._store.read(caller, Decision, each) for each in supersedes]
             proposal = build_proposal(caller, draft, supersedes, id, now)
         if old:
             proposal = lineage.placed_with(old[0], proposal)
@@ -80,7 +79,7 @@ class Proposals:
             lineage.check_may_accept(caller)
         now = self._clock()
         self._ledgers.sync_visible(caller)
-        proposal = read(self._store, caller, Proposal, id)
+        proposal = self._store.read(caller, Proposal, id)
         lineage.check_is_pending(proposal)
         with self._trail.audit_refusals(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
             policy.check_may_write_to(caller, "accept", proposal)
@@ -95,14 +94,14 @@ class Proposals:
 
         def plan() -> list[Decision]:
             # Others may have accepted it, or decided on its target, meanwhile.
-            lineage.check_is_pending(read(self._store, caller, Proposal, id))
+            lineage.check_is_pending(self._store.read(caller, Proposal, id))
             taking, replaced = lineage.superseding(
                 decision, self._ledgers.tables.active_on(lineage.scoped_target(decision))
             )
             return [taking, *replaced.values()]
 
         def sequel(decision: Decision) -> None:
-            self._store.put(close_proposal(read(self._store, caller, Proposal, id), decision))
+            self._store.put(close_proposal(self._store.read(caller, Proposal, id), decision))
 
         return self._writer.record(caller, "accept", decision, plan, sequel)
 
@@ -112,9 +111,9 @@ class Proposals:
         Raises NotFound, Forbidden to all but an admin, Conflict once it is settled.
         """
         self._ledgers.sync_visible(caller)
-        home = read(self._store, caller, Proposal, id).organization
+        home = self._store.read(caller, Proposal, id).organization
         with self._trail.audited(caller, home, "decline", Kind.PROPOSAL, id) as audit:
-            proposal = read(self._store, caller, Proposal, id)
+            proposal = self._store.read(caller, Proposal, id)
             lineage.check_may_decline(caller)
             audit.check(proposal)
             lineage.check_is_pending(proposal)
@@ -128,9 +127,9 @@ class Proposals:
         Raises NotFound, Forbidden to all but an admin, Conflict if it was not declined.
         """
         self._ledgers.sync_visible(caller)
-        home = read(self._store, caller, Proposal, id).organization
+        home = self._store.read(caller, Proposal, id).organization
         with self._trail.audited(caller, home, "reopen", Kind.PROPOSAL, id) as audit:
-            proposal = read(self._store, caller, Proposal, id)
+            proposal = self._store.read(caller, Proposal, id)
             lineage.check_may_decline(caller)
             audit.check(proposal)
             lineage.check_is_declined(proposal)
@@ -142,7 +141,7 @@ class Proposals:
         """Return the proposals that wait for an admin, oldest first."""
         self._ledgers.sync_visible(caller)
         pending = ProposalStatus.PENDING
-        found = all_within(self._store, caller, Proposal, status=pending)
+        found = self._store.seen_by(caller).narrowed(status=pending).find(Proposal)
         return sorted(found, key=lambda each: (each.created_at, each.id))
 
     def opens(self, proposal: Proposal) -> datetime:

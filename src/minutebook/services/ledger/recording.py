@@ -41,7 +41,7 @@ class DecisionWriter:
     """Makes decisions: one commit, one transaction, one audit entry."""
 
     def __init__(self, infrastructure: Infrastructure, ledgers: Ledgers) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self.ledgers = ledgers
         self._embeddings = infrastructure.embeddings
         self._proposals = RecordWriter[Proposal](infrastructure)
@@ -107,7 +107,7 @@ class DecisionWriter:
                 )
 
                 def finish(decision: Decision) -> Decision:
-                    kept = self._store.get(Proposal, organization, proposal.id) or proposal
+                    kept = self._store.kept(proposal) or proposal
                     lineage.check_is_pending(kept)
                     by = Bringer(caller.name, f"with {proposal.id}", proposal.origin)
                     tables.take_in(organization, others, lambda _: by)

@@ -13,7 +13,7 @@ from minutebook.domain.ids import new_id
 from minutebook.domain.lineage import Violation, authorship_of, violations
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Authorship, Decision
-from minutebook.services.access.visibility import filters
+from minutebook.services.access.visibility import seen_by
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.ledger.following import Following
 from minutebook.services.ledger.locator import LedgerFolders, LedgerLocator
@@ -122,7 +122,7 @@ class Ledgers:
 
     def sync_visible(self, caller: Caller) -> None:
         """Sync the ledgers that the caller may see; a broken one stays as it was."""
-        open_to = {where.organization for where in filters(self._store, caller)}
+        open_to = set(seen_by(self._store, caller).organizations)
         self._sync_all(sorted(open_to | {default_organization(caller)}))
 
     def recover(self) -> None:
@@ -148,7 +148,7 @@ class Ledgers:
         if caller is None:
             names = self._organizations()
         else:
-            open_to = {where.organization for where in filters(self._store, caller)}
+            open_to = set(seen_by(self._store, caller).organizations)
             names = sorted(open_to | {default_organization(caller)})
         self._sync_all(names)
         for name in names:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,10 +12,10 @@ from minutebook.domain import policy
 from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Forbidden, InvalidInput
-from minutebook.domain.filters import Filter, default_organization, repository_of
+from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.lineage import authorship_of
 from minutebook.domain.records import CLASSES, Authorship, Kind, Record, Role
-from minutebook.services.access.visibility import filters
+from minutebook.services.access.visibility import Moment
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.rebuilding import Rebuilds
@@ -23,7 +23,6 @@ from minutebook.services.maintenance.archive_file import JournalWriter, Writer, 
 from minutebook.services.maintenance.archive_paths import ArchivePath, ArchivePaths
 from minutebook.services.maintenance.data_directory import DataDirectory
 from minutebook.services.maintenance.importing import HEARD_EVERY, Import, Imported, verified
-from minutebook.store.protocol import Snapshot
 
 EXPORT, IMPORT = "export", "import"
 
@@ -54,7 +53,7 @@ class Archives:
     ) -> None:
         self._directory = directory
         self._infrastructure = infrastructure
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._embeddings = infrastructure.embeddings
         self._mentions = mentions
@@ -148,11 +147,9 @@ class Archives:
         archive: ArchivePath,
         writer_of: Callable[[BinaryIO, Mapping[Kind, int]], Writer | JournalWriter],
     ) -> Exported:
-        reach = [
-            replace(where, with_deleted=True) for where in filters(self._store, anywhere(caller))
-        ]
-        with self._store.snapshot(*(where.organization for where in reach)) as moment:
-            parts = _parts(moment, reach, kinds)
+        seen = self._store.seen_by(anywhere(caller)).where(with_deleted=True)
+        with seen.moments() as moments:
+            parts = _parts(moments, kinds)
             counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))
             for kind, _, size in parts:
                 counts[kind] += size
@@ -162,16 +159,16 @@ class Archives:
                 encrypting(plain, key) as file,
             ):
                 writer = writer_of(file, counts)
-                for done, record in enumerate(_records(moment, parts)):
+                for done, record in enumerate(_records(parts)):
                     if done % HEARD_EVERY == 0:
                         caller.call.progress(done / counts.total(), f"record {done:,}")
                     writer.add(record)
                 digest = writer.seal()
                 # Before the file has its name: none is there of which the trail knows nothing.
-                with self._store.transaction(*{where.organization for _, where, _ in parts}):
-                    for kind, where, size in parts:
+                with self._store.transaction(*{moment.organization for _, moment, _ in parts}):
+                    for kind, moment, size in parts:
                         if size:
-                            self._trail.log(caller, where.organization, EXPORT, kind, [digest])
+                            self._trail.log(caller, moment.organization, EXPORT, kind, [digest])
         return Exported(archive.path, archive.called, counts)
 
     def _check_may_export(self, caller: Caller, kinds: Collection[Kind]) -> None:
@@ -179,22 +176,22 @@ class Archives:
             policy.check_may_export(caller, whole=_is_whole(kinds))
 
 
-_Part = tuple[Kind, Filter, int]
+_Part = tuple[Kind, Moment, int]
 """A kind, where its records are, and how many there are."""
 
 
-def _parts(moment: Snapshot, reach: Sequence[Filter], kinds: Collection[Kind]) -> list[_Part]:
+def _parts(moments: Sequence[Moment], kinds: Collection[Kind]) -> list[_Part]:
     return [
-        (kind, where, moment.count(CLASSES[kind], where))
+        (kind, moment, moment.count(CLASSES[kind]))
         for kind in KINDS
         if kind in kinds
-        for where in reach
+        for moment in moments
     ]
 
 
-def _records(moment: Snapshot, parts: Sequence[_Part]) -> Iterator[Record]:
-    for kind, where, _ in parts:
-        yield from moment.each(CLASSES[kind], where)
+def _records(parts: Sequence[_Part]) -> Iterator[Record]:
+    for kind, moment, _ in parts:
+        yield from moment.each(CLASSES[kind])
 
 
 def _is_whole(kinds: Collection[Kind]) -> bool:

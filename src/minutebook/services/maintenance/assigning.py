@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.drafts import apply_changes
 from minutebook.domain.errors import Conflict, MinutebookError, NotFound
 from minutebook.domain.policy import Scope, narrowed_to
@@ -21,7 +21,6 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.turns import Session, summary_id
-from minutebook.services.access.visibility import filters, narrowed, read
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.knowledge.writing import MemoryWriter
@@ -93,7 +92,7 @@ class Assigning:
     def __init__(
         self, infrastructure: Infrastructure, writer: MemoryWriter, sessions: Sessions
     ) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._rules = infrastructure.rules
         self._clock = infrastructure.clock
@@ -105,7 +104,7 @@ class Assigning:
         """Yield a proposal for each memory and session that belongs to no repository."""
         folders = dict(evidence.folders)
         for session in self._sessions_of(caller, None):
-            folder = self._folder_of(session) or folders.get(session.name, "")
+            folder = self._folder_of(caller, session) or folders.get(session.name, "")
             folders[session.name] = folder
             found = evidence.repository_of(folder) if folder else None
             why = f"the session was in {folder}" if found else ""
@@ -132,7 +131,7 @@ class Assigning:
 
     def move_of(self, caller: Caller, id: str, after: str | None) -> Move:
         """Return the move of a memory. Raises NotFound if there is none."""
-        memory = read(self._store, caller, Memory, id)
+        memory = self._store.read(caller, Memory, id)
         before = memory.repository
         return Move(Kind.MEMORY, memory.organization, id, before, after, memory.user, "asked for")
 
@@ -166,7 +165,7 @@ class Assigning:
 
     def _move_memory(self, caller: Caller, move: Move) -> None:
         def find() -> Memory:
-            memory = read(self._store, caller, Memory, move.id)
+            memory = self._store.read(caller, Memory, move.id)
             _check_from(move, memory.repository)
             return memory
 
@@ -184,18 +183,14 @@ class Assigning:
 
     def _move_session(self, caller: Caller, move: Move) -> None:
         scope = {"session": move.id, "repository": move.before, "user": move.user}
-        wheres = [
-            narrowed(where, **scope)
-            for where in filters(self._store, caller)
-            if where.organization == move.organization
-        ]
+        view = self._store.seen_by(caller).of(move.organization)
         with self._trail.audited(caller, move.organization, ASSIGN, Kind.TURN, move.id) as audit:
             audit.check(
                 Scope(move.organization, move.before, move.user),
                 Scope(move.organization, move.after, move.user),
             )
             narrowed_to(caller, repository=move.after)
-            turns = [each for where in wheres for each in self._store.find(Turn, where)]
+            turns = [] if view is None else view.narrowed(**scope).find(Turn)
             if not turns:
                 raise NotFound("session", move.id)
             for turn in turns:
@@ -205,11 +200,12 @@ class Assigning:
     def _move_summary(self, caller: Caller, move: Move) -> None:
         """Have a session's summary follow; its id is made of the session's scope."""
         old, new = (summary_id(move.id, each, move.user) for each in (move.before, move.after))
-        summary = self._store.get(Summary, move.organization, old)
+        view = self._store.seen_in(move.organization, anywhere(caller))
+        summary = view.get(Summary, old)
         if summary is None:
             return
         self._store.delete(Summary, move.organization, old)
-        if self._store.get(Summary, move.organization, new) is None:
+        if not self._store.is_taken(Summary, move.organization, new):
             self._summaries.put(caller, replace(summary, id=new, repository=move.after), None)
 
     def _sessions_of(self, caller: Caller, repository: str | None) -> list[Session]:
@@ -221,13 +217,13 @@ class Assigning:
         ]
 
     def _memories_of(self, caller: Caller, repository: str | None) -> Iterator[Memory]:
-        for where in filters(self._store, caller):
-            if where.organization != SYSTEM_ORGANIZATION:
-                yield from self._store.each(Memory, narrowed(where, repository=repository), ())
+        for view in self._store.seen_by(caller).narrowed(repository=repository):
+            if view.organization != SYSTEM_ORGANIZATION:
+                yield from view.each(Memory)
 
-    def _folder_of(self, session: Session) -> str:
+    def _folder_of(self, caller: Caller, session: Session) -> str:
         """Return the folder that a session's thoughts tell, as imports note it; else an empty text."""
-        turns = self._store.find(Turn, session.turns, order=["at"], limit=_FIRST_TURNS)
+        turns = self._sessions.turns(caller, session).find(Turn, order=["at"], limit=_FIRST_TURNS)
         found = (_FOLDER.match(turn.thought) for turn in turns)
         return next((each[1].strip() for each in found if each), "")
 

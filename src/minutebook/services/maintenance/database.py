@@ -15,7 +15,7 @@ from minutebook.domain.errors import StoreBusy, StoreClosed, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Kind, Record
 from minutebook.domain.redaction import redacted_for
-from minutebook.services.access.visibility import filters
+from minutebook.services.access.visibility import seen_by
 from minutebook.services.embeddings import Embeddings
 from minutebook.store.protocol import Placement, Tended, Writes
 
@@ -174,11 +174,8 @@ class Database:
         pid, uptime = self.pid(caller), round(time.monotonic() - self._opened, 3)
         try:
             self.check_open(caller)
-            reach = filters(self._engine, anywhere(caller))
-            counts = {
-                kind: sum(self._engine.count(CLASSES[kind], where) for where in reach)
-                for kind in COUNTED
-            }
+            seen = seen_by(self._engine, anywhere(caller))
+            counts = {kind: seen.count(CLASSES[kind]) for kind in COUNTED}
         except StoreClosed:
             detail = "The database is stopped; start_database opens it again."
             return Health(HealthStatus.UNHEALTHY, pid, None, (detail,), uptime)

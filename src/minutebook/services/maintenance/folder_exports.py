@@ -13,7 +13,7 @@ from minutebook.disk.mirrored_folder import MirroredFolder
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
-from minutebook.domain.filters import Filter, default_organization
+from minutebook.domain.filters import default_organization
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.origin import Origin
@@ -24,9 +24,8 @@ from minutebook.domain.records import (
     Record,
 )
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import filters
+from minutebook.services.access.visibility import Moment, Records
 from minutebook.services.maintenance.organization_notes import OrganizationNotes
-from minutebook.store.protocol import Snapshot, Store
 
 IN_TABLES = (
     *(Kind.MEMORY, Kind.ENTITY, Kind.RELATION, Kind.LINK),
@@ -57,7 +56,7 @@ class FolderExported:
 class FolderExports:
     """Writes what the caller may see; the same records make the same files, so that few are written."""
 
-    def __init__(self, store: Store, trail: Trail) -> None:
+    def __init__(self, store: Records, trail: Trail) -> None:
         self._store = store
         self._trail = trail
 
@@ -78,29 +77,27 @@ class FolderExports:
         caller: Caller,
         folder: Path,
         form: str,
-        write: "Callable[[Snapshot, list[Filter], MirroredFolder, Caller], Counter[Kind]]",
+        write: "Callable[[list[Moment], MirroredFolder, Caller], Counter[Kind]]",
     ) -> FolderExported:
         home = default_organization(caller)
         with self._trail.audit_refusals(caller, None, "export", Kind.MEMORY, form):
             policy.check_may_export(caller, whole=False)
-        wheres = filters(self._store, caller)
+        seen = self._store.seen_by(caller)
         target = MirroredFolder(folder)
-        with self._store.snapshot(*(where.organization for where in wheres)) as moment:
+        with seen.moments() as moments:
             # Before the first file is there: none is of which the trail knows nothing.
-            for name in sorted({where.organization for where in wheres} or {home}):
+            for name in seen.organizations or [home]:
                 self._trail.log(caller, name, "export", Kind.MEMORY, [f"{form}: {folder}"])
-            counts = write(moment, wheres, target, caller)
+            counts = write(moments, target, caller)
         target.finish()
         return FolderExported(folder, counts, target.changed, target.removed, tuple(target.kept))
 
 
-def _write_notes(
-    moment: Snapshot, wheres: list[Filter], folder: MirroredFolder, caller: Caller
-) -> Counter[Kind]:
+def _write_notes(moments: list[Moment], folder: MirroredFolder, caller: Caller) -> Counter[Kind]:
     """Write the notes of all organizations; return how many of each kind."""
     counts: Counter[Kind] = Counter()
-    for where in wheres:
-        for kind, name, pieces in OrganizationNotes(moment, where).files():
+    for moment in moments:
+        for kind, name, pieces in OrganizationNotes(moment).files():
             if counts.total() % _HEARD_EVERY == 0:
                 caller.call.progress(0.0, f"{count_of(counts.total(), 'note')}")
             folder.write(name, pieces)
@@ -108,37 +105,33 @@ def _write_notes(
     return counts
 
 
-def _write_tables(
-    moment: Snapshot, wheres: list[Filter], folder: MirroredFolder, caller: Caller
-) -> Counter[Kind]:
+def _write_tables(moments: list[Moment], folder: MirroredFolder, caller: Caller) -> Counter[Kind]:
     counts: Counter[Kind] = Counter()
     for number, kind in enumerate(IN_TABLES):
         caller.call.progress(number / len(IN_TABLES), f"{kind}")
-        folder.write(f"{kind}.csv", _rows(moment, wheres, kind, counts))
+        folder.write(f"{kind}.csv", _rows(moments, kind, counts))
     return counts
 
 
-def _rows(
-    moment: Snapshot, wheres: list[Filter], kind: Kind, counts: Counter[Kind]
-) -> Iterator[bytes]:
+def _rows(moments: list[Moment], kind: Kind, counts: Counter[Kind]) -> Iterator[bytes]:
     """Yield a heading, then a line a record; edges only where the caller may see both ends."""
     of = CLASSES[kind]
     names = [each.name for each in fields(of)]
     yield _row(names)
-    for where in wheres:
-        seen = _ends(moment, where, of)
-        for record in moment.each(of, where):
+    for moment in moments:
+        seen = _ends(moment, of)
+        for record in moment.each(of):
             if isinstance(record, Edge) and not {record.source, record.target} <= seen:
                 continue
             counts[kind] += 1
             yield _row(_cell(getattr(record, name)) for name in names)
 
 
-def _ends(moment: Snapshot, where: Filter, of: type[Record]) -> set[str]:
+def _ends(moment: Moment, of: type[Record]) -> set[str]:
     """Return the ids of what edges of a class may join."""
     if not issubclass(of, Edge):
         return set()
-    return {record.id for end in set(of.joins) for record in moment.each(end, where)}
+    return {record.id for end in set(of.joins) for record in moment.each(end)}
 
 
 def _row(cells: Iterable[str]) -> bytes:

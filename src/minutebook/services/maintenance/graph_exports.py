@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -10,12 +10,10 @@ from pathlib import Path
 from minutebook.disk.atomic_file import new_file
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.records import Entity, Kind, Memory, Mention, Relation
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, filters
-from minutebook.store.protocol import Snapshot, Store
+from minutebook.services.access.visibility import Clock, Moment, Records
 
 EXPORTED = (Kind.ENTITY, Kind.MEMORY, Kind.RELATION)
 
@@ -44,7 +42,7 @@ class GraphExported:
 class GraphExports:
     """Writes what the caller may see, and what holds now, as lines of entities and relations."""
 
-    def __init__(self, store: Store, trail: Trail, clock: Clock) -> None:
+    def __init__(self, store: Records, trail: Trail, clock: Clock) -> None:
         self._store = store
         self._trail = trail
         self._clock = clock
@@ -57,10 +55,10 @@ class GraphExports:
         """
         with self._trail.audit_refusals(caller, None, "export", Kind.ENTITY, "server-memory"):
             policy.check_may_export(caller, whole=False)
-        wheres = [replace(each, valid_at=self._clock()) for each in filters(self._store, caller)]
-        names = [where.organization for where in wheres]
-        with self._store.snapshot(*names) as moment:
-            graph = _Graph(moment, wheres)
+        seen = self._store.seen_by(caller).where(valid_at=self._clock())
+        names = seen.organizations
+        with seen.moments() as moments:
+            graph = _Graph(moments)
             digest = sha256()
             with new_file(path, str(path)) as file:
                 for number, line in enumerate(graph.lines()):
@@ -78,22 +76,19 @@ class GraphExports:
 class _Graph:
     """What is visible of entities, and which memories are about which."""
 
-    def __init__(self, moment: Snapshot, wheres: list[Filter]) -> None:
-        self._moment = moment
-        self._wheres = wheres
+    def __init__(self, moments: list[Moment]) -> None:
+        self._moments = moments
         self._nodes: dict[str, _Node] = {}
         self._names: dict[tuple[str, str], str] = {}
         self.counts: Counter[Kind] = Counter()
         self.left_out = 0
-        for where in wheres:
+        for moment in moments:
             # In the order in which they were made, as the server appends them.
-            entities = sorted(
-                moment.each(Entity, where), key=lambda each: (each.created_at, each.id)
-            )
+            entities = sorted(moment.each(Entity), key=lambda each: (each.created_at, each.id))
             for entity in entities:
                 self._add(entity)
-        for where in wheres:
-            self._assign(where)
+        for moment in moments:
+            self._assign(moment)
 
     def lines(self) -> Iterator[bytes]:
         """Yield a line an entity, then a line a relation, each once."""
@@ -110,10 +105,10 @@ class _Graph:
                 }
             )
         seen = set()
-        for where in self._wheres:
-            for relation in self._moment.each(Relation, _all_of(where)):
+        for moment in self._moments:
+            for relation in moment.each(Relation):
                 ends = [
-                    self._names.get((where.organization, end))
+                    self._names.get((moment.organization, end))
                     for end in (relation.source, relation.target)
                 ]
                 triple = (*ends, relation.type)
@@ -136,14 +131,14 @@ class _Graph:
         if entity.description:
             node.descriptions.append(entity.description)
 
-    def _assign(self, where: Filter) -> None:
+    def _assign(self, moment: Moment) -> None:
         """Note for each memory the entities at which it stands; its text is read when it is written."""
         named: dict[str, list[str]] = defaultdict(list)
-        for mention in self._moment.each(Mention, _all_of(where)):
-            name = self._names.get((where.organization, mention.target))
+        for mention in moment.each(Mention):
+            name = self._names.get((moment.organization, mention.target))
             if name is not None:
                 named[mention.source].append(name)
-        for memory in self._moment.each(Memory, where):
+        for memory in moment.each(Memory):
             names = [memory.title] if memory.title in self._nodes else named.get(memory.id, [])
             for name in dict.fromkeys(names):
                 observation = (memory.ingestion_time, memory.organization, memory.id)
@@ -154,17 +149,12 @@ class _Graph:
         """Yield the texts of an entity's observations in the order in which they were taken in."""
         places = sorted(node.observations)
         texts: dict[tuple[str, str], str] = {}
-        for where in self._wheres:
-            ids = frozenset(id for _, its, id in places if its == where.organization)
+        for moment in self._moments:
+            ids = frozenset(id for _, its, id in places if its == moment.organization)
             if ids:
-                for memory in self._moment.each(Memory, replace(where, ids=ids)):
+                for memory in moment.where(ids=ids).each(Memory):
                     is_titled = memory.title == name
                     text = memory.content if is_titled else memory.text
-                    texts[where.organization, memory.id] = text
+                    texts[moment.organization, memory.id] = text
         for _, organization, id in places:
             yield texts[organization, id]
-
-
-def _all_of(where: Filter) -> Filter:
-    """Select all edges of an organization: which of them are visible, their ends tell."""
-    return Filter(organization=where.organization)

@@ -14,6 +14,7 @@ from minutebook.domain.archive import Mode, whole_of
 from minutebook.domain.caller import Caller
 from minutebook.domain.claims import as_claim, is_claim_of, loses_trust
 from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
+from minutebook.domain.filters import sees
 from minutebook.domain.records import (
     CLASSES,
     Decision,
@@ -33,7 +34,7 @@ from minutebook.domain.trail_texts import IMPORT_OWN
 from minutebook.domain.turns import next_instant, summary_id, turn_id
 from minutebook.domain.waiting import waiting_id
 from minutebook.services.access.audit import TakenIn
-from minutebook.services.access.visibility import filters
+from minutebook.services.access.visibility import seen_by
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.rebuilding import Rebuilding
@@ -137,7 +138,7 @@ class Import:
         """Return the organizations that the transaction around `run` must name."""
         named = set(checked.organizations)
         if self._mode is Mode.REPLACE:
-            named.update(where.organization for where in filters(self._store, self._caller))
+            named.update(seen_by(self._store, self._caller).organizations)
         return named
 
     def run(self, reader: Reader, checked: Checked, rebuildings: Mapping[str, Rebuilding]) -> None:
@@ -221,9 +222,7 @@ class Import:
 
     def _sees(self, here: Record) -> bool:
         """Tell whether the caller may see a turn or summary; of other kinds an admin sees all."""
-        return not isinstance(here, Turn | Summary) or any(
-            where.passes(here) for where in filters(self._store, self._caller)
-        )
+        return not isinstance(here, Turn | Summary) or sees(self._caller, here)
 
     def _with_own_id(self, record: Record) -> tuple[Record, Record | None]:
         """Return the record, with a new id if another record has its own, and what is here by that id."""
@@ -273,8 +272,8 @@ class Import:
 
     def _remove_others(self, kind: Kind, keys: Keys) -> None:
         """Remove what the caller may see and remove, and the archive does not hold."""
-        for where in filters(self._store, self._caller):
-            for record in self._store.each(CLASSES[kind], where, ()):
+        for view in seen_by(self._store, self._caller):
+            for record in view.each(CLASSES[kind]):
                 own = (record.kind, record.organization, record.id)
                 if _is_among(keys, record) or own in self._given_ids:
                     continue

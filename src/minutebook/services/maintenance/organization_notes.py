@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from minutebook.domain import notes
-from minutebook.domain.filters import Filter
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.notes import Target
 from minutebook.domain.records import (
@@ -24,8 +23,7 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.turns import turns_of
-from minutebook.store.protocol import Snapshot
+from minutebook.services.access.visibility import Moment
 
 File: TypeAlias = tuple[Kind, str, Iterable[bytes]]
 """Kind, name and content of a note."""
@@ -37,27 +35,24 @@ _Links: TypeAlias = Mapping[str, list[tuple[str, Target]]]
 class OrganizationNotes:
     """The notes of one organization, as of one moment."""
 
-    def __init__(
-        self, moment: Snapshot, where: Filter, paths: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, moment: Moment, paths: Mapping[str, str] | None = None) -> None:
         """Name the notes; `paths` gives by id those of memories that have a place of their own, without `.md`."""
         self._moment = moment
-        self._where = where
-        name = where.organization
+        name = moment.organization
         self._root = "" if name == DEFAULT_ORGANIZATION else f"organizations/{notes.slug(name)}/"
         self._targets: dict[str, Target] = {}
         self._paths: set[str] = set()
         given = paths or {}
         self._paths.update(given.values())
-        for memory in moment.each(Memory, where):
+        for memory in moment.each(Memory):
             label = notes.memory_label(memory)
             if memory.id in given:
                 self._targets[memory.id] = Target(given[memory.id], label)
             else:
                 self._name("memories", label, memory.id)
-        for entity in moment.each(Entity, where):
+        for entity in moment.each(Entity):
             self._name("entities", entity.name, entity.id)
-        for decision in moment.each(Decision, where):
+        for decision in moment.each(Decision):
             self._name("decisions", decision.title, decision.id)
 
     def files(self) -> Iterator[File]:
@@ -69,7 +64,7 @@ class OrganizationNotes:
     def memories(self) -> Iterator[tuple[Memory, str, Sequence[tuple[str, Target]]]]:
         """Yield each memory with the name of its note and what it leads to."""
         links = self._links(Mention, Link)
-        for memory in self._moment.each(Memory, self._where):
+        for memory in self._moment.each(Memory):
             own = links.get(memory.id, [])
             if memory.superseded_by in self._targets:
                 own = [("superseded_by", self._targets[memory.superseded_by]), *own]
@@ -78,9 +73,9 @@ class OrganizationNotes:
     def others(self) -> Iterator[File]:
         """Yield kind, name and content of the notes of entities, decisions and sessions."""
         links = self._links(Relation)
-        for entity in self._moment.each(Entity, self._where):
+        for entity in self._moment.each(Entity):
             yield self._file(entity, notes.entity_note(entity, links.get(entity.id, [])))
-        for decision in self._moment.each(Decision, self._where):
+        for decision in self._moment.each(Decision):
             own = [
                 (type, self._targets[id])
                 for type, ids in (
@@ -96,15 +91,15 @@ class OrganizationNotes:
     def _sessions(self) -> Iterator[File]:
         """Yield the sessions one by one; of their turns no more than ids are held."""
         firsts: dict[tuple[str, str | None, str | None], Turn] = {}
-        for turn in self._moment.each(Turn, self._where):
+        for turn in self._moment.each(Turn):
             key = (turn.session, turn.repository, turn.user)
             first = firsts.get(key)
             if first is None or turn.at < first.at:
                 firsts[key] = replace(turn, prompt="", thought="", response="")
         for (session, repository, user), first in firsts.items():
-            here = turns_of(self._where.organization, session, repository, user)
-            summary = next(iter(self._moment.each(Summary, here)), None)
-            turns = sorted(self._moment.each(Turn, here), key=lambda turn: (turn.at, turn.id))
+            here = self._moment.narrowed(session=session, repository=repository, user=user)
+            summary = next(iter(here.each(Summary)), None)
+            turns = sorted(here.each(Turn), key=lambda turn: (turn.at, turn.id))
             whose = hashlib.sha256(json_line({"": [session, repository, user]})).hexdigest()
             target = notes.target_of(f"{self._root}sessions", session, whose)
             pieces = notes.session_note(session, first, summary, turns)
@@ -125,9 +120,8 @@ class OrganizationNotes:
     def _links(self, *classes: type[Edge]) -> _Links:
         """Return what the records lead to, as far as the caller may see it, in the order of the notes."""
         links: dict[str, list[tuple[str, Target]]] = defaultdict(list)
-        everything = Filter(organization=self._where.organization)
         for of in classes:
-            for edge in self._moment.each(of, everything):
+            for edge in self._moment.each(of):
                 if edge.source in self._targets and edge.target in self._targets:
                     links[edge.source].append((edge.type, self._targets[edge.target]))
         for own in links.values():

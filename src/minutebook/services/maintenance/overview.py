@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from uuid import UUID
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter, MemoryQuery
+from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.origin import answers_for
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
@@ -19,7 +18,7 @@ from minutebook.domain.records import (
     Relation,
 )
 from minutebook.services.access.audit import EVERYTHING, AuditDraft
-from minutebook.services.access.visibility import filters, organization_with
+from minutebook.services.access.visibility import View
 from minutebook.services.embeddings import IN_ORDER
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.supersession import Supersession
@@ -36,7 +35,7 @@ class Overview:
         removals: Iterable[Removal] = (),
     ) -> None:
         self._embeddings = infrastructure.embeddings
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._supersession = supersession
         self._removals = tuple(removals)
@@ -44,39 +43,33 @@ class Overview:
 
     def counts(self, caller: Caller, kinds: Iterable[Kind]) -> Counter[Kind]:
         """Count what the caller may see of some kinds."""
-        reach = filters(self._store, caller)
-        return Counter({kind: sum(self._count(kind, where) for where in reach) for kind in kinds})
+        seen = self._store.seen_by(caller)
+        return Counter({kind: seen.count(CLASSES[kind]) for kind in kinds})
 
     def memories(self, caller: Caller, query: MemoryQuery) -> int:
         """Count the memories that the caller may see and that a query selects."""
-        reach = filters(self._store, caller)
-        return sum(self._store.count(Memory, query.narrow(where)) for where in reach)
+        return self._store.seen_by(caller).matching(query).count(Memory)
 
     def organization_with(self, caller: Caller, id: UUID) -> str:
         """Return the organization with a UUID."""
-        return organization_with(self._store, caller, id)
+        return self._store.organization_with(caller, id)
 
     def to_embed(self, caller: Caller) -> int:
         """Count the texts that the caller may see and that wait to be embedded."""
         return sum(
-            self._embeddings.pending(of, where)
+            self._embeddings.pending(of, view)
             for of in IN_ORDER
-            for where in filters(self._store, caller)
+            for view in self._store.seen_by(caller)
         )
 
     def token_states(self, caller: Caller) -> Counter[Kind]:
         """Sum the bytes of token states, by kind, in the organizations that the caller may see."""
-        reach = filters(self._store, caller)
-        return Counter(
-            {
-                of.kind: sum(self._store.states_size(of, where.organization) for where in reach)
-                for of in IN_ORDER
-            }
-        )
+        seen = self._store.seen_by(caller)
+        return Counter({of.kind: sum(view.states_size(of) for view in seen) for of in IN_ORDER})
 
     def sequences(self, caller: Caller) -> dict[str, int]:
         """Tell how far the changes have come in each organization the caller may see."""
-        names = (where.organization for where in filters(self._store, caller))
+        names = self._store.seen_by(caller).organizations
         return {name: self._store.sequence(name) for name in names}
 
     def reset(self, caller: Caller) -> Reset:
@@ -87,29 +80,21 @@ class Overview:
         with self._trail.audit_refusals(caller, None, "reset", Kind.MEMORY, EVERYTHING):
             policy.check_may_act(caller, "reset")
         done = Reset(Counter())
-        for where in filters(self._store, caller):
-            if where.organization != SYSTEM_ORGANIZATION:
-                done += self._reset(caller, where)
+        for view in self._store.seen_by(caller):
+            if view.organization != SYSTEM_ORGANIZATION:
+                done += self._reset(caller, view)
                 for removed in self._removals:
-                    done += removed(caller, where.organization)
+                    done += removed(caller, view.organization)
         return done
 
-    def _count(self, kind: Kind, where: Filter) -> int:
-        return (
-            self._relations(where)
-            if kind is Kind.RELATION
-            else self._store.count(CLASSES[kind], where)
-        )
-
-    def _reset(self, caller: Caller, where: Filter) -> Reset:
-        organization, locked, others = where.organization, 0, 0
+    def _reset(self, caller: Caller, view: View) -> Reset:
+        organization, locked, others = view.organization, 0, 0
         with self._trail.audited(caller, organization, "reset", Kind.MEMORY, EVERYTHING) as audit:
             audit.check()
-            everything = replace(where, with_deleted=True)
             rules = self._rules()
-            relations, entities, left_in_place = self._remove_graph(caller, where, audit)
+            relations, entities, left_in_place = self._remove_graph(caller, view, audit)
             memories, others = 0, others + left_in_place
-            for memory in self._store.find(Memory, everything):
+            for memory in view.where(with_deleted=True).find(Memory):
                 if memory.locked_by is not None or self._supersession.holder(memory) is not None:
                     locked += 1
                 elif not audit.may(memory) or self._survives(caller, rules, memory):
@@ -126,15 +111,13 @@ class Overview:
             caller, memory
         )
 
-    def _remove_graph(
-        self, caller: Caller, where: Filter, audit: AuditDraft
-    ) -> tuple[int, int, int]:
+    def _remove_graph(self, caller: Caller, view: View, audit: AuditDraft) -> tuple[int, int, int]:
         """Remove the caller's entities and the relations that touch one.
 
         Gives how many relations and entities went, and how many entities were left.
         """
-        before = self._relations(where)
-        entities = self._store.find(Entity, where)
+        before = view.count(Relation)
+        entities = view.find(Entity)
         gone = [
             entity
             for entity in entities
@@ -142,13 +125,5 @@ class Overview:
             and audit.may(entity)
         ]
         for entity in gone:
-            self._store.delete(Entity, where.organization, entity.id)
-        return before - self._relations(where), len(gone), len(entities) - len(gone)
-
-    def _relations(self, where: Filter) -> int:
-        """Count the relations that touch an entity which the caller may see."""
-        if where.repositories is None and where.users is None:
-            return self._store.count(Relation, where)
-        entities = [entity.id for entity in self._store.find(Entity, where)]
-        edges = self._store.edges(where.organization, entities) if entities else []
-        return sum(edge.kind is Kind.RELATION for edge in edges)
+            self._store.delete(Entity, view.organization, entity.id)
+        return before - view.count(Relation), len(gone), len(entities) - len(gone)

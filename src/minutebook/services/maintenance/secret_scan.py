@@ -1,19 +1,16 @@
 """Find the secrets that are in the store already, and replace them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, NotFound, Refused
-from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
-    Edge,
     Entity,
-    Entry,
     Kind,
     Link,
     Memory,
@@ -23,11 +20,10 @@ from minutebook.domain.records import (
     Summary,
     TextRecord,
     Turn,
-    Version,
 )
 from minutebook.screening.secrets import masked, shortened
 from minutebook.services.access.audit import AuditDraft
-from minutebook.services.access.visibility import filters, narrowed, owned_by, sees_ends
+from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.screening import masked_fields
@@ -78,7 +74,7 @@ class SecretScan:
     """Finds what screening would find today, whenever it was written."""
 
     def __init__(self, infrastructure: Infrastructure, mentions: Mentions) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._embeddings = infrastructure.embeddings
         self._mentions = mentions
@@ -109,7 +105,7 @@ class SecretScan:
                 done.left.extend(occurrences)
                 continue
             try:
-                self._replace(caller, type(record), record.organization, record.id)
+                self._replace(caller, record)
             except (Refused, NotFound) as error:
                 done.left.extend(replace(each, remedy=_why(error)) for each in occurrences)
             else:
@@ -122,21 +118,19 @@ class SecretScan:
 
     def _records(self, caller: Caller) -> Iterator[tuple[Record, list[Occurrence]]]:
         """Yield the records that hold secrets, a memory with those of its versions."""
-        for where in filters(self._store, caller):
-            everything = replace(where, with_deleted=True)
-            kinds = (*SCANNED, Entry) if policy.may_audit(caller) else SCANNED
-            for of in kinds:
-                records: Iterator[Record] = self._store.each(of, everything, ())
-                for record in records:
-                    found = _occurrences(record)
-                    if isinstance(record, Memory):
-                        found += self._of_versions(record)
-                    if found and not self._is_hidden(caller, record):
-                        yield record, found
+        for view in self._store.seen_by(caller).where(with_deleted=True):
+            for record in self._looked_through(caller, view):
+                found = _occurrences(record)
+                if isinstance(record, Memory):
+                    found += self._of_versions(record)
+                if found:
+                    yield record, found
 
-    def _is_hidden(self, caller: Caller, record: Record) -> bool:
-        """Tell whether a record is an edge to what the caller may not see."""
-        return isinstance(record, Edge) and not sees_ends(self._store, caller, record)
+    def _looked_through(self, caller: Caller, view: View) -> Iterator[Record]:
+        for of in SCANNED:
+            yield from view.each(of)
+        if policy.may_audit(caller):
+            yield from self._trail.each(caller, view.organization)
 
     def _of_versions(self, memory: Memory) -> list[Occurrence]:
         """Return the secrets in earlier versions; the last one says what the memory does."""
@@ -147,29 +141,26 @@ class SecretScan:
                 id=memory.id,
                 field=f"{each.field} of version {version.number}",
             )
-            for version in self._versions(memory)
+            for version in self._store.versions(memory)
             if version.number != memory.version
             for each in _occurrences(version)
         ]
 
-    def _versions(self, memory: Memory) -> Sequence[Version]:
-        here = narrowed(Filter(organization=memory.organization), memory=memory.id)
-        return self._store.find(Version, here, order=("number",))
-
-    def _replace(self, caller: Caller, of: type[Record], organization: str, id: str) -> None:
+    def _replace(self, caller: Caller, found: Record) -> None:
         """Replace the secrets of one record in one transaction, with its entry."""
-        with self._trail.audited(caller, organization, MASK, of.kind, masked(id)) as audit:
-            record = self._store.get(of, organization, id)
+        kind, id = found.kind, masked(found.id)
+        with self._trail.audited(caller, found.organization, MASK, kind, id) as audit:
+            record = self._store.kept(found)
             if record is None:
-                raise NotFound(of.kind, masked(id))
-            audit.check(owned_by(self._store, record))
+                raise NotFound(kind, id)
+            audit.check(self._store.owned_by(record))
             if isinstance(record, Memory):
                 policy.check_may_change(caller, self._rules(), record)
                 self._mask_versions(record)
             self._put(record, audit)
 
     def _mask_versions(self, memory: Memory) -> None:
-        for version in self._versions(memory):
+        for version in self._store.versions(memory):
             hidden, found = masked_fields(version)
             if found:
                 self._store.put(replace(version, **hidden))

@@ -1,12 +1,11 @@
 """Find code: by meaning and by words, definitions first."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from minutebook.code.languages import LANGUAGES, Language, language_named
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import Filter
 from minutebook.domain.reason import Reason, must_be_one_of
 from minutebook.domain.records import CodeChunk, Project
 from minutebook.domain.sources import Source
@@ -19,12 +18,11 @@ from minutebook.search.code_rerank import Sight, is_named, rerank
 from minutebook.search.fusion import Fused, Hit, Signal, minmax
 from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.search.verdict import Verdict, verdict_of_relevance
-from minutebook.services.access.visibility import filters, narrowed, read
+from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.combined import Ranked
 from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
-from minutebook.store.protocol import Store
 
 CANDIDATES = 100
 """How many each of the vector and the lexical signal propose."""
@@ -68,7 +66,7 @@ class CodeSearch:
 
     source = Source.CODE
 
-    def __init__(self, store: Store, embeddings: Embeddings) -> None:
+    def __init__(self, store: Records, embeddings: Embeddings) -> None:
         self._store = store
         self._signals = Retriever(store, embeddings)
 
@@ -111,23 +109,21 @@ class CodeSearch:
         embedding, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
         if embedding is not None:
             embedding = embedding.less_mean(MEAN_PART)
-        wheres = self._selected(caller, project, language, path)
-        signals, measured = self._gathered(wheres, embedding, parsed)
+        views = self._selected(caller, project, language, path)
+        signals, measured = self._gathered(views, embedding, parsed)
         fused = Fused(signals.found(), weights)
         # All are ranked by what they are called; only the best are read whole.
-        named = self._signals.fields(CodeChunk, wheres, fused.scores, ("path", "name", "type"))
+        named = self._signals.fields(CodeChunk, views, fused.scores, ("path", "name", "type"))
         sights = [Sight(key, fused.scores[key], *names) for key, names in named.items()]
-        judged = self._judged(query, parsed, embedding, measured, wheres)
+        judged = self._judged(query, parsed, embedding, measured, views)
         if _holds_few_words(query, signals) or is_named(query, sights):
             judged = judged.at_least_perhaps()
-        if found_nothing(
-            caller, judged, self._store, {CodeChunk: wheres}, NO_CODE_ABOUT_IT, name="code"
-        ):
+        if found_nothing(caller, judged, {CodeChunk: views}, NO_CODE_ABOUT_IT, name="code"):
             return []
         seen = {each.id: each for each in sights}
         ranked = rerank(query, sights, limit)
         keys = [key for key, _ in ranked]
-        chunks = self._signals.read(CodeChunk, wheres, keys)
+        chunks = self._signals.read(CodeChunk, views, keys)
         found = []
         for (key, score), hit in zip(ranked, fused.hits(keys), strict=True):
             if key in chunks:
@@ -138,12 +134,12 @@ class CodeSearch:
         return found
 
     def _gathered(
-        self, wheres: list[Filter], embedding: QueryEmbedding | None, query: TextQuery
+        self, views: list[View], embedding: QueryEmbedding | None, query: TextQuery
     ) -> tuple[Signals, Signals]:
         """Return the signals with their missing cosines estimated, and those that were measured."""
         signals, measured = Signals(None, {}), self._signals.nothing(embedding)
-        for where in wheres:
-            found = self._signals.gather(CodeChunk, [where], embedding, query, CANDIDATES)
+        for view in views:
+            found = self._signals.gather(CodeChunk, [view], embedding, query, CANDIDATES)
             measured.add(found)
             found.vector = _with_estimated_cosines(found.vector or {}, found.lexical)
             signals.add(found)
@@ -155,12 +151,12 @@ class CodeSearch:
         parsed: TextQuery,
         embedding: QueryEmbedding | None,
         measured: Signals,
-        wheres: list[Filter],
+        views: list[View],
     ) -> Judgement[Key]:
         """Judge whether the question is answered. A model whose mean question is not known tells nothing for sure."""
         if embedding is None:
-            return self._signals.judged(query, parsed, measured, {CodeChunk: wheres})
-        texts, length = self._signals.count(CodeChunk, wheres), len(words(query))
+            return self._signals.judged(query, parsed, measured, {CodeChunk: views})
+        texts, length = self._signals.count(CodeChunk, views), len(words(query))
         cosines = measured.vector or {}
         judged = judge_code(cosines, measured.lexical, texts=texts, words=length)
         is_near = max(cosines.values(), default=0.0) >= NEAR
@@ -168,23 +164,16 @@ class CodeSearch:
 
     def _selected(
         self, caller: Caller, project: str | None, language: str | None, path: str | None
-    ) -> list[Filter]:
+    ) -> list[View]:
         conditions = {}
         if language is not None:
             conditions["language"] = _language(language).name
         starts = {} if path is None else {"path": path}
-        wheres = [
-            replace(narrowed(where, **conditions), starts=starts)
-            for where in filters(self._store, caller)
-        ]
+        seen = self._store.seen_by(caller).narrowed(**conditions).where(starts=starts)
         if project is None:
-            return wheres
-        organization = read(self._store, caller, Project, project).organization
-        return [
-            narrowed(where, project=project)
-            for where in wheres
-            if where.organization == organization
-        ]
+            return list(seen)
+        view = seen.of(self._store.read(caller, Project, project).organization)
+        return [] if view is None else [view.narrowed(project=project)]
 
 
 def _language(name: str) -> Language:

@@ -6,7 +6,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter
 from minutebook.domain.lineage import scoped_target
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, TextRecord
@@ -14,13 +13,12 @@ from minutebook.domain.sources import Source
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import filters, narrowed
+from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.signals import Asked, Key, Retriever, Signals
 from minutebook.services.search.sources import Candidates
-from minutebook.store.protocol import Store
 
 CANDIDATES = 50
 """How many each of the vector and the lexical signal propose."""
@@ -83,7 +81,7 @@ class DecisionSearch:
     source = Source.DECISION
     of = Decision
 
-    def __init__(self, store: Store, embeddings: Embeddings, ledgers: Ledgers) -> None:
+    def __init__(self, store: Records, embeddings: Embeddings, ledgers: Ledgers) -> None:
         self._store = store
         self._signals = Retriever(store, embeddings)
         self._ledgers = ledgers
@@ -100,12 +98,12 @@ class DecisionSearch:
         parsed = parse_query(query)
         found = self._candidates(caller, embedding, parsed, classes)
         signals = found.signals
-        wheres = filters(self._store, caller)
-        looked_through: dict[type[TextRecord], list[Filter]] = dict.fromkeys(classes, wheres)
+        views = list(self._store.seen_by(caller))
+        looked_through: dict[type[TextRecord], list[View]] = dict.fromkeys(classes, views)
         # What is followed to has the scores of what matched, which count once.
         own = signals.among(signals.keys() - found.followed.keys())
         judged = self._signals.judged(query, parsed, own, looked_through)
-        is_nothing = found_nothing(caller, judged, self._store, looked_through, NOTHING_DECIDED)
+        is_nothing = found_nothing(caller, judged, looked_through, NOTHING_DECIDED)
         if is_nothing and mode is not Mode.AUDIT:
             return []
         hits = fuse(signals.found(), TEXT_WEIGHTS, len(found.records), signals.strengths())
@@ -154,48 +152,48 @@ class DecisionSearch:
         """
         self._ledgers.sync_visible(caller)
         total = _Gathered(self._signals.nothing(embedding), {}, {})
-        for where in filters(self._store, caller):
+        for view in self._store.seen_by(caller):
             for of in classes:
-                self._add(where, of, embedding, query, total)
+                self._add(view, of, embedding, query, total)
         return total
 
     def _add(
         self,
-        where: Filter,
+        view: View,
         of: type[Decision | Proposal],
         embedding: QueryEmbedding | None,
         query: TextQuery,
         total: _Gathered,
     ) -> None:
-        if not self._store.ids(of, where, (), 1):
+        if not view.read_ids(of, (), 1):
             return
-        found = self._gather(where, of, embedding, query, total)
+        found = self._gather(view, of, embedding, query, total)
         if of is Decision and _count_active(found) < ENOUGH:
-            here = narrowed(where, status=DecisionStatus.ACTIVE)
+            here = view.narrowed(status=DecisionStatus.ACTIVE)
             found += self._gather(here, of, embedding, query, total)
         for record in found:
             if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
-                self._credit_truths(where, record, total)
+                self._credit_truths(view, record, total)
 
     def _gather(
         self,
-        where: Filter,
+        view: View,
         of: type[Decision | Proposal],
         embedding: QueryEmbedding | None,
         query: TextQuery,
         total: _Gathered,
     ) -> list[Decision | Proposal]:
         """Add what each signal proposes in a place, each with its cosine; return the records."""
-        found = self._signals.gather(of, [where], embedding, query, CANDIDATES)
-        records = self._signals.read(of, [where], found.keys())
+        found = self._signals.gather(of, [view], embedding, query, CANDIDATES)
+        records = self._signals.read(of, [view], found.keys())
         total.records |= records
         total.signals.add(found.among(records))
         return list(records.values())
 
-    def _credit_truths(self, where: Filter, old: Decision, total: _Gathered) -> None:
+    def _credit_truths(self, view: View, old: Decision, total: _Gathered) -> None:
         """Let what an old decision scores count for what holds in its place."""
         before = (old.organization, old.id)
-        for truth, path in self._truths(where, old):
+        for truth, path in self._truths(view, old):
             key = (truth.organization, truth.id)
             total.records[key] = truth
             signals = total.signals
@@ -204,7 +202,7 @@ class DecisionSearch:
                     scores[key] = scores[before]
                     total.followed[key] = path
 
-    def _truths(self, where: Filter, old: Decision) -> list[tuple[Decision, tuple[str, ...]]]:
+    def _truths(self, view: View, old: Decision) -> list[tuple[Decision, tuple[str, ...]]]:
         """Return the active ends of a chain that the caller may see, each with the ids that lead to it."""
         ends: list[tuple[Decision, tuple[str, ...]]] = []
         seen = {old.id}
@@ -212,11 +210,11 @@ class DecisionSearch:
         while waiting and len(seen) < MOST_FOLLOWED:
             decision, path = waiting.pop(0)
             if decision.status is DecisionStatus.ACTIVE:
-                if where.passes(decision):
+                if view.passes(decision):
                     ends.append((decision, path))
                 continue
             for id in decision.superseded_by:
-                following = self._ledgers.tables.find(where.organization, id)
+                following = self._ledgers.tables.find(view.organization, id)
                 if following is not None and id not in seen:
                     seen.add(id)
                     waiting.append((following, (*path, decision.id)))

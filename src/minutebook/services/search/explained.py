@@ -3,11 +3,10 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter, visible_filter
 from minutebook.domain.records import (
     CodeChunk,
     Entity,
@@ -21,12 +20,12 @@ from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
 from minutebook.search.fusion import Hit, Signal
 from minutebook.search.text import words
 from minutebook.search.verdict import Verdict, verdict_of_relevance
+from minutebook.services.access.visibility import Records, View
 from minutebook.services.search.combined import CombinedRecall, Ranked
 from minutebook.services.search.decisions import FoundDecision
 from minutebook.services.search.newest_first import RevisedBy
 from minutebook.services.search.recall import WEIGHTS, Answering, Selection
 from minutebook.services.search.signals import Key
-from minutebook.store.protocol import Store
 
 EXCERPT = 280
 """Characters of a hit's text that are shown."""
@@ -75,7 +74,7 @@ class Explained:
 class ExplainedRecall:
     """Recalls what a caller may see, each hit with the reasons for it."""
 
-    def __init__(self, store: Store, combined: CombinedRecall) -> None:
+    def __init__(self, store: Records, combined: CombinedRecall) -> None:
         self._store = store
         self._combined = combined
 
@@ -134,17 +133,17 @@ class ExplainedRecall:
         ways: dict[Key, tuple[Step, ...]] = {}
         spoken_for = [each.record for each in memories if _graph_share(each.hit) > 0]
         for organization in {each.organization for each in spoken_for}:
-            where = visible_filter(caller, organization)
+            view = self._store.seen_in(organization, caller)
             here = [each.id for each in spoken_for if each.organization == organization]
-            named = set(self._store.entities_named(where, words(query)))
-            nearest = self._edges(where, here)
-            farther = self._edges(where, {id for edges in nearest.values() for id in edges})
+            named = set(view.entities_named(words(query)))
+            nearest = _edges(view, here)
+            farther = _edges(view, {id for edges in nearest.values() for id in edges})
             found = {
                 id: way
                 for id in here
                 if (way := _way(id, named or hits[organization] - {id}, nearest, farther))
             }
-            seen = self._read(where, {end for way in found.values() for _, end in way})
+            seen = _read(view, {end for way in found.values() for _, end in way})
             for id, way in found.items():
                 steps = tuple(Step(type, seen[end]) for type, end in way if end in seen)
                 # What went meanwhile leaves no way.
@@ -152,36 +151,36 @@ class ExplainedRecall:
                     ways[organization, id] = steps
         return ways
 
-    def _edges(self, where: Filter, ids: Iterable[str]) -> dict[str, dict[str, str]]:
-        """Return, for each node, the types of its edges that the caller may see, by where they lead."""
-        nodes = set(ids)
-        ties = self._store.ties(where.organization, sorted(nodes), EDGES) if nodes else []
-        ends = {
-            end for tie in ties for end in zip(tie.of.joins, (tie.source, tie.target), strict=True)
-        }
-        seen = {
-            id
-            for of in (Memory, Entity)
-            for id in self._store.ids(of, _among(where, (e for k, e in ends if k is of)), ["id"])
-        }
-        types: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for tie in ties:
-            for node, other in ((tie.source, tie.target), (tie.target, tie.source)):
-                if node in nodes and other in seen:
-                    types[node][other] = tie.type
-        return types
 
-    def _read(self, where: Filter, ids: Iterable[str]) -> dict[str, Memory | Entity]:
-        """Return memories and entities by id."""
-        here = _among(where, ids)
-        seen: dict[str, Memory | Entity] = {}
-        seen |= {each.id: each for each in self._store.find(Memory, here)}
-        seen |= {each.id: each for each in self._store.find(Entity, here)}
-        return seen
+def _edges(view: View, ids: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return, for each node, the types of its edges that the caller may see, by where they lead."""
+    nodes = set(ids)
+    ties = view.ties(sorted(nodes), EDGES) if nodes else []
+    ends = {end for tie in ties for end in zip(tie.of.joins, (tie.source, tie.target), strict=True)}
+    seen = {
+        id
+        for of in (Memory, Entity)
+        for id in _among(view, (e for k, e in ends if k is of)).read_ids(of, ["id"])
+    }
+    types: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for tie in ties:
+        for node, other in ((tie.source, tie.target), (tie.target, tie.source)):
+            if node in nodes and other in seen:
+                types[node][other] = tie.type
+    return types
 
 
-def _among(where: Filter, ids: Iterable[str]) -> Filter:
-    return replace(where, valid_at=None, ids=frozenset(ids))
+def _read(view: View, ids: Iterable[str]) -> dict[str, Memory | Entity]:
+    """Return memories and entities by id."""
+    here = _among(view, ids)
+    seen: dict[str, Memory | Entity] = {}
+    seen |= {each.id: each for each in here.find(Memory)}
+    seen |= {each.id: each for each in here.find(Entity)}
+    return seen
+
+
+def _among(view: View, ids: Iterable[str]) -> View:
+    return view.where(valid_at=None, ids=frozenset(ids))
 
 
 def _explained_decision(each: FoundDecision, terms: AbstractSet[str]) -> Explained:

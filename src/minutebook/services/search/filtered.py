@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby, islice
 
 import numpy as np
@@ -12,19 +12,19 @@ import numpy as np
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, ScopeViolation
-from minutebook.domain.filters import Filter, MemoryQuery
+from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
 from minutebook.search.answerability import Judgement
 from minutebook.search.calibration import CUT, rank_score, relevance, strength_of_cosine
 from minutebook.search.text import TextQuery, parse_query, word_terms
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import Clock, filters, narrowed
+from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.recall import CANDIDATES, Found
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
-from minutebook.store.protocol import Store, Vectors
+from minutebook.store.protocol import Vectors
 
 CHUNK = 500
 """How many records are read at once."""
@@ -52,7 +52,7 @@ class FilteredSearch:
     perhaps about the question. Where nothing is, nothing matches: see `search.answerability`.
     """
 
-    def __init__(self, store: Store, embeddings: Embeddings, clock: Clock) -> None:
+    def __init__(self, store: Records, embeddings: Embeddings, clock: Clock) -> None:
         self._store = store
         self._embeddings = embeddings
         self._signals = Retriever(store, embeddings)
@@ -66,12 +66,12 @@ class FilteredSearch:
         The latest comes first of equals. Where nothing is about the query the call notes so. Without a query every memory matches, with relevance 0.
         Records are read as they are asked for. A scope that is not the caller's holds nothing.
         """
-        wheres = self._narrowed(caller, narrowing)
+        views = self._narrowed(caller, narrowing)
         if query is None:
-            found = self._listed(wheres)
+            found = self._listed(views)
         else:
-            found = self._ranked(wheres, self._relevance(caller, wheres, query))
-        return _attributed(caller, self._current_first(wheres, narrowing, found))
+            found = self._ranked(views, self._relevance(caller, views, query))
+        return _attributed(caller, self._current_first(views, narrowing, found))
 
     def by_vector(
         self,
@@ -89,23 +89,23 @@ class FilteredSearch:
             embedding = self._embeddings.require_query(question, caller.call.progress)
         else:
             embedding = QueryEmbedding(self._unit(question))
-        wheres, now = self._narrowed(caller, narrowing), self._clock()
+        views, now = self._narrowed(caller, narrowing), self._clock()
         similarity: Scores = {}
-        for where in wheres:
-            found = self._near(where, embedding, TextQuery(), threshold)
+        for view in views:
+            found = self._near(view, embedding, TextQuery(), threshold)
             for key in found.vector or ():
                 chance = relevance(found.likeness(key))
                 if chance >= threshold:
                     similarity[key] = chance
         near = [
             (rank_score(similarity[key], memory.importance, now - memory.updated_at), key)
-            for key, memory in self._read(wheres, similarity)
+            for key, memory in self._read(views, similarity)
             if narrowing.fits_metadata(memory)
         ]
         best = {key: score for score, key in sorted(near, key=lambda n: (-n[0], n[1]))[:limit]}
         nearest = [
             SimilarMemory(memory, similarity[key], best[key])
-            for key, memory in self._read(wheres, best)
+            for key, memory in self._read(views, best)
         ]
         attribute(caller, (each.memory for each in nearest))
         return nearest
@@ -119,21 +119,21 @@ class FilteredSearch:
         repository; then what a person verified of what concerns a whole organization or everyone;
         then the rest of that. Inside each by relevance to two places, the verified first of equals.
         """
-        wheres = [
+        views = [
             each
-            for where in filters(self._store, caller)
-            for each in _divided(replace(where, valid_at=self._clock()), caller, types)
+            for view in self._store.seen_by(caller)
+            for each in _divided(view.where(valid_at=self._clock()), caller, types)
         ]
-        scores = self._relevance(caller, wheres, query, CANDIDATES)
+        scores = self._relevance(caller, views, query, CANDIDATES)
         query_terms = set(word_terms(query))
         found = [
             (_tier(memory, query_terms), Found(memory, scores[key]))
-            for key, memory in self._read(wheres, scores)
+            for key, memory in self._read(views, scores)
         ]
         found.sort(key=lambda each: (each[0], *_governed_order(each[1])))
         return [each for _, each in found[:limit]]
 
-    def _narrowed(self, caller: Caller, narrowing: MemoryQuery) -> list[Filter]:
+    def _narrowed(self, caller: Caller, narrowing: MemoryQuery) -> list[View]:
         try:
             held = policy.narrowed_to(
                 caller, organization=narrowing.organization, repository=narrowing.repository
@@ -141,10 +141,10 @@ class FilteredSearch:
         except ScopeViolation:
             # What belongs to others is not there: a search does not tell of it.
             return []
-        return [narrowing.narrow(where) for where in filters(self._store, held)]
+        return list(self._store.seen_by(held).matching(narrowing))
 
     def _relevance(
-        self, caller: Caller, wheres: Sequence[Filter], query: str, limit: int | None = None
+        self, caller: Caller, views: Sequence[View], query: str, limit: int | None = None
     ) -> Scores:
         """Score what matches by words or meaning: all of it, or the best of each in each place.
 
@@ -152,15 +152,15 @@ class FilteredSearch:
         """
         embedding, parsed = self._signals.embed(query, caller, Memory), parse_query(query)
         total = self._signals.nothing(embedding)
-        for where in wheres:
-            room = self._store.count(Memory, where) if limit is None else limit
+        for view in views:
+            room = view.count(Memory) if limit is None else limit
             if embedding is None:
-                found = self._signals.propose(Memory, where, None, parsed, room)
+                found = self._signals.propose(Memory, view, None, parsed, room)
             else:
-                found = self._near(where, embedding, parsed, CUT, room)
+                found = self._near(view, embedding, parsed, CUT, room)
             total.add(found)
-        judged = self._signals.judged(query, parsed, total, {Memory: wheres})
-        if found_nothing(caller, judged, self._store, {Memory: wheres}):
+        judged = self._signals.judged(query, parsed, total, {Memory: views})
+        if found_nothing(caller, judged, {Memory: views}):
             return {}
         matching = {key for key in total.vector or () if self._is_about(total, judged, key)}
         return {key: round(judged.relevance(key), 2) for key in matching | total.lexical.keys()}
@@ -171,7 +171,7 @@ class FilteredSearch:
 
     def _near(
         self,
-        where: Filter,
+        view: View,
         embedding: QueryEmbedding,
         query: TextQuery,
         least: float,
@@ -184,48 +184,48 @@ class FilteredSearch:
         unrelated, look = self._embeddings.unrelated, FIRST_LOOK
         while True:
             found = self._signals.nothing(embedding)
-            found.vector = self._signals.nearest(Memory, where, embedding, look)
+            found.vector = self._signals.nearest(Memory, view, embedding, look)
             last = min(found.vector.values(), default=0.0)
             if len(found.vector) < look or relevance(strength_of_cosine(last, unrelated)) < least:
                 break
             look *= 4
-        found.lexical = self._signals.matches(Memory, where, query, room) if room else {}
+        found.lexical = self._signals.matches(Memory, view, query, room) if room else {}
         others = copy(found)
-        self._signals.complete(Memory, where, embedding, found)
+        self._signals.complete(Memory, view, embedding, found)
         found.add(others.among(others.keys() - found.keys()))
         return found
 
-    def _ranked(self, wheres: Sequence[Filter], scores: dict[Key, float]) -> Iterator[Found]:
+    def _ranked(self, views: Sequence[View], scores: dict[Key, float]) -> Iterator[Found]:
         """Read what was scored, best first."""
         ordered = sorted(scores, key=lambda key: (-scores[key], key))
         keys = (
             key
             for _, equals in groupby(ordered, key=scores.__getitem__)
-            for key in self._break_ties(wheres, list(equals))
+            for key in self._break_ties(views, list(equals))
         )
-        for key, memory in self._read(wheres, keys):
+        for key, memory in self._read(views, keys):
             yield Found(memory, scores[key])
 
-    def _break_ties(self, wheres: Sequence[Filter], equals: list[Key]) -> list[Key]:
+    def _break_ties(self, views: Sequence[View], equals: list[Key]) -> list[Key]:
         """Put what is equally relevant in order; its records are read and let go again."""
         if len(equals) == 1:
             return equals
-        read = [(_weight(memory), key) for key, memory in self._read(wheres, equals)]
+        read = [(_weight(memory), key) for key, memory in self._read(views, equals)]
         return [key for _, key in sorted(read)]
 
-    def _listed(self, wheres: Sequence[Filter]) -> Iterator[Found]:
+    def _listed(self, views: Sequence[View]) -> Iterator[Found]:
         """Read everything, the most important first."""
-        parts = [self._all_of(where) for where in wheres]
+        parts = [self._all_of(view) for view in views]
         for _, memory in heapq.merge(*parts, key=lambda read: _weight(read[1])):
             yield Found(memory, 0.0)
 
-    def _all_of(self, where: Filter) -> Iterator[tuple[Key, Memory]]:
+    def _all_of(self, view: View) -> Iterator[tuple[Key, Memory]]:
         order = ("-importance", "-ingestion_time")
-        ids = self._store.ids(Memory, where, order)
-        return self._read([where], ((where.organization, id) for id in ids))
+        ids = view.read_ids(Memory, order)
+        return self._read([view], ((view.organization, id) for id in ids))
 
     def _current_first(
-        self, wheres: Sequence[Filter], narrowing: MemoryQuery, found: Iterable[Found]
+        self, views: Sequence[View], narrowing: MemoryQuery, found: Iterable[Found]
     ) -> Iterator[Found]:
         """Leave out what does not fit, and put off what holds no longer."""
         now = self._clock()
@@ -237,14 +237,14 @@ class FilteredSearch:
                 yield each
             else:
                 ended[each.memory.organization, each.memory.id] = each.score
-        for key, memory in self._read(wheres, ended):
+        for key, memory in self._read(views, ended):
             yield Found(memory, ended[key])
 
-    def _read(self, wheres: Sequence[Filter], keys: Iterable[Key]) -> Iterator[tuple[Key, Memory]]:
+    def _read(self, views: Sequence[View], keys: Iterable[Key]) -> Iterator[tuple[Key, Memory]]:
         """Read records in the order of their keys, some at a time; what is there no more is not."""
         waiting = iter(keys)
         while chunk := list(islice(waiting, CHUNK)):
-            known = self._signals.read(Memory, wheres, chunk)
+            known = self._signals.read(Memory, views, chunk)
             yield from ((key, known[key]) for key in chunk if key in known)
 
     def _unit(self, vector: Sequence[float]) -> Vectors:
@@ -267,17 +267,15 @@ def _attributed(caller: Caller, found: Iterator[Found]) -> Iterator[Found]:
         yield each
 
 
-def _divided(
-    where: Filter, caller: Caller, types: AbstractSet[MemoryType] | None
-) -> Iterator[Filter]:
+def _divided(view: View, caller: Caller, types: AbstractSet[MemoryType] | None) -> Iterator[View]:
     """Part what is wide from what is each repository's, so that neither crowds the other out."""
     owners = None if caller.repositories is None else (None, *sorted(caller.repositories))
-    places = [where] if owners is None else [narrowed(where, repository=each) for each in owners]
+    places = [view] if owners is None else [view.narrowed(repository=each) for each in owners]
     for place in places:
         if types is None:
             yield place
         else:
-            yield from (narrowed(place, type=each) for each in sorted(types))
+            yield from (place.narrowed(type=each) for each in sorted(types))
 
 
 def _tier(memory: Memory, query_terms: AbstractSet[str]) -> int:

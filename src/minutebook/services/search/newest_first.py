@@ -10,10 +10,10 @@ from minutebook.language.revisions import Candidate, revisions
 from minutebook.search.context import label_of
 from minutebook.search.late_interaction import whole
 from minutebook.services.access.provenance import written
+from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.recall import Recalled
 from minutebook.services.search.signals import Asked, Key
-from minutebook.store.protocol import Store
 
 JUDGED = 5
 """How many of the best hits are held against one another: what says the same anew answers a question as well, and of pairs
@@ -42,7 +42,7 @@ class RevisedBy:
 class NewestFirst:
     """Finds which of the best hits revise others."""
 
-    def __init__(self, store: Store, embeddings: Embeddings) -> None:
+    def __init__(self, store: Records, embeddings: Embeddings) -> None:
         self._store = store
         self._embeddings = embeddings
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 
 from minutebook.domain.caller import Caller, Note
-from minutebook.domain.filters import Filter
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import (
     CodeChunk,
@@ -15,8 +14,8 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.search.answerability import Judgement, Verdict
+from minutebook.services.access.visibility import View
 from minutebook.services.search.signals import Key
-from minutebook.store.protocol import Store
 
 KINDS: Mapping[type[TextRecord], str] = {
     Memory: "memories",
@@ -42,8 +41,7 @@ def nothing_note(looked_through: Mapping[str, int], said: Reason = NOTHING) -> N
 def found_nothing(
     caller: Caller,
     judged: Judgement[Key],
-    store: Store,
-    looked_through: Mapping[type[TextRecord], Iterable[Filter]],
+    looked_through: Mapping[type[TextRecord], Iterable[View]],
     said: Reason = NOTHING,
     name: str = "relevance",
 ) -> bool:
@@ -54,8 +52,7 @@ def found_nothing(
     if judged.verdict is not Verdict.NOTHING:
         return False
     counts = {
-        KINDS[of]: sum(store.count(of, where) for where in wheres)
-        for of, wheres in looked_through.items()
+        KINDS[of]: sum(view.count(of) for view in views) for of, views in looked_through.items()
     }
     held = {kind: count for kind, count in counts.items() if count}
     caller.call.notes[name] = nothing_note(held, said)

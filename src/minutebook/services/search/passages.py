@@ -8,10 +8,10 @@ from minutebook.domain.records import Memory, Summary, TextRecord, Turn
 from minutebook.search.excerpt import matches, sought_terms
 from minutebook.search.late_interaction import whole
 from minutebook.search.passages import PASSAGE_TOKENS, Part, allowance, count_tokens, passage
+from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.recall import Recalled
 from minutebook.services.search.signals import Asked, Key
-from minutebook.store.protocol import Store
 
 TOKENS_A_HIT = 30
 """What a hit takes beside its passage: id, time, author."""
@@ -26,7 +26,7 @@ SHORT_TURN = 60
 class Passages:
     """Cuts hits to the parts that answer."""
 
-    def __init__(self, store: Store, embeddings: Embeddings) -> None:
+    def __init__(self, store: Records, embeddings: Embeddings) -> None:
         self._store = store
         self._embeddings = embeddings
 

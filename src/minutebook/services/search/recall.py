@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import nsmallest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import Filter, MemoryQuery
+from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import (
     Decision,
     Memory,
@@ -23,14 +23,14 @@ from minutebook.search.answerability import Judgement
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import Clock, filters, narrowed
+from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.relations import RelationSearch
 from minutebook.services.search.signals import COMPARED, Asked, Key, Retriever, Signals
 from minutebook.services.search.sources import Candidates, TextSource
 from minutebook.services.search.walk import GraphWalk
-from minutebook.store.protocol import Candidate, Store
+from minutebook.store.protocol import Candidate
 
 CANDIDATES = 150
 """How many each of the vector and the lexical signal propose."""
@@ -118,7 +118,7 @@ class _Gathered:
     """The signals of all candidates, how records of each class are read, and what other sources have."""
 
     signals: Signals
-    wheres: dict[type[TextRecord], list[Filter]] = field(default_factory=dict)
+    views: dict[type[TextRecord], list[View]] = field(default_factory=dict)
     classes: dict[Key, type[TextRecord]] = field(default_factory=dict)
     others: list[Candidates] = field(default_factory=list)
     relations: dict[Key, RelationText] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class Recall:
 
     def __init__(
         self,
-        store: Store,
+        store: Records,
         embeddings: Embeddings,
         clock: Clock,
         others: Sequence[TextSource] = (),
@@ -143,7 +143,7 @@ class Recall:
         self._store = store
         self._embeddings = embeddings
         self._signals = Retriever(store, embeddings)
-        self._graph = GraphWalk(store, embeddings, self._signals)
+        self._graph = GraphWalk(embeddings, self._signals)
         self._relations = RelationSearch(store, embeddings)
         self._clock = clock
         self._others = others
@@ -155,20 +155,20 @@ class Recall:
         """
         embedding = self._embeddings.require_query(query, caller.call.progress)
         total = self._signals.nothing(embedding)
-        wheres = self._current_filters(caller)
-        for where in wheres:
+        views = self._current(caller)
+        for view in views:
             found = self._signals.nothing(embedding)
-            found.vector = self._signals.nearest(Memory, where, embedding, max(limit, CANDIDATES))
-            self._signals.complete(Memory, where, embedding, found)
+            found.vector = self._signals.nearest(Memory, view, embedding, max(limit, CANDIDATES))
+            self._signals.complete(Memory, view, embedding, found)
             total.add(found)
-        judged = self._signals.judged(query, parse_query(query), total, {Memory: wheres})
-        if found_nothing(caller, judged, self._store, {Memory: wheres}):
-            if (pending := self._embeddings.note_of_pending([Memory], wheres)) is not None:
+        judged = self._signals.judged(query, parse_query(query), total, {Memory: views})
+        if found_nothing(caller, judged, {Memory: views}):
+            if (pending := self._embeddings.note_of_pending([Memory], views)) is not None:
                 caller.call.notes["meaning"] = pending
             return []
         scores = {key: judged.relevance(key) for key in judged.merits if not judged.is_filler(key)}
         best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
-        read = self._signals.read(Memory, wheres, best)
+        read = self._signals.read(Memory, views, best)
         ranked = [Found(read[key], scores[key]) for key in best if key in read]
         attribute(caller, (each.memory for each in ranked))
         return ranked
@@ -177,10 +177,7 @@ class Recall:
         """Rank memories by BM25 over the words and quoted phrases of the query."""
         parsed = parse_query(query)
         found = self._found(
-            [
-                (where, self._store.match(Memory, where, parsed, limit))
-                for where in self._current_filters(caller)
-            ],
+            [(view, view.match(Memory, parsed, limit)) for view in self._current(caller)],
             limit,
         )
         attribute(caller, (each.memory for each in found))
@@ -213,24 +210,25 @@ class Recall:
         asked = Asked(query, parse_query(query), embedding)
         found = _Gathered(self._signals.nothing(embedding))
         if Source.MEMORY in sources:
-            found.wheres[Memory] = self._selected(caller, selection)
-            for where in found.wheres[Memory]:
-                signals, walked = self._scored(where, asked, weights)
+            found.views[Memory] = self._selected(caller, selection)
+            for view in found.views[Memory]:
+                signals, walked = self._scored(view, asked, weights)
                 if weights[Signal.GRAPH] > 0:
-                    found.relations |= self._relations.add(where, asked, selection.at, signals)
+                    found.relations |= self._relations.add(view, asked, selection.at, signals)
                 found.add(Memory, signals)
                 found.nodes += walked
         for each in others:
             candidates = each.candidates(caller, asked, selection.at)
-            found.wheres[each.of] = filters(self._store, caller)
+            found.views[each.of] = list(self._store.seen_by(caller))
             found.add(each.of, candidates.signals)
             found.others.append(candidates)
         if Source.SESSION in sources:
-            found.wheres |= dict.fromkeys((Turn, Summary), filters(self._store, caller))
+            seen = list(self._store.seen_by(caller))
             for of in (Turn, Summary):
-                found.add(of, self._said(of, found.wheres[of], asked, selection.at))
+                found.views[of] = seen
+                found.add(of, self._said(of, found.views[of], asked, selection.at))
         judged = self._judged(asked, found)
-        if found_nothing(caller, judged, self._store, found.wheres):
+        if found_nothing(caller, judged, found.views):
             return Recollection([], found.nodes, asked)
         most = max(limit, ranked)
         fused = fuse(found.signals.found(), weights, most, found.signals.strengths())
@@ -242,19 +240,19 @@ class Recall:
 
     def _judged(self, asked: Asked, found: _Gathered) -> Judgement[Key]:
         """Judge whether the question is answered; where the graph leads to an answer, it perhaps is."""
-        judged = self._signals.judged(asked.query, asked.parsed, found.signals, found.wheres)
+        judged = self._signals.judged(asked.query, asked.parsed, found.signals, found.views)
         leads = max((found.signals.graph or {}).values(), default=0.0) >= LEADS
         return judged.at_least_perhaps() if leads else judged
 
     def _said(
         self,
         of: type[Turn] | type[Summary],
-        wheres: Sequence[Filter],
+        views: Sequence[View],
         asked: Asked,
         at: datetime | None,
     ) -> Signals:
         """Return what the signals say of turns or of summaries, up to an instant; their neighbours count."""
-        held = [where for where in wheres if self._store.ids(of, where, (), 1)]
+        held = [view for view in views if view.read_ids(of, (), 1)]
         found = self._signals.gather(of, held, asked.embedding, asked.parsed, CANDIDATES)
         found.keep(found.best(COMPARED))
         standings = self._signals.standings(of, held, found.keys())
@@ -268,9 +266,9 @@ class Recall:
         """Read the turns and summaries among hits."""
         read: dict[Key, Answering] = {}
         for of in (Turn, Summary):
-            if of in found.wheres:
+            if of in found.views:
                 keys = [hit.id for hit in hits if found.classes.get(hit.id) is of]
-                read |= self._signals.read(of, found.wheres[of], keys)
+                read |= self._signals.read(of, found.views[of], keys)
         return read
 
     def _read(
@@ -286,9 +284,9 @@ class Recall:
         for each in found.others:
             read |= each.records
             followed |= each.followed
-        for of, wheres in found.wheres.items():
+        for of, views in found.views.items():
             keys = [h.id for h in hits if found.classes.get(h.id) is of and h.id not in read]
-            read |= self._signals.read(of, wheres, keys)  # type: ignore[arg-type]
+            read |= self._signals.read(of, views, keys)  # type: ignore[arg-type]
         return [
             Recalled(
                 read[hit.id],
@@ -302,103 +300,84 @@ class Recall:
         ]
 
     def _scored(
-        self, where: Filter, asked: Asked, weights: Mapping[Signal, float]
+        self, view: View, asked: Asked, weights: Mapping[Signal, float]
     ) -> tuple[Signals, int]:
         """Return the best candidates with the scores of all signals, and how many nodes the walk passed."""
-        found, nodes = self._candidates(where, asked.embedding, asked.parsed), 0
+        found, nodes = self._candidates(view, asked.embedding, asked.parsed), 0
         if weights[Signal.GRAPH] > 0:
-            nodes = self._graph.add(where, asked.query, found)
-            self._signals.complete(Memory, where, asked.embedding, found)
+            nodes = self._graph.add(view, asked.query, found)
+            self._signals.complete(Memory, view, asked.embedding, found)
         found.keep(found.best(COMPARED, weights))
-        standings = self._signals.standings(Memory, [where], found.keys())
+        standings = self._signals.standings(Memory, [view], found.keys())
         found.keep(standings)
         found.lift(standings, asked.query)
         return found, nodes
 
-    def _selected(self, caller: Caller, selection: Selection) -> list[Filter]:
+    def _selected(self, caller: Caller, selection: Selection) -> list[View]:
         query = selection.query
         at = selection.at
         if at is None and query.status not in _ENDED:
             at = self._clock()
-        wheres = [
-            query.narrow(replace(where, valid_at=at)) for where in filters(self._store, caller)
-        ]
-        return [self._fitting(where, query) for where in wheres] if query.asks_metadata else wheres
+        seen = self._store.seen_by(caller).where(valid_at=at).matching(query)
+        return [_fitting(view, query) if query.asks_metadata else view for view in seen]
 
-    def _fitting(self, where: Filter, query: MemoryQuery) -> Filter:
-        """Return the filter for those memories alone whose metadata fits; no engine selects by that.
+    def _current(self, caller: Caller) -> list[View]:
+        return list(self._store.seen_by(caller).where(valid_at=self._clock()))
 
-        Raises InvalidInput if they are more than a statement can name.
-        """
-        each = self._store.each(Memory, where, ())
-        ids = frozenset(memory.id for memory in each if query.fits_metadata(memory))
-        if len(ids) > MOST_SELECTED:
-            raise InvalidInput(
-                "metadata", "fits more than {most:,} memories: add a condition", most=MOST_SELECTED
-            )
-        return replace(where, ids=ids)
-
-    def _current_filters(self, caller: Caller) -> list[Filter]:
-        now = self._clock()
-        return [replace(where, valid_at=now) for where in filters(self._store, caller)]
-
-    def _found(self, parts: list[tuple[Filter, list[Candidate]]], limit: int) -> list[Found]:
+    def _found(self, parts: list[tuple[View, list[Candidate]]], limit: int) -> list[Found]:
         ranked = sorted(
-            ((-c.score, c.id, where) for where, candidates in parts for c in candidates),
+            ((-c.score, c.id, view) for view, candidates in parts for c in candidates),
             key=lambda found: found[:2],
         )
         return [
             Found(memory, -negative)
-            for negative, id, where in ranked[:limit]
-            if (memory := self._visible_memory(where, id)) is not None
+            for negative, id, view in ranked[:limit]
+            if (memory := view.get(Memory, id)) is not None
         ]
 
     def _candidates(
-        self, where: Filter, embedding: QueryEmbedding | None, query: TextQuery
+        self, view: View, embedding: QueryEmbedding | None, query: TextQuery
     ) -> Signals:
-        found = self._signals.propose(Memory, where, embedding, query, CANDIDATES)
-        past = replace(narrowed(where, status=Status.SUPERSEDED), valid_at=None)
-        if self._store.count(Memory, past):
+        found = self._signals.propose(Memory, view, embedding, query, CANDIDATES)
+        past = view.narrowed(status=Status.SUPERSEDED).where(valid_at=None)
+        if past.count(Memory):
             earlier = self._signals.propose(Memory, past, embedding, query, CANDIDATES)
             self._signals.complete(Memory, past, embedding, earlier)
-            self._signals.complete(Memory, where, embedding, found)
-            self._credit_successors(where, earlier, found)
-        self._signals.complete(Memory, where, embedding, found)
+            self._signals.complete(Memory, view, embedding, found)
+            _credit_successors(view, earlier, found)
+        self._signals.complete(Memory, view, embedding, found)
         return found
 
-    def _credit_successors(self, where: Filter, past: Signals, found: Signals) -> None:
-        """Let what a superseded memory would have scored count for the one in its place."""
-        for earlier, scores in (
-            (past.vector, found.vector),
-            (past.lexical, found.lexical),
-            (past.late, found.late),
-            (past.covered, found.covered),
-        ):
-            if earlier is None or scores is None:
-                continue
-            for (organization, id), score in earlier.items():
-                successor = self._successor(where, id)
-                if successor is not None:
-                    key = (organization, successor)
-                    scores[key] = max(score, scores.get(key, score))
 
-    def _successor(self, where: Filter, id: str) -> str | None:
-        """Follow supersessions to the memory that holds now, if the caller may see it."""
-        following: str | None = id
-        seen: set[str] = set()
-        while following is not None and following not in seen:
-            seen.add(following)
-            memory = self._store.get(Memory, where.organization, following)
-            if memory is None:
-                return None
-            if where.passes(memory):
-                return memory.id
-            following = memory.superseded_by
-        return None
+def _fitting(view: View, query: MemoryQuery) -> View:
+    """Return the filter for those memories alone whose metadata fits; no engine selects by that.
 
-    def _visible_memory(self, where: Filter, id: str) -> Memory | None:
-        memory = self._store.get(Memory, where.organization, id)
-        return memory if memory is not None and where.passes(memory) else None
+    Raises InvalidInput if they are more than a statement can name.
+    """
+    each = view.each(Memory)
+    ids = frozenset(memory.id for memory in each if query.fits_metadata(memory))
+    if len(ids) > MOST_SELECTED:
+        raise InvalidInput(
+            "metadata", "fits more than {most:,} memories: add a condition", most=MOST_SELECTED
+        )
+    return view.where(ids=ids)
+
+
+def _credit_successors(view: View, past: Signals, found: Signals) -> None:
+    """Let what a superseded memory would have scored count for the one in its place."""
+    for earlier, scores in (
+        (past.vector, found.vector),
+        (past.lexical, found.lexical),
+        (past.late, found.late),
+        (past.covered, found.covered),
+    ):
+        if earlier is None or scores is None:
+            continue
+        for (organization, id), score in earlier.items():
+            successor = view.successor(id)
+            if successor is not None:
+                key = (organization, successor)
+                scores[key] = max(score, scores.get(key, score))
 
 
 def _by_turns(hits: Sequence[Hit[Key]], said: Mapping[Key, Answering]) -> list[Hit[Key]]:

@@ -1,18 +1,17 @@
 """What the graph says of the entities that a question names: each relation as a text that can be a hit."""
 
 from collections import OrderedDict
-from dataclasses import replace
 from datetime import datetime
 from heapq import nsmallest
 
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entity, Entry, Kind, Relation, RelationText
+from minutebook.domain.records import Entity, Relation, RelationText
 from minutebook.domain.trail_texts import RELATE
 from minutebook.search.coverage import coverage
 from minutebook.search.text import TextQuery, word_terms, words
+from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, TextEmbedding
 from minutebook.services.search.signals import Asked, Key, Signals
-from minutebook.store.protocol import Store, Tie
+from minutebook.store.protocol import Tie
 
 EDGES = 200
 """The most relations around the named entities that are looked at, the heaviest first."""
@@ -31,21 +30,21 @@ _UNKNOWN = "unknown"
 class RelationSearch:
     """Finds the relations of the entities that a question names."""
 
-    def __init__(self, store: Store, embeddings: Embeddings) -> None:
+    def __init__(self, store: Records, embeddings: Embeddings) -> None:
         self._store = store
         self._embeddings = embeddings
         self._embedded: OrderedDict[str, TextEmbedding] = OrderedDict()
 
     def add(
         self,
-        where: Filter,
+        view: View,
         asked: Asked,
         at: datetime | None,
         found: Signals,
     ) -> dict[Key, RelationText]:
         """Add the signals of the relations around what a question names, up to an instant; return them."""
-        around = replace(where, equal={}, client=None, since=None, until=None, valid_at=None)
-        named = self._store.entities_named(around, words(asked.query))
+        around = view.where(equal={}, client=None, since=None, until=None, valid_at=None)
+        named = around.entities_named(words(asked.query))
         texts = self._texts(around, set(named), asked.parsed, at) if named else []
         read = {(each.organization, each.id): each for each in texts}
         embedding = asked.embedding
@@ -63,16 +62,12 @@ class RelationSearch:
         return {key: each for key, each in read.items() if key in found.vector}
 
     def _texts(
-        self, around: Filter, named: set[str], parsed: TextQuery, at: datetime | None
+        self, around: View, named: set[str], parsed: TextQuery, at: datetime | None
     ) -> list[RelationText]:
         """Return the relations that are compared, of those whose ends the caller may both see."""
-        ties = [
-            tie
-            for tie in self._store.ties(around.organization, sorted(named), EDGES)
-            if tie.of is Relation
-        ]
+        ties = [tie for tie in around.ties(sorted(named), EDGES) if tie.of is Relation]
         ids = frozenset(end for tie in ties for end in (tie.source, tie.target))
-        entities = {each.id: each for each in self._store.find(Entity, replace(around, ids=ids))}
+        entities = {each.id: each for each in around.where(ids=ids).find(Entity)}
         seen = [tie for tie in ties if tie.source in entities and tie.target in entities]
         terms = frozenset(parsed.terms)
 
@@ -82,8 +77,8 @@ class RelationSearch:
 
         best = nsmallest(COMPARED, seen, key=order)
         chosen = frozenset(tie.id for tie in best)
-        here = replace(around, ids=chosen, repositories=None, users=None)
-        edges = {each.id: each for each in self._store.find(Relation, here)}
+        here = around.where(ids=chosen)
+        edges = {each.id: each for each in here.find(Relation)}
         return [
             RelationText(
                 organization=around.organization,
@@ -99,11 +94,9 @@ class RelationSearch:
 
     def _author_of(self, relation: Relation) -> str:
         """Return who joined two entities, as the trail has it, or who brought what a file claims."""
-        about = {"subject": relation.id, "subject_kind": Kind.RELATION, "act": RELATE}
-        where = Filter(organization=relation.organization, equal=about)
-        first = self._store.find(Entry, where, order=["number"], limit=1)
+        first = self._store.first_act(relation, RELATE)
         brought = "" if relation.origin is None else relation.origin.brought
-        return first[0].actor if first else brought or _UNKNOWN
+        return brought or _UNKNOWN if first is None else first.actor
 
     def _embed(self, text: str) -> TextEmbedding | None:
         """Embed a relation's sentence, unless it is remembered; None where the model fails."""

@@ -9,11 +9,10 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import Category, Summary, Turn
 from minutebook.search.text import parse_query
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import filters, narrowed
+from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.nothing import found_nothing
 from minutebook.services.search.signals import COMPARED, Retriever
-from minutebook.store.protocol import Store
 
 CANDIDATES = 150
 """How many each signal proposes, in each organization."""
@@ -34,7 +33,7 @@ class Found(Generic[R]):
 class JournalSearch:
     """Ranks the turns and the summaries that the caller may see."""
 
-    def __init__(self, store: Store, embeddings: Embeddings) -> None:
+    def __init__(self, store: Records, embeddings: Embeddings) -> None:
         self._store = store
         self._signals = Retriever(store, embeddings)
 
@@ -61,11 +60,11 @@ class JournalSearch:
         self, of: type[R], caller: Caller, query: str, limit: int, named: Mapping[str, object]
     ) -> list[Found[R]]:
         embedding = self._signals.embed(query, caller, of)
-        reach = [narrowed(where, **named) for where in filters(self._store, caller)]
+        reach = list(self._store.seen_by(caller).narrowed(**named))
         parsed = parse_query(query)
         signals = self._signals.gather(of, reach, embedding, parsed, CANDIDATES)
         judged = self._signals.judged(query, parsed, signals, {of: reach})
-        if found_nothing(caller, judged, self._store, {of: reach}):
+        if found_nothing(caller, judged, {of: reach}):
             return []
         signals.keep(signals.best(max(limit, COMPARED)))
         standings = self._signals.standings(of, reach, signals.keys())

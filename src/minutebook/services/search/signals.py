@@ -4,14 +4,13 @@ import logging
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import nsmallest
 from itertools import chain, islice
 from typing import Any
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Memory, Summary, TextRecord, Turn
 from minutebook.search.answerability import Judgement, Verdict, judge, judge_words
@@ -30,9 +29,9 @@ from minutebook.search.coverage import coverage
 from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
 from minutebook.search.late_interaction import whole
 from minutebook.search.text import TextQuery, words
-from minutebook.services.access.visibility import filters
+from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.store.protocol import R, Store, VectorSpace
+from minutebook.store.protocol import R, VectorSpace
 
 log = logging.getLogger(__name__)
 
@@ -257,7 +256,7 @@ class Asked:
 class Retriever:
     """Asks the store for the best records of a class, in the space of the model in use."""
 
-    def __init__(self, store: Store, embeddings: Embeddings) -> None:
+    def __init__(self, store: Records, embeddings: Embeddings) -> None:
         self._store = store
         self._embeddings = embeddings
 
@@ -273,7 +272,7 @@ class Retriever:
         if embedding is None:
             note = self._embeddings.note_of_words_alone()
         else:
-            note = self._embeddings.note_of_pending(classes, filters(self._store, caller))
+            note = self._embeddings.note_of_pending(classes, self._store.seen_by(caller).views)
         if note is not None:
             caller.call.notes["meaning"] = note
         return embedding
@@ -281,16 +280,16 @@ class Retriever:
     def gather(
         self,
         of: type[TextRecord],
-        wheres: Iterable[Filter],
+        views: Iterable[View],
         embedding: QueryEmbedding | None,
         query: TextQuery,
         limit: int,
     ) -> Signals:
         """Return the best of each selection by each signal, each with its cosine if it has a vector."""
         total = self.nothing(embedding)
-        for where in wheres:
-            found = self.propose(of, where, embedding, query, limit)
-            self.complete(of, where, embedding, found)
+        for view in views:
+            found = self.propose(of, view, embedding, query, limit)
+            self.complete(of, view, embedding, found)
             total.add(found)
         return total
 
@@ -301,7 +300,7 @@ class Retriever:
     def propose(
         self,
         of: type[TextRecord],
-        where: Filter,
+        view: View,
         embedding: QueryEmbedding | None,
         query: TextQuery,
         limit: int,
@@ -311,82 +310,78 @@ class Retriever:
         Without a model the best by words are compared with the question word by word.
         """
         found = self.nothing(embedding)
-        found.lexical = self.matches(of, where, query, limit)
+        found.lexical = self.matches(of, view, query, limit)
         if embedding is not None:
-            found.vector = self.nearest(
-                of, where, embedding, limit, [id for _, id in found.lexical]
-            )
+            found.vector = self.nearest(of, view, embedding, limit, [id for _, id in found.lexical])
         else:
-            found.covered = self._covered(of, where, query, found.lexical)
+            found.covered = self._covered(of, view, query, found.lexical)
         return found
 
-    def matches(self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int) -> Scores:
+    def matches(self, of: type[TextRecord], view: View, query: TextQuery, limit: int) -> Scores:
         """Return the best of the selected records by words."""
-        found = self._store.match(of, where, query, limit)
-        return {(where.organization, each.id): each.score for each in found}
+        found = view.match(of, query, limit)
+        return {(view.organization, each.id): each.score for each in found}
 
     def judged(
         self,
         query: str,
         parsed: TextQuery,
         found: Signals,
-        looked_through: Mapping[type[TextRecord], Iterable[Filter]],
+        looked_through: Mapping[type[TextRecord], Iterable[View]],
     ) -> Judgement[Key]:
         """Judge whether a question is answered by what was found in some selections, by class.
 
         A text that holds every word of it is perhaps an answer, however many others there are.
         """
-        texts = sum(self.count(of, wheres) for of, wheres in looked_through.items())
+        texts = sum(self.count(of, views) for of, views in looked_through.items())
         judged = found.judged(query, texts)
         if judged.verdict is Verdict.NOTHING and any(
-            self._is_held(of, where, parsed, found.lexical)
-            for of, wheres in looked_through.items()
-            for where in wheres
+            self._is_held(of, view, parsed, found.lexical)
+            for of, views in looked_through.items()
+            for view in views
         ):
             return judged.at_least_perhaps()
         return judged
 
-    def _is_held(
-        self, of: type[TextRecord], where: Filter, query: TextQuery, lexical: Scores
-    ) -> bool:
+    def _is_held(self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores) -> bool:
         """Tell whether one of the best by words holds every word and phrase of a question."""
         best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
-        ids = frozenset(id for organization, id in best if organization == where.organization)
+        ids = frozenset(id for organization, id in best if organization == view.organization)
         for forms in query.words:
             if not ids:
                 return False
-            held = self._store.match(of, replace(where, ids=ids), TextQuery(forms), len(ids))
+            held = view.where(ids=ids).match(of, TextQuery(forms), len(ids))
             ids = frozenset(each.id for each in held)
         return bool(ids)
 
-    def count(self, of: type[TextRecord], wheres: Iterable[Filter]) -> int:
+    def count(self, of: type[TextRecord], views: Iterable[View]) -> int:
         """Count the records among which a search looks, ended ones too: a count at an instant is not remembered."""
-        return sum(self._store.count(of, replace(where, valid_at=None)) for where in wheres)
+        return sum(view.where(valid_at=None).count(of) for view in views)
 
     def nearest(
         self,
         of: type[TextRecord],
-        where: Filter,
+        view: View,
         embedding: QueryEmbedding,
         limit: int,
         also: Collection[str] = (),
     ) -> Scores:
         """Return the cosines of the best of the selected records, and of those that `also` names."""
         space = self._embeddings.space_of(of)
-        found = self._store.nearest(of, where, space, embedding.vector, limit, also)
-        return {(where.organization, each.id): each.score for each in found}
+        found = view.nearest(of, space, embedding.vector, limit, also)
+        return {(view.organization, each.id): each.score for each in found}
 
     def compared(
-        self, of: type[TextRecord], where: Filter, embedding: QueryEmbedding, limit: int
+        self, of: type[TextRecord], view: View, embedding: QueryEmbedding, limit: int
     ) -> Signals:
         """Return the scores by meaning alone of the selected records that are nearest to a query."""
         found = self.nothing(embedding)
-        found.vector = self.nearest(of, where, embedding, limit)
-        self._compare(of, where, embedding, found)
+        found.vector = self.nearest(of, view, embedding, limit)
+        self._compare(of, view, embedding, found)
         return found
 
     def complete(
-        self, of: type[TextRecord], where: Filter, embedding: QueryEmbedding | None, found: Signals
+        self, of: type[TextRecord], view: View, embedding: QueryEmbedding | None, found: Signals
     ) -> None:
         """Add the cosines of records that other signals found, and compare the best token by token.
 
@@ -398,19 +393,19 @@ class Retriever:
             return
         missing = frozenset(id for _, id in found.keys() - found.vector.keys())
         if missing:
-            here = replace(where, ids=missing)
+            here = view.where(ids=missing)
             found.vector |= self.nearest(of, here, embedding, len(missing))
-        self._compare(of, where, embedding, found)
+        self._compare(of, view, embedding, found)
 
     def _covered(
-        self, of: type[TextRecord], where: Filter, query: TextQuery, lexical: Scores
+        self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores
     ) -> Scores:
         """Return the part of a question that those hold that words found; of the best it is measured.
 
         The others are taken to hold as little as any of these.
         """
         best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
-        here = replace(where, ids=frozenset(id for _, id in best))
+        here = view.where(ids=frozenset(id for _, id in best))
         holding = [
             self.matches(of, here, TextQuery(forms), len(best)) for forms in query.words if best
         ]
@@ -418,9 +413,9 @@ class Retriever:
         return dict.fromkeys(lexical, min(measured.values(), default=0.0)) | dict(measured)
 
     def _compare(
-        self, of: type[TextRecord], where: Filter, embedding: QueryEmbedding, found: Signals
+        self, of: type[TextRecord], view: View, embedding: QueryEmbedding, found: Signals
     ) -> None:
-        space, organization = self._embeddings.space_of(of), where.organization
+        space, organization = self._embeddings.space_of(of), view.organization
         if embedding.question is None or not space.states:
             return
         unknown = found.keys() - found.late.keys()
@@ -428,37 +423,19 @@ class Retriever:
             return
         new = found.promising(unknown, COMPARED)
         if len(new) < len(unknown) and not found.late:
-            beside = self._beside(of, where, embedding, found, new[: BESIDE // 2])
+            beside = self._beside(of, view, embedding, found, new[: BESIDE // 2])
             new = [*beside, *(key for key in new if key not in beside)][:COMPARED]
         found.keep({*found.late, *new, *(found.graph or ())})
         new.sort(key=lambda key: -(found.vector or {}).get(key, 0.0))
-        packed = self._states_of(of, organization, [id for _, id in new], space)
+        packed = _states_of(of, view, [id for _, id in new], space)
         scores = embedding.question.scores(list(packed.values()))
         for id, score in zip(packed, scores.tolist(), strict=True):
             found.late[organization, id] = score
 
-    def _states_of(
-        self, of: type[TextRecord], organization: str, ids: Sequence[str], space: VectorSpace
-    ) -> dict[str, bytes]:
-        """Return the token states of the first of these records, up to MOST_STATES bytes; the cosine of others stands.
-
-        So it does where the model gave none for a text.
-        """
-        packed: dict[str, bytes] = {}
-        for start in range(0, len(ids), _READ_AT_ONCE):
-            some = ids[start : start + _READ_AT_ONCE]
-            kept = self._store.token_states(of, organization, some, space)
-            packed |= whole(kept)
-            if damaged := sorted(id for id in kept if kept[id] and id not in packed):
-                log.warning("damaged token states are not used; store the texts anew: %s", damaged)
-            if sum(map(len, packed.values())) >= MOST_STATES:
-                break
-        return packed
-
     def _beside(
         self,
         of: type[TextRecord],
-        where: Filter,
+        view: View,
         embedding: QueryEmbedding,
         found: Signals,
         best: Sequence[Key],
@@ -470,11 +447,11 @@ class Retriever:
         names = _SESSION.get(of, ())
         if not names:
             return {}
-        near = self._store.beside(of, where.organization, [id for _, id in best], REACH)
-        around = {key: [(where.organization, id) for id in near.get(key[1], ())] for key in best}
+        near = view.beside(of, [id for _, id in best], REACH)
+        around = {key: [(view.organization, id) for id in near.get(key[1], ())] for key in best}
         keys = {*best, *chain.from_iterable(around.values())}
         sessions = {
-            key: _session(*named) for key, named in self.fields(of, [where], keys, names).items()
+            key: _session(*named) for key, named in self.fields(of, [view], keys, names).items()
         }
         beside = (
             other
@@ -486,38 +463,57 @@ class Retriever:
         assert found.vector is not None
         missing = frozenset(id for _, id in chosen.keys() - found.vector.keys())
         if missing:
-            here = replace(where, ids=missing)
+            here = view.where(ids=missing)
             found.vector |= self.nearest(of, here, embedding, len(missing))
         return {key: None for key in chosen if key in found.vector}
 
-    def read(self, of: type[R], wheres: Sequence[Filter], keys: Iterable[Key]) -> dict[Key, R]:
+    def read(self, of: type[R], views: Sequence[View], keys: Iterable[Key]) -> dict[Key, R]:
         """Read the records that were found in some selections, without those that were removed meanwhile."""
         return {
             (record.organization, record.id): record
-            for where in _narrowed_to(wheres, keys)
-            for record in self._store.find(of, where)
+            for view in _narrowed_to(views, keys)
+            for record in view.find(of)
         }
 
     def standings(
-        self, of: type[TextRecord], wheres: Sequence[Filter], keys: Iterable[Key]
+        self, of: type[TextRecord], views: Sequence[View], keys: Iterable[Key]
     ) -> dict[Key, Standing]:
         """Read the part of records that their context needs, without records that were removed meanwhile."""
-        found = self.fields(of, wheres, keys, _STANDING[of])
+        found = self.fields(of, views, keys, _STANDING[of])
         return {key: _standing(of, *fields) for key, fields in found.items()}
 
     def fields(
         self,
         of: type[TextRecord],
-        wheres: Sequence[Filter],
+        views: Sequence[View],
         keys: Iterable[Key],
         names: Sequence[str],
     ) -> dict[Key, Sequence[Any]]:
         """Read some fields of records, without records that were removed meanwhile."""
         return {
-            (where.organization, id): fields
-            for where in _narrowed_to(wheres, keys)
-            for id, *fields in self._store.values(of, where, ("id", *names))
+            (view.organization, id): fields
+            for view in _narrowed_to(views, keys)
+            for id, *fields in view.values(of, ("id", *names))
         }
+
+
+def _states_of(
+    of: type[TextRecord], view: View, ids: Sequence[str], space: VectorSpace
+) -> dict[str, bytes]:
+    """Return the token states of the first of these records, up to MOST_STATES bytes; the cosine of others stands.
+
+    So it does where the model gave none for a text.
+    """
+    packed: dict[str, bytes] = {}
+    for start in range(0, len(ids), _READ_AT_ONCE):
+        some = ids[start : start + _READ_AT_ONCE]
+        kept = view.token_states(of, some, space)
+        packed |= whole(kept)
+        if damaged := sorted(id for id in kept if kept[id] and id not in packed):
+            log.warning("damaged token states are not used; store the texts anew: %s", damaged)
+        if sum(map(len, packed.values())) >= MOST_STATES:
+            break
+    return packed
 
 
 def _standing(
@@ -535,11 +531,11 @@ def _session(named: Origin | str | None = None) -> str | None:
     return named.session if isinstance(named, Origin) else named
 
 
-def _narrowed_to(wheres: Iterable[Filter], keys: Iterable[Key]) -> Iterator[Filter]:
+def _narrowed_to(views: Iterable[View], keys: Iterable[Key]) -> Iterator[View]:
     """Yield selections of some of the records in others."""
     ids: dict[str, set[str]] = {}
     for organization, id in keys:
         ids.setdefault(organization, set()).add(id)
-    for where in wheres:
-        if where.organization in ids:
-            yield replace(where, ids=frozenset(ids[where.organization]))
+    for view in views:
+        if view.organization in ids:
+            yield view.where(ids=frozenset(ids[view.organization]))

@@ -24,7 +24,6 @@ from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import parse_query
 from minutebook.search.verdict import Verdict, verdict_of_text
 from minutebook.services.access.audit import EVERYTHING
-from minutebook.services.access.visibility import filters
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.search.decisions import DecisionSearch, Mode
 from minutebook.services.search.explained import Explained, ExplainedRecall
@@ -89,10 +88,10 @@ class Viewpoints:
     def __init__(
         self, infrastructure: Infrastructure, explained: ExplainedRecall, decisions: DecisionSearch
     ) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._explained = explained
         self._decisions = decisions
-        self._retriever = Retriever(infrastructure.store, infrastructure.embeddings)
+        self._retriever = Retriever(infrastructure.records, infrastructure.embeddings)
         self._trail = infrastructure.trail
         self._clock = infrastructure.clock
 
@@ -154,13 +153,13 @@ class Viewpoints:
     ) -> Iterable[LeftOut]:
         """Name the memories, also those that ended, that are near the question and were not found."""
         embedding = self._retriever.embed(query, caller, Memory)
-        wheres = filters(self._store, caller)
-        signals = self._retriever.gather(Memory, wheres, embedding, parse_query(query), PROPOSED)
+        views = list(self._store.seen_by(caller))
+        signals = self._retriever.gather(Memory, views, embedding, parse_query(query), PROPOSED)
         signals.keep(signals.keys() - found)
         hits: Sequence[Hit[Key]] = fuse(
             signals.found(), TEXT_WEIGHTS, LEFT_OUT, signals.strengths()
         )
-        records = self._retriever.read(Memory, wheres, [hit.id for hit in hits])
+        records = self._retriever.read(Memory, views, [hit.id for hit in hits])
         for hit in hits:
             if (memory := records.get(hit.id)) is not None:
                 why = self.why_absent(other, memory)
@@ -185,8 +184,7 @@ class Viewpoints:
     def _successor(self, caller: Caller, memory: Memory) -> Memory | None:
         if memory.superseded_by is None:
             return None
-        later = self._store.get(Memory, memory.organization, memory.superseded_by)
-        return later if later is not None and sees(caller, later) else None
+        return self._store.seen_in(memory.organization, caller).get(Memory, memory.superseded_by)
 
 
 _OF_DECISIONS = {

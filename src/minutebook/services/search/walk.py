@@ -1,17 +1,16 @@
 """The graph signal: which memories entities, relations and links lead to, and which of them answer."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import replace
 from heapq import nsmallest
 
-from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Memory, Record
 from minutebook.search.calibration import relevance
 from minutebook.search.pagerank import Graph
 from minutebook.search.text import without_names, words
+from minutebook.services.access.visibility import View
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.signals import Retriever, Signals
-from minutebook.store.protocol import Store, Tie
+from minutebook.store.protocol import Tie
 
 SEEDS = 5
 """How many of the best candidates the walk starts from."""
@@ -38,12 +37,11 @@ LEAST_RANK = 1e-5
 class GraphWalk:
     """Scores the memories that are joined to what a question names and to its best candidates."""
 
-    def __init__(self, store: Store, embeddings: Embeddings, signals: Retriever) -> None:
-        self._store = store
+    def __init__(self, embeddings: Embeddings, signals: Retriever) -> None:
         self._embeddings = embeddings
         self._signals = signals
 
-    def add(self, where: Filter, query: str, found: Signals) -> int:
+    def add(self, view: View, query: str, found: Signals) -> int:
         """Add the graph signal, in [0, 1], of one organization; return the size of the graph walked.
 
         Where a memory leads back only to itself it gets nothing. Measured in
@@ -53,32 +51,32 @@ class GraphWalk:
         best = nsmallest(SEEDS, scores, key=lambda key: (-scores[key], key))
         seeds = {key[1]: scores[key] for key in best}
         # What narrows the memories that are sought narrows neither entities nor the way.
-        around = replace(where, equal={}, client=None, since=None, until=None)
-        named = self._store.entities_named(replace(around, valid_at=None), words(query))
+        around = view.where(equal={}, client=None, since=None, until=None)
+        named = around.where(valid_at=None).entities_named(words(query))
         # What the question names says twice as much about where to look as what was found.
         share = 2 * sum(seeds.values()) or 1.0
         starts = seeds | dict.fromkeys(named, share / max(1, len(named)))
-        ties, passed = self._subgraph(around, set(starts))
+        ties, passed = _subgraph(around, set(starts))
         if not ties:
             return 0
         graph = Graph([(tie.source, tie.target, tie.weight) for tie in ties])
         arrived = graph.arrivals(starts)
         near = {id for id, rank in arrived.items() if rank > LEAST_RANK}
-        visible = self._visible(where, around, near, passed | seeds.keys())
+        visible = _visible(view, around, near, passed | seeds.keys())
         ranks = {id: rank for id, rank in arrived.items() if id in visible}
         if named:
             by_meaning = found.vector is not None
-            led = self._scores(where, query, named, ranks, by_meaning=by_meaning)
+            led = self._scores(view, query, named, ranks, by_meaning=by_meaning)
         else:
             # A walk from memories alone is as good as the best of those that it starts from.
             certainty = graph.best_joined(seeds)
             led = {id: certainty[id] ** 2 * near for id, near in _nearness(ranks).items()}
-        found.graph = {(where.organization, id): score for id, score in led.items() if score > 0}
+        found.graph = {(view.organization, id): score for id, score in led.items() if score > 0}
         return len({end for tie in ties for end in (tie.source, tie.target)})
 
     def _scores(
         self,
-        where: Filter,
+        view: View,
         query: str,
         named: Collection[str],
         ranks: Mapping[str, float],
@@ -86,17 +84,11 @@ class GraphWalk:
         by_meaning: bool,
     ) -> dict[str, float]:
         """Multiply how near each memory is with how well it answers the rest of the question."""
-        rest = self._without_names(where, query, named)
-        matches = self._matches(where, rest, ranks) if by_meaning else dict.fromkeys(ranks, 1.0)
+        rest = _without_names(view, query, named)
+        matches = self._matches(view, rest, ranks) if by_meaning else dict.fromkeys(ranks, 1.0)
         return {id: near * matches.get(id, 0.0) for id, near in _nearness(ranks).items()}
 
-    def _without_names(self, where: Filter, query: str, named: Collection[str]) -> str:
-        """Take the names of entities out of a question: they led here, and now the rest decides."""
-        entities = [self._store.get(Entity, where.organization, id) for id in named]
-        names = [name for each in entities if each for name in (each.name, *each.aliases)]
-        return without_names(query, names)
-
-    def _matches(self, where: Filter, query: str, ids: Collection[str]) -> dict[str, float]:
+    def _matches(self, view: View, query: str, ids: Collection[str]) -> dict[str, float]:
         """Score how well memories answer, in [0, 1], beside the best of them.
 
         The best has its relevance, raised to CERTAINTY_EXPONENT; another the part of it that its strength has of
@@ -105,7 +97,7 @@ class GraphWalk:
         embedding = self._embeddings.embed_query(query) if words(query) else None
         if embedding is None or not ids:
             return dict.fromkeys(ids, 1.0)
-        here = replace(where, ids=frozenset(ids))
+        here = view.where(ids=frozenset(ids))
         found = self._signals.compared(Memory, here, embedding, len(ids))
         strengths = {key[1]: found.likeness(key) for key in found.vector or ()}
         best = max(strengths.values(), default=0.0)
@@ -116,60 +108,70 @@ class GraphWalk:
             if best
         }
 
-    def _visible(self, where: Filter, around: Filter, ids: Set[str], passed: Set[str]) -> Set[str]:
-        """Return which ids are those of memories that a selection holds.
 
-        Of what the walk passed that is known, unless the selection is narrower than the way.
-        """
-        if where == around and where.ids is None:
-            return ids & passed
-        return self._seen(Memory, where, ids)
+def _without_names(view: View, query: str, named: Collection[str]) -> str:
+    """Take the names of entities out of a question: they led here, and now the rest decides."""
+    here = view.where(equal={}, client=None, ids=frozenset(named))
+    names = [name for each in here.find(Entity) for name in (each.name, *each.aliases)]
+    return without_names(query, names)
 
-    def _subgraph(self, where: Filter, start: set[str]) -> tuple[list[Tie], set[str]]:
-        """Collect the edges around some nodes, none through what the caller may not see.
 
-        What was superseded is walked through, so that what it named leads to its successor. Returns also the
-        memories reached that hold.
-        """
-        ties: dict[str, Tie] = {}
-        reached, frontier, passed = set(start), set(start), set[str]()
-        for _ in range(HOPS):
-            if not frontier:
-                break
-            found = self._store.ties(where.organization, sorted(frontier), EDGES_A_HOP)
-            ends = _ends(found)
-            memories = ends[Memory] - reached
-            holding = self._seen(Memory, where, memories)
-            replaced = self._replaced(where, memories - holding)
-            entities = self._seen(Entity, where, ends[Entity] - reached)
-            passable = {Memory: holding | replaced, Entity: entities}
-            passed |= holding
-            following: set[str] = set()
-            for tie in found:
-                of, id, source, target, _, _ = tie
-                first, second = of.joins
-                if (source in reached or source in passable[first]) and (
-                    target in reached or target in passable[second]
-                ):
-                    ties[id] = tie
-                    for end in (source, target):
-                        if end not in reached:
-                            following.add(end)
-                            reached.add(end)
-            frontier = following
-        return [ties[id] for id in sorted(ties)], passed
+def _visible(view: View, around: View, ids: Set[str], passed: Set[str]) -> Set[str]:
+    """Return which ids are those of memories that a selection holds.
 
-    def _seen(self, of: type[Record], where: Filter, ids: Set[str]) -> set[str]:
-        here = replace(where, ids=frozenset(ids))
-        return set(self._store.ids(of, here, ["id"])) if ids else set()
+    Of what the walk passed that is known, unless the selection is narrower than the way.
+    """
+    if view == around and view.ids is None:
+        return ids & passed
+    return _seen(Memory, view, ids)
 
-    def _replaced(self, where: Filter, ids: Set[str]) -> set[str]:
-        """Return those memories that the caller may see and that have a successor."""
-        if not ids:
-            return set()
-        ever = replace(where, ids=frozenset(ids), valid_at=None)
-        rows = self._store.values(Memory, ever, ("id", "superseded_by"))
-        return {id for id, successor in rows if successor is not None}
+
+def _subgraph(view: View, start: set[str]) -> tuple[list[Tie], set[str]]:
+    """Collect the edges around some nodes, none through what the caller may not see.
+
+    What was superseded is walked through, so that what it named leads to its successor. Returns also the
+    memories reached that hold.
+    """
+    ties: dict[str, Tie] = {}
+    reached, frontier, passed = set(start), set(start), set[str]()
+    for _ in range(HOPS):
+        if not frontier:
+            break
+        found = view.ties(sorted(frontier), EDGES_A_HOP)
+        ends = _ends(found)
+        memories = ends[Memory] - reached
+        holding = _seen(Memory, view, memories)
+        replaced = _replaced(view, memories - holding)
+        entities = _seen(Entity, view, ends[Entity] - reached)
+        passable = {Memory: holding | replaced, Entity: entities}
+        passed |= holding
+        following: set[str] = set()
+        for tie in found:
+            of, id, source, target, _, _ = tie
+            first, second = of.joins
+            if (source in reached or source in passable[first]) and (
+                target in reached or target in passable[second]
+            ):
+                ties[id] = tie
+                for end in (source, target):
+                    if end not in reached:
+                        following.add(end)
+                        reached.add(end)
+        frontier = following
+    return [ties[id] for id in sorted(ties)], passed
+
+
+def _seen(of: type[Record], view: View, ids: Set[str]) -> set[str]:
+    return set(view.where(ids=frozenset(ids)).read_ids(of, ["id"])) if ids else set()
+
+
+def _replaced(view: View, ids: Set[str]) -> set[str]:
+    """Return those memories that the caller may see and that have a successor."""
+    if not ids:
+        return set()
+    ever = view.where(ids=frozenset(ids), valid_at=None)
+    rows = ever.values(Memory, ("id", "superseded_by"))
+    return {id for id, successor in rows if successor is not None}
 
 
 def _ends(ties: Sequence[Tie]) -> dict[type[Record], set[str]]:

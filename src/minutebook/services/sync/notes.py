@@ -24,7 +24,6 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import id_apart
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Kind, Memory
-from minutebook.services.access.visibility import filters
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.maintenance.organization_notes import OrganizationNotes
@@ -121,11 +120,8 @@ class NoteSync:
                 seen = self._sequences(caller)
 
     def _sequences(self, caller: Caller) -> dict[str, int]:
-        store = self._infrastructure.store
-        return {
-            where.organization: store.sequence(where.organization)
-            for where in filters(store, caller)
-        }
+        store = self._infrastructure.records
+        return {name: store.sequence(name) for name in store.seen_by(caller).organizations}
 
 
 class _Run:
@@ -139,7 +135,7 @@ class _Run:
         folder: NoteFolder,
         asked: Asked,
     ) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._clock = infrastructure.clock
         self._memories = memories
@@ -336,17 +332,16 @@ class _Run:
     # What the store says
 
     def _write_folder(self) -> None:
-        wheres = filters(self._store, self._caller)
         known = {key: each for key, each in self._folder.agreed.items() if each.kind == "memory"}
         kept: set[tuple[str, str]] = set()
-        with self._store.snapshot(*(where.organization for where in wheres)) as moment:
-            for where in wheres:
+        with self._store.seen_by(self._caller).moments() as moments:
+            for moment in moments:
                 paths = {
                     id: agreed.path.removesuffix(".md")
                     for (home, id), agreed in known.items()
-                    if home == where.organization
+                    if home == moment.organization
                 }
-                named = OrganizationNotes(moment, where, paths)
+                named = OrganizationNotes(moment, paths)
                 for memory, name, links in named.memories():
                     key = (memory.organization, memory.id)
                     kept.add(key)

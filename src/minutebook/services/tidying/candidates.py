@@ -1,13 +1,10 @@
 """Which memories may say the same as one, or otherwise."""
 
-from dataclasses import replace
-
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.embedding.service import Embedding
 from minutebook.search.text import MAX_QUERY, check_query, parse_query
-from minutebook.services.access.visibility import Clock, narrowed
+from minutebook.services.access.visibility import Clock, everything_in
 from minutebook.services.knowledge.similar import SimilarMemories
 from minutebook.store.protocol import Store
 
@@ -28,16 +25,16 @@ class Candidates:
 
     def of(self, memory: Memory) -> list[Memory]:
         """Return the memories that hold now and are like one, whoever asks."""
+        view = everything_in(self._store, memory.organization).where(valid_at=self._clock())
         if self._similar.can_tell and not self._embedding.is_off:
             # What has no vectors yet is looked at when they come: they are a change, too.
-            return [each.memory for each in self._similar.beside(memory)]
-        where = Filter(organization=memory.organization, valid_at=self._clock())
+            return [each.memory for each in self._similar.beside(view, memory)]
         query = memory.text[: MAX_QUERY // 2]
         try:
             check_query(query)
         except InvalidInput:
             return []
-        here = narrowed(where, scope=memory.scope, repository=memory.repository, user=memory.user)
-        hits = self._store.match(Memory, here, parse_query(query), LOOKED_AT + 1)
+        here = view.narrowed(scope=memory.scope, repository=memory.repository, user=memory.user)
+        hits = here.match(Memory, parse_query(query), LOOKED_AT + 1)
         ids = frozenset(each.id for each in hits if each.id != memory.id)
-        return self._store.find(Memory, replace(where, ids=ids)) if ids else []
+        return view.where(ids=ids).find(Memory) if ids else []

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from minutebook.domain import policy
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict
 from minutebook.domain.origin import answers_for
 from minutebook.domain.records import Kind, Memory, Status, Summary, Turn
@@ -39,7 +39,7 @@ class Changing:
         merging: EntityMerging,
         summaries: Summaries,
     ) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._rules = infrastructure.rules
         self._clock = infrastructure.clock
@@ -147,7 +147,7 @@ class Changing:
     def _without_summary(self, caller: Caller, organization: str, id: str) -> None:
         """Remove the summary that was made. Raises Conflict if it was made anew since."""
         with self._trail.audited(caller, organization, UNDO, Kind.SUMMARY, id) as audit:
-            summary = self._store.get(Summary, organization, id)
+            summary = self._store.seen_in(organization, anywhere(caller)).get(Summary, id)
             if summary is None:
                 raise Conflict(id, "the summary is gone already")
             audit.check(summary)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
-from minutebook.domain.filters import Filter, default_organization, visible_filter
+from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
 from minutebook.domain.tidying import Finding, State, Suggestion
-from minutebook.services.access.visibility import filters
+from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.tidying.changing import Changing
 from minutebook.services.tidying.examining import Examined, Examining
@@ -47,7 +47,7 @@ class Inbox:
     def __init__(
         self, infrastructure: Infrastructure, examining: Examining, changing: Changing
     ) -> None:
-        self._store = infrastructure.store
+        self._store = infrastructure.records
         self._trail = infrastructure.trail
         self._clock = infrastructure.clock
         self._examining = examining
@@ -63,9 +63,9 @@ class Inbox:
         """Return a page of what waits of some kinds, the most certain kinds first, with all counts."""
         counts = Counter[Finding]()
         seen: list[tuple[Finding, str, int]] = []
-        for where in self._wheres(caller):
-            for each in suggestions(self._store, where.organization, State.OPEN):
-                if visible_records(self._store, where, each) is None:
+        for view in self._views(caller):
+            for each in suggestions(self._store.tidy_rows, view.organization, State.OPEN):
+                if visible_records(self._store, view, each) is None:
                     continue
                 counts[each.finding] += 1
                 if each.finding in kinds:
@@ -141,8 +141,8 @@ class Inbox:
     def apply_by_rules(self, caller: Caller, rules: Mapping[Finding, float]) -> Counter[Finding]:
         """Apply what is open and at least as certain as a rule wants; once, whatever comes of it."""
         applied = Counter[Finding]()
-        for where in self._wheres(caller):
-            for each in suggestions(self._store, where.organization, State.OPEN):
+        for view in self._views(caller):
+            for each in suggestions(self._store.tidy_rows, view.organization, State.OPEN):
                 least = rules.get(each.finding)
                 # What a person took back waits for a person.
                 if least is None or each.certainty < least or each.settled_by:
@@ -190,18 +190,17 @@ class Inbox:
         suggestion = self._store.tidy_rows.numbered(organization, number)
         if suggestion is None:
             return None
-        records = visible_records(
-            self._store, visible_filter(anywhere(caller), organization), suggestion
-        )
+        view = self._store.seen_in(organization, anywhere(caller))
+        records = visible_records(self._store, view, suggestion)
         if records is None:
             return None
         is_open = suggestion.state is State.OPEN
         examined = self._examining.again(suggestion) if is_open else None
         return Waiting(name_of(caller, suggestion), suggestion, records, examined)
 
-    def _wheres(self, caller: Caller) -> list[Filter]:
-        found = filters(self._store, caller)
-        return [each for each in found if each.organization != SYSTEM_ORGANIZATION]
+    def _views(self, caller: Caller) -> list[View]:
+        seen = self._store.seen_by(caller)
+        return [each for each in seen if each.organization != SYSTEM_ORGANIZATION]
 
     def _named(self, caller: Caller, name: str) -> tuple[str, int]:
         """Read the name of a suggestion. Raises InvalidInput if it is none."""
@@ -215,7 +214,7 @@ class Inbox:
             remedy = "must be a number as `minutebook tidy` lists them (got {name!r})"
             raise InvalidInput("suggestion", remedy, name=name[:50])
         home = organization or default_organization(caller)
-        if home not in {where.organization for where in filters(self._store, anywhere(caller))}:
+        if home not in self._store.seen_by(anywhere(caller)).organizations:
             raise NotFound(SUGGESTION, name)
         return home, int(number)
 

@@ -8,11 +8,11 @@ from datetime import timedelta
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Role, Turn
+from minutebook.domain.records import Entity, Kind, Memory, Role, Turn
 from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.domain.validity import holds_at
 from minutebook.services.access.recall_log import RecallLog
-from minutebook.services.access.visibility import filters, narrowed
+from minutebook.services.access.visibility import narrowed
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.tidying.candidates import Candidates
 from minutebook.services.tidying.examining import (
@@ -76,6 +76,7 @@ class Rounds:
     ) -> None:
         self.every = every
         self._store = infrastructure.store
+        self._records = infrastructure.records
         self._locks = infrastructure.locks
         self._clock = infrastructure.clock
         self._candidates = candidates
@@ -92,7 +93,9 @@ class Rounds:
         before = (self._clock() - self.every).isoformat()
         marks = self._store.tidy_rows.marks
         due = frozenset(
-            name for name in tended(self._store, caller) if str(marks(name).get("at", "")) <= before
+            name
+            for name in tended(self._records, caller)
+            if str(marks(name).get("at", "")) <= before
         )
         return self.run(caller, among=due) if due else None
 
@@ -113,9 +116,8 @@ class Rounds:
         policy.check_may_act(caller, "tidy")
         self._recalls.flush()
         done = Round()
-        for where in filters(self._store, anywhere(caller)):
-            name = where.organization
-            if name == SYSTEM_ORGANIZATION or (among is not None and name not in among):
+        for name in tended(self._records, caller):
+            if among is not None and name not in among:
                 continue
             with self._locks.hold(f"{LOCK}\0{name}") as held:
                 if held is None:

@@ -2,17 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from minutebook.domain.caller import Caller, Note, anywhere
 from minutebook.domain.counts import count_of
-from minutebook.domain.filters import Filter
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Record
 from minutebook.domain.tidying import Finding, State, Suggestion
-from minutebook.services.access.visibility import Clock, filters
-from minutebook.store.protocol import Tended
+from minutebook.services.access.visibility import Clock, Records, View
+from minutebook.store.tidy_rows import TidyRows
 
 BATCH = 200
 
@@ -39,7 +38,7 @@ class TidyState:
 class TidyStatus:
     """Tells how tidying is; it needs nothing of what finds and changes."""
 
-    def __init__(self, store: Tended, clock: Clock, every: timedelta | None) -> None:
+    def __init__(self, store: Records, clock: Clock, every: timedelta | None) -> None:
         self.every = every
         self._store = store
         self._clock = clock
@@ -85,44 +84,43 @@ class TidyStatus:
 
     def _waiting(self, caller: Caller) -> Counter[Finding]:
         counts = Counter[Finding]()
-        for where in filters(self._store, anywhere(caller)):
-            if where.organization != SYSTEM_ORGANIZATION:
-                for each in suggestions(self._store, where.organization, State.OPEN):
-                    if visible_records(self._store, where, each) is not None:
+        for view in self._store.seen_by(anywhere(caller)):
+            if view.organization != SYSTEM_ORGANIZATION:
+                for each in suggestions(self._store.tidy_rows, view.organization, State.OPEN):
+                    if visible_records(self._store, view, each) is not None:
                         counts[each.finding] += 1
         return counts
 
 
-def tended(store: Tended, caller: Caller) -> list[str]:
+def tended(store: Records, caller: Caller) -> list[str]:
     """Return the organizations whose records a caller may have looked at, wherever they work."""
-    reach = filters(store, anywhere(caller))
-    return [each.organization for each in reach if each.organization != SYSTEM_ORGANIZATION]
+    names = store.seen_by(anywhere(caller)).organizations
+    return [name for name in names if name != SYSTEM_ORGANIZATION]
 
 
-def suggestions(store: Tended, organization: str, state: State) -> Iterator[Suggestion]:
+def suggestions(rows: TidyRows, organization: str, state: State) -> Iterator[Suggestion]:
     """Yield the suggestions of an organization in a state by number, some at a time."""
     last = 0
-    while batch := store.tidy_rows.find(organization, state, BATCH, last):
+    while batch := rows.find(organization, state, BATCH, last):
         yield from batch
         last = batch[-1].number
 
 
 def visible_records(
-    store: Tended, where: Filter, suggestion: Suggestion
+    store: Records, view: View, suggestion: Suggestion
 ) -> tuple[Record, ...] | None:
     """Return the records of a suggestion; None if the reader may not see one of them.
 
     Of a settled one those that are still there.
     """
     found = []
-    everything = replace(where, with_deleted=True)
+    everything = view.where(with_deleted=True)
     for kind, id in suggestion.subjects:
-        record = store.get(CLASSES[kind], suggestion.organization, id)
-        if record is None:
-            if suggestion.state is State.APPLIED:
-                continue
+        record = everything.get(CLASSES[kind], id)
+        if record is not None:
+            found.append(record)
+        elif suggestion.state is not State.APPLIED or store.is_taken(
+            CLASSES[kind], suggestion.organization, id
+        ):
             return None
-        if not everything.passes(record):
-            return None
-        found.append(record)
     return tuple(found) if found else None
