@@ -181,6 +181,35 @@ def test_a_variable_is_named_for_its_value(text: str) -> None:
     assert list(check_python(MODULE, "print_ = x.told(told=1)")) == []
 
 
+REACHES = [
+    "from minutebook.store.protocol import Change, Store\n",
+    "from minutebook.store.protocol import Tended\n",
+    "from minutebook.store.sqlite import SqliteStore\n",
+    "def f(infrastructure):\n    return infrastructure.store\n",
+    "class A:\n    def f(self):\n        return self.infrastructure.store\n",
+    "class A:\n    def f(self):\n        return self._infrastructure.store\n",
+    "def f(records):\n    return records._store\n",
+    "class A:\n    def f(self):\n        return self._store._store\n",
+    "def f(view):\n    return view._where\n",
+]
+
+
+@pytest.mark.parametrize("text", REACHES)
+def test_the_whole_store_is_out_of_reach_of_what_reads_for_a_caller(text: str) -> None:
+    assert len(told(MODULE, text)) == 1
+    for path in ("store/sql/rows.py", "services/access/tokens.py", "services/embeddings.py"):
+        assert told(f"src/minutebook/{path}", text) == []
+
+
+def test_a_reader_is_not_the_whole_store() -> None:
+    text = "class A:\n    def f(self, caller):\n        return self._store.seen_by(caller)\n"
+    assert told(MODULE, text) == []
+
+
+def test_a_module_is_not_listed_in_vain_as_having_the_whole_store() -> None:
+    assert len(told("src/minutebook/services/embeddings.py", "x = 1\n")) == 1
+
+
 def test_words_that_say_nothing_are_found_as_whole_words() -> None:
     text = "a smartphone\nA Robust,\nsmart and enhanced way\n"
     page = PurePosixPath("docs/guides/page.md")

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools import seams  # noqa: E402
+from tools import seams, whole_stores  # noqa: E402
 from tools.reasons import Reasons  # noqa: E402
 
 PACKAGE = "minutebook"
@@ -111,6 +111,9 @@ def check_python(path: PurePosixPath, text: str) -> Iterator[Finding]:
     for node in nodes:
         for line, what, remedy in _faults(node, inside, idle):
             yield Finding(str(path), line, what, remedy)
+    for line, what in whole_stores.reached(inside, nodes):
+        remedy = "read by `Records.seen_by(caller)`, or list the module in tools/house.toml"
+        yield Finding(str(path), line, what, remedy)
 
 
 @cache
