@@ -113,7 +113,7 @@ def test_a_walk_in_a_store_whose_trail_misses_what_was_changed_is_stopped(
     steps = steps_of(1, 20)
     done, wrong = play("governed", steps, Figures(), 10)
     assert len(done) == 10
-    assert any("has no fingerprint of" in each for each in wrong)
+    assert any("has no entry with its digest" in each for each in wrong)
 
 
 def test_a_chain_that_closes_over_a_removed_memory_is_no_trespass_and_another_link_is() -> None:
