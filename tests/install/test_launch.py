@@ -79,7 +79,7 @@ def test_what_each_client_is_told_to_start_runs_nothing_of_the_folder_it_stands_
         entry, form = entry_of(client, tmp_path), CLIENTS[client].local
         entries.append(entry)
         program = entry[form.command]
-        arguments = [] if form.arguments is None else entry[form.arguments]
+        arguments = entry[form.arguments] if form.arguments else []
         commands.append([*([program] if isinstance(program, str) else program), *arguments])
         assert entry[form.environment] == {"PYTHONPATH": str(tmp_path)}
     # They differ in the name of the client alone, which ends them: one start tells of all.

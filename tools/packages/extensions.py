@@ -10,7 +10,7 @@ from typing import Any
 import tomlkit
 import yaml
 
-from minutebook.install.known_hooks import HOOKS, SECONDS
+from minutebook.install.known_hooks import HOOKS
 from tools.packages.facts import Facts
 
 Files = dict[str, bytes]
@@ -55,8 +55,10 @@ def claude_code(facts: Facts, root: Path) -> Files:
     }
     # Without the program a hook says nothing; an error before each prompt would help nobody.
     command = "! command -v minutebook >/dev/null || minutebook hook claude-code"
-    entry = {"type": "command", "command": command, "timeout": SECONDS}
-    hooks = {event: [{"hooks": [entry]}] for event in HOOKS["claude-code"].events}
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": command, "timeout": limit}]}]
+        for event, limit in HOOKS["claude-code"].events.items()
+    }
     files = {
         ".claude-plugin/plugin.json": _json(plugin),
         ".claude-plugin/marketplace.json": _json(market),

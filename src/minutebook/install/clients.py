@@ -236,7 +236,7 @@ def unsafe_entries(places: Places) -> list[UnsafeEntry]:
 def _words(client: Client, entry: Mapping[str, Any]) -> list[str]:
     """Return the command of an entry and its arguments, as far as they are such."""
     program, key = entry.get(client.local.command), client.local.arguments
-    arguments = program if key is None else entry.get(key)
+    arguments = entry.get(key) if key else program
     words = [program] if isinstance(program, str) else []
     return [*words, *(map(str, arguments) if isinstance(arguments, list) else ())]
 
@@ -296,26 +296,26 @@ def location(client: ClientFile, scope: Scope, places: Places) -> Path:
             raise InvalidInput(
                 "scope", "must be user: {title} has no project configuration", title=client.title
             )
-        return places.cwd.joinpath(*client.project)
+        return places.cwd / client.project
     if client.user is None:
         remedy = "must be project, by --project: {title} has no file of yours to edit"
         raise InvalidInput("scope", remedy, title=client.title)
     if client.moved is not None and places.variables.get(client.moved[0], "").strip():
-        return places.folder(client.moved[0]).joinpath(*client.moved[1])
+        return places.folder(client.moved[0]) / client.moved[1]
     if client.package is not None and places.platform == "win32":
         packages = places.folder("LOCALAPPDATA", "AppData", "Local") / "Packages"
         homes = [home / "LocalCache" / "Roaming" for home in sorted(packages.glob(client.package))]
-        files = [home.joinpath(*client.user) for home in homes]
+        files = [home / client.user for home in homes]
         if files:
             return next((file for file in files if file.exists()), files[0])
     if client.on_windows is not None and places.platform == "win32":
-        return places.applications().joinpath(*client.on_windows)
+        return places.applications() / client.on_windows
     bases = {
         Base.HOME: places.home,
         Base.APPLICATIONS: places.applications(),
         Base.CONFIGURATION: places.configuration(),
     }
-    return bases[client.base].joinpath(*client.user)
+    return bases[client.base] / client.user
 
 
 def _client(name: str) -> Client:
@@ -341,7 +341,7 @@ def _entry(
     form = client.local
     entry: dict[str, Value] = {"name": server_name} if client.names_entry else {}
     entry |= form.also or {}
-    if form.arguments is None:
+    if not form.arguments:
         entry[form.command] = list(command)
     else:
         entry |= {form.command: command[0], form.arguments: list(command[1:])}
@@ -377,7 +377,9 @@ def _remote_entry(
     if form.token_variable is not None:
         entry[form.token_variable] = token_variable
     elif form.variable is not None:
-        entry["headers"] = {"Authorization": f"Bearer {form.variable.format(token_variable)}"}
+        entry["headers"] = {
+            "Authorization": f"Bearer {form.variable.replace('NAME', token_variable)}"
+        }
     else:
         reason = Reason(
             "{title} reads no variable in a header, by its documentation", title=client.title
