@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from benchmarks.measure import NotThere, Table, stopwatch
 from benchmarks.store import FEW, MAIN, PART, SPACE, STOP_WORDS, WORDS, Records, word
 from minutebook.domain.records import Memory
-from minutebook.search.function_words import FUNCTION_WORDS
+from minutebook.search.languages import FUNCTION_WORDS
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.transfer import Carried, Embedding, Transferable
 from tests.postgres_server import WHEEL, StartedServer

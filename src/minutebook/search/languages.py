@@ -1,82 +1,37 @@
 """The languages in which a text may be written, and the stems of its words in each of them.
 
-Function words, letters and endings tell which are likely. Which of those it is need not be known, as a word
+Function words, letters and endings (`languages.toml`) tell which are likely. Which of those it is need not be known, as a word
 has a stem in each. A script other than the Latin one stands for one language, Arabic letters for two.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import Stemmer
 
 from minutebook.search.folding import folded
-from minutebook.search.function_words import FUNCTION_WORDS
 
-_OTHER_SCRIPTS = {
-    "russian": "\u0400-\u052f",
-    "greek": "\u0370-\u03ff\u1f00-\u1fff",
-    "arabic": "\u0600-\u06ff",
-    "persian": "پچژگکی",
-    "hindi": "\u0900-\u097f",
-    "tamil": "\u0b80-\u0bff",
-    "armenian": "\u0530-\u058f",
-}
-"""The letters of languages that are not written in Latin ones."""
+_FILE: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("languages.toml").read_text(encoding="utf-8")
+)
 
-_LETTERS = {
-    "german": "äöüß",
-    "dutch": "ĳ",
-    "french": "àâçèéêëîïôûùœ",
-    "spanish": "áéíñóú¿¡",
-    "portuguese": "áâãàçéêíóõôú",
-    "italian": "àèéìòù",
-    "romanian": "ăâîșşțţ",
-    "catalan": "àçèéíïòóú",
-    "swedish": "åäö",
-    "danish": "åæø",
-    "norwegian": "åæø",
-    "finnish": "äö",
-    "hungarian": "áéíóöőúüű",
-    "polish": "ąćęłńóśźż",
-    "czech": "áčďéěíňóřšťúůýž",
-    "turkish": "çğıİöşü",
-    "vietnamese": "ăâđêôơư\u1ea0-\u1ef9",
-}
-"""Letters that English does not have."""
 
-_ENDINGS = {
-    "english": "ing ings tion tions ness ment ments able ible ful less ously ies ity ed ly ers",
-    "german": "ung ungen ing heit heiten keit keiten schaft schaften lich liche lichen isch ische ischen chen lein"
-    " ieren iert tät täten ierung eren",
-    "dutch": "heid heden ing ingen lijk lijke isch ische tje tjes ijk eren",
-    "french": "tion tions ment ments eux euse euses eur eurs ette ettes ique iques isme age ages ité ités aient",
-    "spanish": "ción ciones sión siones mente dad dades ado ados ada adas ando iendo aron ieron miento mientos"
-    " ero eros idad ista istas",
-    "portuguese": "ção ções são sões mente dade dades ado ados ada adas ando endo aram eram mento mentos"
-    " eiro eiros agem agens",
-    "italian": "zione zioni sione sioni mente ità ato ati ata ate ando endo arono irono mento menti iere ieri"
-    " aggio aggi ista isti",
-    "romanian": "ului ilor elor ție ții ții ează esc ește iune iuni toare tate",
-    "catalan": "ció cions sió sions ment itat itats ament aments dors dora",
-    "swedish": "ning ningar ningen ningarna arna erna orna heten heter ade ades",
-    "danish": "ning ninger ningen ningerne erne heden heder ede edes else elser",
-    "norwegian": "ning ninger ningen ningene ene heten heter et ede else elser",
-    "finnish": "ssa ssä sta stä lla llä lta ltä lle ksi inen iset isen isten tta ttä nen set",
-    "hungarian": "nak nek ban ben ból ből hoz hez höz tól től ság ség oknak eknek okat eket",
-    "polish": "ość ości owie ami ach ego emu ych ymi anie ania enie enia owy owa",
-    "czech": "ost osti ého ému ých ými ami ách ání ení ový ová",
-    "turkish": "lar ler ları leri ların lerin lara lere lardan lerden ında inde ından inden mak mek dır dir",
-    "indonesian": "kan annya nya",
-}
-"""Endings of words that have a letter or more before them."""
+def _each(part: str) -> dict[str, str]:
+    """Return what the file says under a name of each language that has it."""
+    return {language: said[part] for language, said in _FILE.items() if part in said}
 
-_TALK = {
-    "english": "let get got like know see thanks thank yes yeah hey hi hello wow great really good nice much many new"
-    " please sure oh ok okay think going love file error use using return import class def"
-}
-"""Words that show a language, but are looked for."""
+
+FUNCTION_WORDS = _each("function_words")
+"""Words that carry grammar rather than meaning, by language, as they are written."""
+
+_OTHER_SCRIPTS = _each("script")
+_LETTERS = _each("letters")
+_ENDINGS = _each("endings")
+_TALK = _each("talk")
 
 _ENOUGH = 240
 """The evidence of one function word that no other language has; with less, endings are looked at."""
