@@ -25,8 +25,9 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
 from minutebook.features.hooks.services import HookServices
 from minutebook.invocation import Invocation
-from minutebook.server.daemon import client, hook_log
+from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import daemon_address
+from minutebook.server.hooks import log as hook_log
 
 LEAST = Settings().hook_relevance
 WRITER = Caller(name="benchmark", role=Role.HUMAN)

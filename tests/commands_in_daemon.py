@@ -1,57 +1,79 @@
-"""The part of a daemon that runs commands for people at a terminal."""
+"""A daemon for commands of this process: an app that is open, behind the socket at which they look for one."""
 
+import json
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any
+
+from click.testing import Result
 
 from minutebook.app import App, open_app
-from minutebook.cli import in_daemon
 from minutebook.config import Settings, load
-from minutebook.server.daemon.commands import Command, Host, LeftToClient, Stay, Stream
+from minutebook.invocation import Invocation
+from minutebook.server.daemon.operations import Host, LeftToClient, attend
 from minutebook.server.daemon.process import shared
+from minutebook.server.daemon.rendezvous import daemon_address, read_line
+from tests.terminal import typed
+
+ON = {"MINUTEBOOK_DAEMON": "on", "LOGNAME": "ada"}
 
 
 class Daemon:
-    """The part of a daemon that runs commands: a store that is open, and what was printed: by stream, and in order."""
+    """A store that is open, and what commands typed beside it print."""
 
-    def __init__(self) -> None:
-        self.settings = shared(load({}))
-        self.app: App = open_app(self.settings)
-        self.printed: dict[Stream, str] = {}
-        self.output = ""
+    def __init__(self, app: App, settings: Settings | None) -> None:
+        self.app, self.settings = app, settings
+        self.asked = 0
+        """How many clients were attended to."""
 
-    def run(self, *words: str, folder: Path | None = None, terminal: bool = False) -> int:
-        """Run a command as its client would have it run; the exit status."""
-        self.printed, self.output = {"stdout": "", "stderr": ""}, ""
-        streams: frozenset[Stream] = frozenset({"stdout"} if terminal else ())
-        command = Command(words, os.environ, str(folder or Path.cwd()), "ada", streams)
-        return in_daemon.run(command, self.host, self._write)
+    def run(self, *words: str, env: Mapping[str, str] | None = None, **options: Any) -> Result:
+        """Type a command beside the daemon."""
+        return typed(*words, env={**ON, **(env or {})}, **options)
 
-    @property
-    def host(self) -> Host:
-        return Host(lambda: self.app, self._check_same, self._stay)
+    def serve(self, listener: socket.socket) -> None:
+        """Attend to every client, each in a thread, until nobody listens any more."""
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                threading.Thread(target=self._attend, args=(connection,), daemon=True).start()
 
-    def _stay(self) -> AbstractContextManager[Stay]:
-        raise AssertionError("none of these commands stays")
+    def _attend(self, connection: socket.socket) -> None:
+        self.asked += 1
+        loader: Any = lambda: self.app  # noqa: E731
+        with connection, suppress(EOFError, OSError):
+            hello = json.loads(read_line(connection, 20))
+            attend(connection, hello, Host(loader, self._check, nullcontext))
 
-    def _write(self, stream: Stream, text: str) -> None:
-        self.printed[stream] += text
-        self.output += text
-
-    def _check_same(self, settings: Settings) -> None:
-        if shared(settings) != self.settings:
+    def _check(self, settings: Settings) -> None:
+        if self.settings is not None and shared(settings) != self.settings:
             raise LeftToClient("other settings")
 
 
 @contextmanager
+def daemon_on(
+    app: App, settings: Settings | None, environment: Mapping[str, str]
+) -> Iterator[Daemon]:
+    """Be the daemon of an environment, on an app that is open; with settings, for clients of these alone."""
+    daemon = Daemon(app, settings)
+    place = daemon_address(Invocation({}, (), {**environment, **ON}).address)
+    with place.socket.open() as listener:
+        threading.Thread(target=daemon.serve, args=(listener,), daemon=True).start()
+        yield daemon
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+    place.unlink()
+
+
+@contextmanager
 def daemon_of_commands() -> Iterator[Daemon]:
-    """Open the store that the environment names as a daemon has it open; afterwards the streams are as before."""
-    own = (sys.stdout, sys.stderr)
-    started = Daemon()
+    """Open the store that the environment names as a daemon has it open."""
+    settings = shared(load({}))
+    app = open_app(settings)
     try:
-        yield started
+        with daemon_on(app, settings, os.environ) as daemon:
+            yield daemon
     finally:
-        started.app.close()
-        sys.stdout, sys.stderr = own
+        app.close()

@@ -39,11 +39,11 @@ def propose(run: Run, target: str, title: str) -> str:
     """Propose as an agent does, through the contract."""
     from dataclasses import replace
 
-    from minutebook.cli.terminal import opened_or_made
+    from minutebook.cli.opening import made_here
     from minutebook.contracts.ledger import ledger
     from minutebook.domain.records import Role
 
-    with opened_or_made({}) as (app, caller):
+    with made_here({}) as (app, caller):
         asks = replace(caller, role=Role.AGENT, name="claude")
         told = {"target": target, "title": title, "rationale": WHY}
         answer = ledger().call(app, asks, "propose_decision", told)

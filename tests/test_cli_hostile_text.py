@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from minutebook.cli.opening import made_here
 from minutebook.cli.printing import body, shown, style
-from minutebook.cli.terminal import opened_or_made
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Link, Role
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
-from minutebook.server.daemon import hook_log
+from minutebook.server.hooks import log as hook_log
 from tests.examples import parametrize_in_part
 from tests.store import samples
 from tests.terminal import Run, leaf_commands
@@ -79,7 +79,7 @@ def records() -> Iterator[Any]:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """A data directory full of hostile text, by a caller of a hostile name; ids of what it holds."""
     home = tmp_path_factory.mktemp("hostile") / "home"
-    with opened_or_made({"home": str(home), "embedder": "none"}) as (app, caller):
+    with made_here({"home": str(home), "embedder": "none"}) as (app, caller):
         asks = replace(caller, name=WORDS, role=Role.ADMIN)
         made = list(records())
         with app.infrastructure.store.transaction(*{record.organization for record in made}):

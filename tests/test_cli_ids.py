@@ -9,7 +9,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from minutebook.cli import main
-from minutebook.cli.terminal import opened_or_made
+from minutebook.cli.opening import made_here
 from minutebook.domain.grants import Grant
 from minutebook.domain.ids import uuid_of
 from minutebook.domain.records import Role
@@ -29,7 +29,7 @@ def done(run: Run, *arguments: str) -> str:
 @pytest.fixture
 def kept(begun: Run) -> dict[str, str]:
     """Memories whose ids begin alike, a decision, a token, and two sessions."""
-    with opened_or_made({}) as (app, caller):
+    with made_here({}) as (app, caller):
         for id, text in ((FIRST, "the first"), (SECOND, "the second"), (THIRD, "the third")):
             app.infrastructure.store.put(
                 samples.memory(id.ljust(20, "0"), text, organization="default")
@@ -62,7 +62,7 @@ def test_a_part_of_a_uuid_finds_and_completes_the_memory_that_shows_it(
 ) -> None:
     uuid = json.loads(done(run, "show", THIRD.ljust(20, "0"), "--json"))["uuid"]
     own = "aaaaaaaa-1111-4222-8333-bbbbbbbbbbbb"
-    with opened_or_made({}) as (app, _):
+    with made_here({}) as (app, _):
         made = samples.memory("0mc".ljust(20, "0"), "made elsewhere", organization="default")
         app.infrastructure.store.put(dataclasses.replace(made, given_uuid=own))
     for part in (uuid[:13], uuid[:13].upper(), uuid[:19], uuid[-9:]):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.cli.terminal import opened_or_made
+from minutebook.cli.opening import made_here
 from minutebook.store.file_locks import FileLocks
 from tests.terminal import Run
 
@@ -20,7 +20,7 @@ def done(run: Run, *arguments: str) -> str:
 @pytest.fixture
 def written(begun: Run) -> Run:
     """A way to run commands on a store with two sessions, as an agent wrote them."""
-    with opened_or_made({}) as (app, caller):
+    with made_here({}) as (app, caller):
         asks = replace(caller, name="claude")
         for session in ("s1", "s2"):
             for number in range(2):

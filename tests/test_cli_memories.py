@@ -144,8 +144,8 @@ def test_an_edit_does_not_undo_what_was_changed_meanwhile(run: Run, editor: Path
     id = remembered(run, "tea at five")
     editor.write_text(
         "import sys\n"
-        "from minutebook.cli.terminal import opened\n"
-        "with opened({}) as (app, caller):\n"
+        "from minutebook.cli.opening import opened_here\n"
+        "with opened_here({}) as (app, caller):\n"
         f"    app.memories.update(caller, '{id}', {{'content': 'tea at four'}})\n"
         "open(sys.argv[1], 'w').write('tea at six')\n"
     )

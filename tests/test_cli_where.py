@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.cli.hook_told import Known
 from minutebook.config import load
+from minutebook.server.hooks.known import Known
 from minutebook.whereabouts import repository_known
 from tests.folders.test_finding import NAME, git, repository, with_commit
 from tests.sources.transcripts import lines, message

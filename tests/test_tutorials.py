@@ -8,8 +8,7 @@ from string import Template
 
 import pytest
 
-from minutebook.cli.terminal import wait_for_model
-from minutebook.invocation import read_command
+from minutebook.cli.opening import wait_for_model
 from tests.commands_in_daemon import Daemon, daemon_of_commands
 from tests.terminal import Run
 
@@ -41,8 +40,8 @@ def fits(shown: str, printed: str) -> bool:
 class Shell:
     """Runs the commands of a page as a person's shell does, in one folder, beside a daemon."""
 
-    def __init__(self, run: Run, daemon: Daemon) -> None:
-        self._run, self._daemon = run, daemon
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
         self._variables: dict[str, str] = {}
 
     def step(self, command: str, shown: str) -> None:
@@ -63,15 +62,10 @@ class Shell:
         assert not shown or fits(shown, printed), (command, shown, printed)
 
     def _printed(self, words: list[str]) -> tuple[str, str, str]:
-        """Run a command where it runs at a terminal, in the daemon if it can; what it printed."""
-        if read_command(words, os.environ) is None:
-            result = self._run(*words)
-            assert result.exit_code == 0, (words, result.output)
-            return result.output, result.stdout, result.stderr
-        status = self._daemon.run(*words)
-        assert status == 0, (words, self._daemon.output)
-        printed = self._daemon.printed
-        return self._daemon.output, printed["stdout"], printed["stderr"]
+        """Run a command as at a terminal beside a daemon; what it printed."""
+        result = self._daemon.run(*words)
+        assert result.exit_code == 0, (words, result.output)
+        return result.output, result.stdout, result.stderr
 
 
 @pytest.mark.parametrize(
@@ -88,7 +82,7 @@ def test_each_command_of_a_page_prints_what_the_page_shows(
         # A daemon that has just started says of its first answers that vectors are still to come.
         daemon.app.embedding.start()
         wait_for_model(daemon.app.embedding)
-        shell = Shell(run, daemon)
+        shell = Shell(daemon)
         for command, shown in steps(page):
             shell.step(command, shown)
     assert os.environ["MINUTEBOOK_HOME"].startswith(str(Path.cwd()))

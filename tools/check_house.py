@@ -32,7 +32,7 @@ BROAD_EXCEPTS = {
     "embedding/service.py": "the background worker: its error is kept and shown as a state",
 }
 # The entry hands the environment on unread: importing settings would slow the thin proxy.
-ENVIRONMENT_READS = {"config/loading.py", "__main__.py"}
+ENVIRONMENT_READS = {"invocation.py", "__main__.py"}
 # ONNX Runtime and OpenBLAS look at their variables when they are loaded, so they are set before.
 ENVIRONMENT_WRITES = {"embedding/runtime.py", "__init__.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
@@ -41,15 +41,18 @@ SQL_FOLDER = "store"
 COMMANDS = PurePosixPath("cli")
 CLICK_PRINTS = {"cli/printing.py"}
 _CLICK = {"echo", "secho", "style", "echo_via_pager"}
-# A command may run in a daemon, or on a server for somebody elsewhere: there it has none of these.
+# Whoever asks for these has to bear a stdin that is closed.
 TERMINALS = {"cli/keyboard.py"}
 _TERMINAL = {
     "sys": {"stdin"},
-    "os": {"getcwd"},
-    "Path": {"cwd"},
     "click": {
-        *("prompt", "confirm", "edit", "getchar", "pause", "launch", "open_file", "File", "Path"),
-        *("get_text_stream", "get_binary_stream"),
+        "prompt",
+        "confirm",
+        "edit",
+        "getchar",
+        "pause",
+        "get_text_stream",
+        "get_binary_stream",
     },
 }
 EMPTY_NAMES = {
@@ -159,9 +162,7 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
             owner, ()
         ):
             if inside.is_relative_to(COMMANDS) and name not in TERMINALS:
-                remedy = (
-                    "ask cli/keyboard.py for it, which refuses it to a command that a host runs"
-                )
+                remedy = "ask cli/keyboard.py for it, which knows what to do where stdin is closed"
                 yield node.lineno, f"{owner}.{attribute}", remedy
         case ast.Call(func=ast.Name("input")) if inside.is_relative_to(COMMANDS):
             yield node.lineno, "input", "ask with cli/keyboard.py"

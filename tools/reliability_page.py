@@ -244,17 +244,17 @@ TABLES: Mapping[str, Table] = {
             "probe": "probe, ms",
         },
     ),
-    "hosted commands": Table(
-        "Commands that run elsewhere",
-        "Words of every command, with `-`, paths, options and values drawn at random among them, are posted to a server's "
-        "`/command` and to a daemon's socket. On the server's stdin a line waits, in each folder named a file with a secret text. "
+    "posted operations": Table(
+        "Operations for commands that are typed elsewhere",
+        "Arguments of every operation, with `-`, paths and values drawn at random among them, are posted to a server's "
+        "`/operations` and to a daemon's socket. On the server's stdin a line waits, in the folder named a file with a secret text. "
         "Every post is answered within 20 s; nothing of the line or the file is in an answer, the line stays unread, and no file "
         "is made or changed beside the store's own.",
         "door",
         {
             "posted": "posted",
-            "done": "exit status 0",
-            "refused": "left to the client",
+            "done": "done",
+            "refused": "refused",
             "read": "read of stdin or files",
             "written": "files written",
         },

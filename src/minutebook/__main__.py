@@ -36,22 +36,10 @@ def _run(arguments: list[str]) -> None:
         from minutebook.server.daemon import client
 
         client.serve(request)
-    elif typed := invocation.read_command(arguments, os.environ):
-        command, request = typed
-        if request.wants_daemon:
-            from minutebook.server.daemon import command_client
-
-            command_client.run_and_exit(request, command, arguments)
-    elif typed := invocation.read_command(arguments, os.environ, invocation.PAGES_COMMANDS):
-        _, request = typed
-        if request.wants_daemon:
-            from minutebook.server.daemon import pages_client
-
-            pages_client.show_and_exit(request, arguments)
-    elif hook := invocation.read_command(arguments, os.environ, invocation.HOOK_COMMANDS):
+    elif hook := invocation.read_hook(arguments, os.environ):
         from minutebook.server.daemon import hook_client
 
-        hook_client.run_and_exit(hook[1], arguments)
+        hook_client.run_and_exit(hook, arguments)
     from minutebook.cli import main as command_line
 
     command_line()

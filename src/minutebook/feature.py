@@ -26,6 +26,8 @@ class Feature:
     """Its services, a `FeatureServices`, which `App.get` makes."""
     commands: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """Its commands: by heading of the help and module, the names of those that the module has."""
+    operations: str = ""
+    """What its commands ask of an open store: a tuple of operations."""
     jobs: str = ""
     """What it does unasked: a function from an App to its Jobs."""
     checks: str = ""

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from minutebook import __version__
 
@@ -88,60 +88,6 @@ INTERRUPTED = 130
 
 STOPPED = "Stopped. The change under way, if any, was made whole or not at all."
 """What Ctrl-C leaves where nothing more precise is known."""
-
-DAEMON_COMMANDS = {
-    "search": True,
-    "show": True,
-    "list": True,
-    "duplicates": True,
-    "status": True,
-    "where": True,
-    "code": True,
-    "projects": False,
-    "sessions": True,
-    "session": True,
-    "recalls": True,
-    "decisions": True,
-    "proposals": True,
-    "audit": True,
-    "audit verify": True,
-    "audit head": True,
-    "token list": True,
-    "remember": False,
-    "link": False,
-    "lock": False,
-    "unlock": False,
-    "verify": False,
-    "deprecate": False,
-    "invalidate": False,
-    "forget": False,
-    "decide": False,
-    "accept": False,
-    "scan": False,
-    "tidy": False,
-    "tidy show": True,
-    "tidy apply": False,
-    "tidy refuse": False,
-    "tidy undo": False,
-    "summarize": False,
-    "system write": False,
-}
-"""The commands that a daemon runs if one is there, and whether they only read.
-
-No path in them is one of the person's folder. One that has to ask the person something is left to
-the process that they typed it in. `ARCHITECTURE.md` says why the other commands do not ask.
-"""
-
-PAGES_COMMANDS = frozenset({"ui"})
-"""The command whose pages a daemon serves if one is there, as long as the process that typed it lives."""
-
-HOOK_COMMANDS = frozenset({"hook"})
-"""The command that clients run at moments of a session; the daemon answers it, or nobody."""
-
-HOSTED_COMMANDS = frozenset(DAEMON_COMMANDS) | PAGES_COMMANDS | HOOK_COMMANDS
-"""All commands that a daemon runs, whatever is posted to it."""
-
-_GROUPS = frozenset(name.split()[0] for name in DAEMON_COMMANDS if " " in name)
 
 KEYRING, KEY_FILE = "keyring", "file:"
 """The value of the setting `key` that names the system's keyring, and how that of a file begins."""
@@ -281,6 +227,11 @@ class Invocation:
         return self.given.get(name) or self.variables.get(PREFIX + name.upper())
 
 
+def environment() -> Mapping[str, str]:
+    """Return the environment of this process; nothing else reads it."""
+    return os.environ
+
+
 def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation | None:
     """Read `serve` as it is typed; None for whatever else the command line has to see to."""
     given: dict[str, str] = {}
@@ -309,37 +260,24 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation
     return Invocation(given, contracts, environment) if serving else None
 
 
-def read_command(
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-    commands: Collection[str] = DAEMON_COMMANDS,
-) -> tuple[str, Invocation] | None:
-    """Read a command that a daemon may run; None for any other, and for one that asks for help.
-
-    What is read here of its options only finds the daemon, which reads them all again.
-    """
+def read_hook(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation | None:
+    """Read `hook CLIENT` as clients run it; None for any other command, and where it asks for help."""
     given: dict[str, str] = {}
-    command = None
+    is_hook = False
     left = iter(arguments)
     for word in left:
         name, equals, value = word.removeprefix("--").partition("=")
         name = name.replace("-", "_")
-        if word in ("-", "-h", "--help", "--version"):
-            return None
-        if word == "--":
-            break
         if word.startswith("--") and name in IDENTITY:
             stated = value if equals else next(left, None)
             if stated is None:
                 return None
             given[name] = stated
-        elif command is None:
-            command = word
-        elif command in _GROUPS and (command not in commands or f"{command} {word}" in commands):
-            command = f"{command} {word}"
-    if command is None or command not in commands:
-        return None
-    return command, Invocation(given, (), environment)
+        elif (is_hook and word in ("-h", "--help")) or (not is_hook and word != "hook"):
+            return None
+        else:
+            is_hook = True
+    return Invocation(given, (), environment) if is_hook else None
 
 
 def default_home(data_home: str = "") -> str:

@@ -33,10 +33,11 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.trail import DONE, ERASE, text_digest
+from minutebook.domain.trail_proof import Proof
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.ledger.history import read_all
 from minutebook.places import data_directory
-from minutebook.services.access.audit_proof import Proof, proof_of
+from minutebook.services.access.audit_proof import proof_of
 from tests.world import everything
 
 TEXTS: Mapping[type[Record], Callable[[Any], str]] = {

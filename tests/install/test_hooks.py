@@ -6,13 +6,13 @@ from typing import Any, get_args
 
 import pytest
 
-from minutebook.cli.hook_capture import TRANSCRIPTS
-from minutebook.cli.hook_events import MOMENTS, Moment
 from minutebook.domain.errors import InvalidInput
 from minutebook.install.clients import Installation, Places, Scope, apply, location
 from minutebook.install.hooks import plan_hooks
 from minutebook.install.known_hooks import HOOKS, Form
 from minutebook.server.daemon.hook_client import FOLDERS, NOT_AWAITED
+from minutebook.server.hooks.capture import TRANSCRIPTS
+from minutebook.server.hooks.events import MOMENTS, Moment
 from tests.world import NOON
 
 EVENTS = HOOKS["claude-code"].events

@@ -11,7 +11,7 @@ from minutebook.config import Settings
 from minutebook.disk.mirrored_folder import NOTES, MirroredFolder
 from minutebook.domain.errors import StoreError
 from minutebook.features.archives.services import ArchiveServices
-from minutebook.server.daemon import hook_log
+from minutebook.server.hooks import log as hook_log
 from minutebook.services.maintenance import erasure_order
 from minutebook.services.sync.note_folder import NoteFolder
 

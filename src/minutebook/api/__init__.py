@@ -7,79 +7,67 @@ with open_memory() as memory:
     memory.recall("Which database does staging use?")
 """
 
-from minutebook.api.asynchronous import AsyncMinutebook, open_memory_async
-from minutebook.api.client import Decisions, Entities, Minutebook, Sessions
-from minutebook.api.errors import ServerError, ServerRefused, ServerSilent, ServerUnreachable
-from minutebook.api.opening import open_memory
-from minutebook.api.records import (
-    About,
-    Decision,
-    DecisionLine,
-    Entity,
-    FoundDecision,
-    Hit,
-    Memory,
-    MemoryPage,
-    Neighbourhood,
-    Relation,
-    SignalShare,
-    Summary,
-    SummaryHit,
-    Turn,
-    TurnHit,
-    TurnPage,
-    Version,
-)
-from minutebook.domain.errors import (
-    Conflict,
-    Forbidden,
-    InvalidInput,
-    Locked,
-    MinutebookError,
-    NotFound,
-    Refused,
-    ScopeViolation,
-    StoreError,
-    Unidentified,
-)
+from importlib import import_module
 
-__all__ = [
-    "About",
-    "AsyncMinutebook",
-    "Conflict",
-    "Decision",
-    "DecisionLine",
-    "Decisions",
-    "Entities",
-    "Entity",
-    "Forbidden",
-    "FoundDecision",
-    "Hit",
-    "InvalidInput",
-    "Locked",
-    "Memory",
-    "MemoryPage",
-    "Minutebook",
-    "MinutebookError",
-    "Neighbourhood",
-    "NotFound",
-    "Refused",
-    "Relation",
-    "ScopeViolation",
-    "ServerError",
-    "ServerRefused",
-    "ServerSilent",
-    "ServerUnreachable",
-    "Sessions",
-    "SignalShare",
-    "StoreError",
-    "Summary",
-    "SummaryHit",
-    "Turn",
-    "TurnHit",
-    "TurnPage",
-    "Unidentified",
-    "Version",
-    "open_memory",
-    "open_memory_async",
-]
+_MODULES = {
+    "minutebook.api.asynchronous": (
+        "AsyncMinutebook",
+        "open_memory_async",
+    ),
+    "minutebook.api.client": (
+        "Decisions",
+        "Entities",
+        "Minutebook",
+        "Sessions",
+    ),
+    "minutebook.api.errors": (
+        "ServerError",
+        "ServerRefused",
+        "ServerSilent",
+        "ServerUnreachable",
+    ),
+    "minutebook.api.opening": ("open_memory",),
+    "minutebook.api.records": (
+        "About",
+        "Decision",
+        "DecisionLine",
+        "Entity",
+        "FoundDecision",
+        "Hit",
+        "Memory",
+        "MemoryPage",
+        "Neighbourhood",
+        "Relation",
+        "SignalShare",
+        "Summary",
+        "SummaryHit",
+        "Turn",
+        "TurnHit",
+        "TurnPage",
+        "Version",
+    ),
+    "minutebook.domain.errors": (
+        "Conflict",
+        "Forbidden",
+        "InvalidInput",
+        "Locked",
+        "MinutebookError",
+        "NotFound",
+        "Refused",
+        "ScopeViolation",
+        "StoreError",
+        "Unidentified",
+    ),
+}
+"""Where each name is defined; type checkers read `__init__.pyi`."""
+
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> object:
+    """Import what defines a name when it is asked for: a command needs little of it."""
+    if name in _MODULE_OF:
+        return getattr(import_module(_MODULE_OF[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

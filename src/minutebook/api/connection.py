@@ -1,8 +1,16 @@
-"""How the calls of a program reach the contracts, in this process or on a server."""
+"""How calls of programs and commands reach a store: in this process, by the daemon's socket, over HTTP."""
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from minutebook.domain.caller import Progress, no_progress
+from minutebook.operations.operation import Operation
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +35,43 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """Let go of what the connection holds."""
+
+
+class Operating(ABC):
+    """Has operations done where the store is open; each raises the error of the domain that stood in the way.
+
+    `notes` has by name what was said beside the answers. `preparing` is told how much of the model's
+    first preparation is done, while an operation waits for it.
+    """
+
+    def __init__(self) -> None:
+        self.notes: dict[str, str] = {}
+        self.preparing: Callable[[float], None] = _unshown
+        self.has_written = False
+        """Whether an operation that writes was begun."""
+        self._progress: Progress = no_progress
+
+    def run(self, operation: Operation[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+        """Have an operation done, and return its answer."""
+        self.has_written = self.has_written or operation.writes
+        return self._run(operation, *arguments, **named)
+
+    @contextmanager
+    def reporting(self, progress: Progress) -> Iterator[None]:
+        """Have the operations meanwhile report how far they are."""
+        self._progress = progress
+        try:
+            yield
+        finally:
+            self._progress = no_progress
+
+    @abstractmethod
+    def _run(self, operation: Operation[P, R], *arguments: P.args, **named: P.kwargs) -> R: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what the connection holds."""
+
+
+def _unshown(part: float) -> None:
+    """Show nothing."""

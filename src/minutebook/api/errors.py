@@ -33,3 +33,31 @@ class ServerRefused(ServerError):
 
     status: int
     retry_after: float | None = field(default=None, kw_only=True)
+
+
+@dataclass(eq=False)
+class DaemonEnded(MinutebookError):
+    """The daemon ended while it did an operation that writes; whether it was done is not known."""
+
+    operation: str
+
+    @property
+    def sentence(self) -> Reason:
+        """What is not known, and what to do."""
+        return Reason(
+            "the daemon ended while it ran `{operation}`, so it is not known whether it was done; "
+            "look at what is stored before you run it again",
+            operation=self.operation,
+        )
+
+
+@dataclass(eq=False)
+class Told(MinutebookError):
+    """What stood in the way elsewhere, in the words of who said it: an error that is not known here."""
+
+    reason: str
+
+    @property
+    def sentence(self) -> Reason:
+        """What was said."""
+        return Reason(self.reason)

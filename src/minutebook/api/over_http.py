@@ -2,16 +2,17 @@
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from minutebook.api.connection import Reply
+from minutebook.api.connection import Operating, P, R, Reply
 from minutebook.api.errors import ServerError, ServerRefused, ServerSilent, ServerUnreachable
 from minutebook.domain.error_facts import error_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, StoreClosed, Unidentified
 from minutebook.domain.origin import Origin
 from minutebook.domain.reason import Reason
+from minutebook.operations.operation import Operation
 
 if TYPE_CHECKING:
     import httpx2
@@ -22,13 +23,14 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _SHOWN = 300
 
 
-class OverHttp:
+class OverHttp(Operating):
     """Calls the contracts that a server serves, in the name of a token."""
 
     def __init__(self, url: str, token: str | None, timeout: float, origin: Origin) -> None:
         """`timeout` is in seconds, for one call. Raises InvalidInput if the URL or the token is none."""
         import httpx2
 
+        super().__init__()
         self._url = base_of(url)
         headers = {
             "Accept": "application/json",
@@ -81,23 +83,23 @@ class OverHttp:
             raise ServerError(self._url, Reason("{uri} is not JSON", uri=uri)) from error
         return found
 
-    def run(self, words: Sequence[str], *, is_terminal: bool) -> tuple[list[tuple[str, str]], int]:
-        """Have the server run a command of the command line.
-
-        Returns what it printed, by stream, and its exit status. Raises Unidentified if the token lets
-        nobody in, ServerError if there is no answer of use.
-        """
-        response = self._post("/command", {"words": list(words), "terminal": is_terminal})
+    def _run(self, operation: Operation[P, R], *arguments: P.args, **named: P.kwargs) -> R:
+        """Have the server do an operation. Raises its error, ServerError if it gives no answer of use."""
+        given = operation.given(*arguments, **named)
+        response = self._post(f"/operations/{operation.name}", given)
         match _json_of(response):
-            case {"printed": list() as printed, "status": int() as status}:
-                return [(str(stream), str(text)) for stream, text in printed], status
+            case {"answer": answer, "notes": Mapping() as notes} if response.status_code == 200:
+                self.notes |= notes
+                try:
+                    return operation.read(answer)
+                except ValueError as error:
+                    reason = Reason("it is of another version ({error})", error=error)
+                    raise ServerError(self._url, reason) from error
+            case {"facts": facts, "message": str(text)}:
+                self._fail(facts, text)
             case {"message": str(text)}:
-                reason = Reason(text)
-            case _:
-                reason = _foreign(response)
-        if response.status_code == 404:
-            reason = Reason("it runs no commands ({reason})", reason=reason)
-        raise self._refusal(response, reason)
+                raise self._refusal(response, Reason(text))
+        raise self._refusal(response, _foreign(response))
 
     def close(self) -> None:
         """Close the connections to the server."""

@@ -3,6 +3,7 @@
 import click
 
 from minutebook import __version__
+from minutebook.cli.opening import SERVER, Server, server_named
 from minutebook.cli.terminal import Group, identity
 
 SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -57,10 +58,23 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
 """The commands by what they are about, as `minutebook --help` lists them, and the module of each."""
 
 
-def _first(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    """Refuse what would be read here in vain: `Group.main` has read it where it comes first."""
-    if value is not None:
-        raise click.UsageError(f"{option.opts[0]} must come before every other option, with --url")
+def _note_server(context: click.Context, option: click.Parameter, url: str | None) -> str | None:
+    """Note the server on which the command is to run."""
+    if url is not None:
+        context.meta[SERVER] = Server(url)
+    return url
+
+
+def _note_token(context: click.Context, option: click.Parameter, variable: str | None) -> None:
+    """Note the variable with the server's token. Raises UsageError if it names none, or there is no server."""
+    if variable is None:
+        return
+    server = server_named()
+    if server is None:
+        raise click.UsageError("--token-env goes with --url, which comes before it")
+    if not variable.isidentifier():
+        raise click.UsageError("--token-env must name a variable: the token itself is never typed")
+    context.meta[SERVER] = Server(server.url, variable)
 
 
 @click.group(cls=Group, subjects=SUBJECTS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -69,14 +83,15 @@ def _first(context: click.Context, option: click.Parameter, value: str | None) -
     "--url",
     metavar="URL",
     expose_value=False,
-    callback=_first,
+    is_eager=True,
+    callback=_note_server,
     help="Run the command on this server.",
 )
 @click.option(
     "--token-env",
     metavar="VARIABLE",
     expose_value=False,
-    callback=_first,
+    callback=_note_token,
     help="The variable with the server's token (default: MINUTEBOOK_TOKEN).",
 )
 @identity

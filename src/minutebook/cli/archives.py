@@ -1,5 +1,6 @@
 """Take everything out and bring it in again, as lines of JSON or as one file of the whole directory."""
 
+import getpass
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,17 +10,11 @@ from click.shell_completion import CompletionItem
 
 from minutebook.cli.governance import restore_memory
 from minutebook.cli.ids import completing
-from minutebook.cli.keyboard import TypedPath
+from minutebook.cli.keyboard import PATH
+from minutebook.cli.opening import opened_here, server_named, settings_of
 from minutebook.cli.printing import echo
-from minutebook.cli.terminal import (
-    at_keyboard,
-    bar,
-    counted,
-    identity,
-    interruptible,
-    opened,
-    settings_of,
-)
+from minutebook.cli.progress import bar, interruptible
+from minutebook.cli.terminal import counted, identity
 from minutebook.config import load
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
@@ -42,7 +37,7 @@ _Told = tuple[dict[str, object], list[str]]
 
 
 @click.command(short_help="Write every record to a file, one a line, as JSON.")
-@click.argument("path", type=TypedPath())
+@click.argument("path", type=PATH)
 @click.option("--sessions", is_flag=True, help="Only turns and summaries.")
 @click.option(
     "--include-derived", is_flag=True, help="The index of code too, which can be made again."
@@ -73,7 +68,7 @@ def export(
     if form not in ("archive", *_OF_CONTRACT) and (sessions or include_derived):
         raise InvalidInput("--format", "must be archive with --sessions or --include-derived")
     with (
-        opened(options) as (app, caller),
+        opened_here(options) as (app, caller),
         interruptible("Stopped. No file was written."),
         bar("Exporting", hidden=False) as progress,
     ):
@@ -144,7 +139,7 @@ def _export_graph(app: "App", caller: Caller, path: Path) -> _Told:
 
 
 @click.command(short_help="Write the whole data directory to one file.")
-@click.argument("path", type=TypedPath(), required=False)
+@click.argument("path", type=PATH, required=False)
 @click.option(
     "--rotate",
     is_flag=True,
@@ -163,7 +158,7 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str
     if rotate is (path is not None):
         raise InvalidInput("PATH", "or --rotate is needed, and not both")
     settings = load(options)
-    with interruptible("Stopped. No file was written."), opened(options) as (app, caller):
+    with interruptible("Stopped. No file was written."), opened_here(options) as (app, caller):
         if path is None:
             made = app.get(ArchiveServices).scheduled_backups.run(caller)
         else:
@@ -224,7 +219,7 @@ def restore(
     from minutebook.services.maintenance.restores import Restores
 
     path = Path(what)
-    if path.suffix == SUFFIX or path.is_file():
+    if server_named() is None and (path.suffix == SUFFIX or path.is_file()):
         if not replace:
             Restores(data_directory(load(options))).check_empty()
         return _restore_backup(options, path.absolute())
@@ -249,7 +244,7 @@ def _restore_backup(options: dict[str, str], path: Path) -> dict[str, object]:
     with interruptible(
         "Stopped. If the directory is half restored, the same command with --replace ends it."
     ):
-        caller = at_keyboard(settings, options)
+        caller = settings.person(options, getpass.getuser())
         done = Restores(data_directory(settings)).run(caller, path, now())
     echo(f"Restored {settings.home} from {path}.")
     if done.aside is not None:

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minutebook.cli.ids import memory_id
-from minutebook.cli.keyboard import TypedPath, confirm, need_keyboard, working_directory
+from minutebook.cli.keyboard import PATH, confirm
+from minutebook.cli.opening import opened_here, settings_of
 from minutebook.cli.printing import echo, say, style
-from minutebook.cli.terminal import as_json, bar, identity, opened, settings_of
+from minutebook.cli.progress import bar
+from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind
 from minutebook.features.code.services import CodeServices
 from minutebook.features.projects.services import ProjectServices
-from minutebook.server.daemon import hook_log
+from minutebook.server.hooks import log
 from minutebook.whereabouts import repository_at
 
 if TYPE_CHECKING:
@@ -50,20 +52,20 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 @click.option(
     "--plan",
     metavar="FILE",
-    type=TypedPath(),
+    type=PATH,
     help="Write what would move there; move nothing.",
 )
 @click.option(
     "--apply",
     "chosen",
     metavar="FILE",
-    type=TypedPath(),
+    type=PATH,
     help="Move what a plan says.",
 )
 @click.option(
     "--undo",
     metavar="FILE",
-    type=TypedPath(),
+    type=PATH,
     help="Move back what FILE, written by an earlier run, notes.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -91,7 +93,7 @@ def assign(
     way = _Way(ids, to, source, chosen, undo)
     way.check(plan)
     settings, left = settings_of(options), 0
-    with opened(options) as (app, caller):
+    with opened_here(options) as (app, caller):
         if way.is_given:
             moves = way.moves(app, caller)
         else:
@@ -107,7 +109,6 @@ def assign(
             say({"moves": [_shape(each) for each in moves], "left": left}, "", as_json)
             return
         if moves and not yes:
-            need_keyboard()
             confirm(f"Move {count_of(len(moves), 'record')}?", abort=True)
         with bar("Moving", hidden=as_json) as progress:
             done = app.get(ProjectServices).assigning.apply(
@@ -154,13 +155,13 @@ class _Way:
             return [_reversed(each) for each in _read(_typed(self.undo))]
         if self.chosen is not None:
             return _read(_typed(self.chosen))
-        target = self.to or None
-        moves = [
-            app.get(ProjectServices).assigning.move_of(caller, memory_id(app, caller, id), target)
-            for id in self.ids
-        ]
+        from minutebook.api.here import Here
+
+        here, target = Here(app, caller), self.to or None
+        assigning = app.get(ProjectServices).assigning
+        moves = [assigning.move_of(caller, memory_id(here, id), target) for id in self.ids]
         if self.source is not None:
-            moves += app.get(ProjectServices).assigning.moves(caller, self.source, target)
+            moves += assigning.moves(caller, self.source, target)
         return moves
 
 
@@ -184,7 +185,7 @@ def _proposed(
 
 
 def _typed(path: Path) -> Path:
-    return working_directory() / path.expanduser()
+    return Path.cwd() / path.expanduser()
 
 
 def _evidence(app: "App", settings: "Settings", caller: Caller) -> "Evidence":
@@ -193,7 +194,7 @@ def _evidence(app: "App", settings: "Settings", caller: Caller) -> "Evidence":
 
     folders = {
         str(entry["session"]): str(entry["folder"])
-        for entry in hook_log.entries(str(settings.home))
+        for entry in log.entries(str(settings.home))
         if entry.get("session") and entry.get("folder")
     }
     projects = {each.id: each.path for each in app.get(CodeServices).projects.all(caller)}

@@ -1,38 +1,31 @@
 """Read the audit trail, prove it, sign where it ends and note that elsewhere."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from minutebook.cli.ids import any_id, completing
-from minutebook.cli.keyboard import TypedPath, need_own_files, remote_caller
+from minutebook.cli.keyboard import PATH
+from minutebook.cli.opening import check_begun, opened, opened_here, settings_of
 from minutebook.cli.printing import echo, say, style, warn
-from minutebook.cli.terminal import (
-    Commands,
-    as_json,
-    check_begun,
-    entry_line,
-    fields_of,
-    identity,
-    opened,
-    settings_of,
-)
+from minutebook.cli.terminal import Commands, as_json, entry_line, fields_of, identity
 from minutebook.cli.times import time_given
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.head_signatures import Signed
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.records import Decision, Entry, Head, Kind, Memory, Proposal
-from minutebook.features.audit_proof.services import ProofServices
+from minutebook.domain.records import Decision, Head, Memory, Proposal
+from minutebook.domain.trail_proof import NOT_PROVED, Proof
+from minutebook.features.audit_proof.operations import prove
+from minutebook.operations import audit as operations
 
 if TYPE_CHECKING:
     from minutebook.app import App
-    from minutebook.domain.head_signatures import Signed
-    from minutebook.services.access.audit_proof import Proof
-
 MOST_NAMED = 20
 """Records of one trail that are named at a terminal; `--json` names all."""
 
@@ -73,38 +66,33 @@ def audit(
     """List who did what to which record, newest first; refusals too."""
     if context.invoked_subcommand is not None:
         return
-    with opened(options) as (app, caller):
-        entries = app.trail.entries(
-            caller,
-            actor=actor,
-            client=client,
-            act=act,
-            subject=None if subject is None else any_id(app, caller, subject),
-            outcome=outcome,
-            since=time_given("--since", since),
-            limit=limit,
-        )
-        uuids = app.browsing.subject_uuids(caller, entries)
+    with opened(options) as api:
+        named = {
+            "actor": actor,
+            "client": client,
+            "act": act,
+            "subject": None if subject is None else any_id(api, subject),
+            "outcome": outcome,
+        }
+        found = api.run(operations.entries, limit, named, time_given("--since", since))
     lines = []
-    for entry in entries:
+    for each in found:
+        entry = each.entry
         where = style(f"{entry.organization} {entry.number:>6}", dim=True)
-        other = "".join(f" ({uuid})" for uuid in _uuid_of(entry, uuids).values())
+        other = "" if each.uuid is None else f" ({each.uuid})"
         lines.append(f"{where}  {entry_line(entry)}  {entry.subject_kind} {entry.subject}{other}")
-    shapes = [fields_of(each) | _uuid_of(each, uuids) for each in entries]
+    shapes = [
+        fields_of(each.entry) | ({} if each.uuid is None else {"subject_uuid": each.uuid})
+        for each in found
+    ]
     say(shapes, lines or "No entries.", as_json)
-
-
-def _uuid_of(entry: Entry, uuids: Mapping[tuple[str, str], str]) -> dict[str, str]:
-    """Return the UUID of the memory that an entry concerns as a field, if it concerns one."""
-    uuid = uuids.get((entry.organization, entry.subject))
-    return {} if uuid is None or entry.subject_kind is not Kind.MEMORY else {"subject_uuid": uuid}
 
 
 @audit.command("verify", short_help="Prove that no entry was changed or removed.")
 @click.option("--noted", metavar="NUMBER:DIGEST", help="An end that was noted earlier.")
 @click.option(
     "--heads",
-    type=TypedPath(),
+    type=PATH,
     help="The file or folder in which `audit head --to` noted ends.",
 )
 @click.option(
@@ -131,17 +119,12 @@ def audit_verify(
     """
     ends = [] if heads is None else _read_heads(heads)
     public = None if key is None else _public_key(key)
-    with opened(options) as (app, caller):
-        if noted is not None:
-            number, digest = _noted(noted)
-            if caller.organization is None:
-                raise InvalidInput("--noted", "needs --organization: whose trail it is the end of")
-            ends.append(Head(organization=caller.organization, id="", number=number, digest=digest))
-        if remote_caller() is None:
-            # What the key signed here last must be there, too.
-            ends += app.get(ProofServices).signing.last_signed().values()
-            public = public or app.get(ProofServices).signing.public_key()
-        proofs = app.trail.prove(caller, ends, public)
+    if noted is not None:
+        number, digest = _noted(noted)
+        # Of the caller's organization, which only the store's process knows.
+        ends.append(Head(organization="", id="", number=number, digest=digest))
+    with opened(options) as api:
+        proofs = api.run(prove, ends, public)
     say(
         [_proof_shape(each) for each in proofs],
         [*(line for each in proofs for line in _proof_lines(each)), *_not_proved()],
@@ -152,9 +135,7 @@ def audit_verify(
         context.exit(1)
 
 
-def _proof_shape(proof: "Proof") -> dict[str, object]:
-    from minutebook.services.access.audit_proof import NOT_PROVED
-
+def _proof_shape(proof: Proof) -> dict[str, object]:
     signed = proof.signed
     return {
         "organization": proof.organization,
@@ -168,7 +149,7 @@ def _proof_shape(proof: "Proof") -> dict[str, object]:
     }
 
 
-def _proof_lines(proof: "Proof") -> Iterator[str]:
+def _proof_lines(proof: Proof) -> Iterator[str]:
     if proof.broken is not None:
         reason = f"broken at entry {proof.broken.number}: {proof.broken.reason}"
         yield style(f"{proof.organization}: {reason}", fg="red")
@@ -188,13 +169,11 @@ def _proof_lines(proof: "Proof") -> Iterator[str]:
 
 
 def _not_proved() -> Iterator[str]:
-    from minutebook.services.access.audit_proof import NOT_PROVED
-
     yield style("Not compared with the trail:", dim=True)
     yield from (style(f"  {each}", dim=True) for each in NOT_PROVED)
 
 
-def _signed_lines(signed: "Signed", head: Head) -> Iterator[str]:
+def _signed_lines(signed: Signed, head: Head) -> Iterator[str]:
     if signed.broken is not None:
         yield style(f"  entry {signed.broken.number}: {signed.broken.reason}", fg="red")
     elif signed.key is not None and signed.at is None:
@@ -216,7 +195,7 @@ def _more(count: int, what: str) -> Iterator[str]:
 @audit.command(short_help="Print where each trail ends, or note it elsewhere.")
 @click.option(
     "--to",
-    type=TypedPath(),
+    type=PATH,
     help="A file that lines are added to, or a folder that each run adds a file to.",
 )
 @identity
@@ -227,24 +206,23 @@ def head(options: dict[str, str], to: Path | None, as_json: bool) -> None:  # no
     With --to they are noted there, those alone that are new: on another disk or machine, by a
     scheduler. `minutebook audit verify --heads` later proves that the trail still holds each.
     """
-    with opened(options) as (app, caller):
-        heads = app.trail.heads(caller)
+    with opened(options) as api:
+        heads = api.run(operations.heads)
     shapes = [
         {"organization": each.organization, "number": each.number, "digest": each.digest}
         for each in heads
     ]
     lines = [f"{each.organization} {each.number}:{each.digest}" for each in heads]
     if to is not None:
-        from minutebook.app import now
         from minutebook.services.access.noted_heads import note_heads
 
-        path, count = note_heads(to, heads, now())
+        path, count = note_heads(to, heads, datetime.now(UTC))
         lines = [f"Noted {count} in {path}." if count else f"Nothing new to note in {to}."]
     say(shapes, lines, as_json)
 
 
 @audit.command(short_help="Make the key that signs the trail.")
-@click.option("--to", type=TypedPath(), help="The file of the key, outside the data directory.")
+@click.option("--to", type=PATH, help="The file of the key, outside the data directory.")
 @click.option(
     "--replace", is_flag=True, help="Make another key in the place of the one that is there."
 )
@@ -254,7 +232,6 @@ def key(options: dict[str, str], to: Path | None, replace: bool) -> dict[str, ob
 
     Its public half is printed, and written beside it: keep it elsewhere, for `audit verify --key`.
     """
-    need_own_files()
     from minutebook.cli.settings import write_setting
     from minutebook.services.access.trail_key import make_key
 
@@ -268,7 +245,7 @@ def key(options: dict[str, str], to: Path | None, replace: bool) -> dict[str, ob
     public = make_key(path, replace=replace)
     write_setting(options, "audit_key", str(path))
     echo(f"The private key is {path}. Its public half, to be kept elsewhere:", public)
-    with opened(options) as (app, caller):
+    with opened_here(options) as (app, caller):
         _sign(app, caller, accept=False)
     return {"path": path, "public": public}
 
@@ -285,8 +262,7 @@ def sign(options: dict[str, str], accept: bool) -> dict[str, object]:  # noqa: F
 
     A trail that does not continue the end that was signed last is not signed, and named; exit with 1.
     """
-    need_own_files()
-    with opened(options) as (app, caller):
+    with opened_here(options) as (app, caller):
         _sign(app, caller, accept=accept)
     return {"signed": True}
 
@@ -302,6 +278,8 @@ def default_key(home: Path) -> Path:
 
 
 def _sign(app: "App", caller: Caller, *, accept: bool) -> None:
+    from minutebook.features.audit_proof.services import ProofServices
+
     refused = app.get(ProofServices).signing.sign(caller, accept=accept)
     for each in refused:
         warn(
@@ -328,7 +306,6 @@ def _public_key(key: str) -> str:
     from minutebook.domain.head_signatures import PREFIX, public_key_bytes
 
     if not key.startswith(PREFIX):
-        need_own_files()
         try:
             key = Path(key).read_text(encoding="ascii")
         except (OSError, ValueError) as error:

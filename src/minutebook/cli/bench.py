@@ -5,14 +5,16 @@ from pathlib import Path
 
 import click
 
-from minutebook.cli.keyboard import TypedPath
+from minutebook.cli.keyboard import PATH
+from minutebook.cli.opening import settings_of
 from minutebook.cli.printing import echo, warn
-from minutebook.cli.terminal import bar, identity, interruptible, settings_of
+from minutebook.cli.progress import bar, interruptible
+from minutebook.cli.terminal import identity
 from minutebook.evaluation.datasets import FORMS, read, sampled
 
 
 @click.command(short_help="Measure how well search finds, on data sets of yours.")
-@click.argument("paths", nargs=-1, required=True, type=TypedPath())
+@click.argument("paths", nargs=-1, required=True, type=PATH)
 @click.option(
     "--form", type=click.Choice(list(FORMS)), help="Of the files, where they do not show it."
 )
@@ -20,8 +22,8 @@ from minutebook.evaluation.datasets import FORMS, read, sampled
 @click.option(
     "--sample", type=click.IntRange(1), help="At most so many questions of each category."
 )
-@click.option("--json", "as_json", type=TypedPath(), help="Write all figures here.")
-@click.option("--svg", type=TypedPath(), help="Draw quality against time here.")
+@click.option("--json", "as_json", type=PATH, help="Write all figures here.")
+@click.option("--svg", type=PATH, help="Draw quality against time here.")
 @identity
 def bench(
     options: dict[str, str],

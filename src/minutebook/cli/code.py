@@ -8,33 +8,27 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.cli.ids import completing_projects, name_meant
-from minutebook.cli.keyboard import TypedPath, working_directory
-from minutebook.cli.printing import echo, say, style, warn
-from minutebook.cli.terminal import (
-    as_json,
-    bar,
-    fields_of,
-    identity,
-    interruptible,
-    opened,
-    opened_or_made,
-    short,
-)
-from minutebook.domain.caller import Caller, in_call
+from minutebook.cli.keyboard import PATH
+from minutebook.cli.opening import made_here, opened
+from minutebook.cli.printing import echo, say, short, style, warn
+from minutebook.cli.progress import bar, interruptible
+from minutebook.cli.terminal import as_json, fields_of, identity
+from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Project
-from minutebook.features.code.services import CodeServices
+from minutebook.features.code import operations
+from minutebook.features.code.operations import Indexed
 
 if TYPE_CHECKING:
+    from minutebook.api.connection import Operating
     from minutebook.app import App
-    from minutebook.services.code.projects import IndexingProgress
 
 _LINES = 8
 
 
 @click.command(short_help="Index the code in a folder; --watch keeps it in step.")
-@click.argument("path", default=".", type=TypedPath())
+@click.argument("path", default=".", type=PATH)
 @click.option("--watch", is_flag=True, help="Stay, and read again what changes.")
 @identity
 @as_json
@@ -44,7 +38,9 @@ def index(options: dict[str, str], path: Path, watch: bool, as_json: bool) -> No
     Honours .gitignore and .memoryignore. Ctrl-C ends it at any time: what was done stays, and the
     next run goes on from there.
     """
-    with opened_or_made(options) as (app, caller):
+    from minutebook.features.code.services import CodeServices
+
+    with made_here(options) as (app, caller):
         app.start()
         with (
             interruptible(
@@ -86,6 +82,8 @@ def _stay(app: "App", project: Project) -> None:
     def changed(each: Project) -> None:
         warn(f"{app.clock():%H:%M:%S}  read what changed in {each.id}")
 
+    from minutebook.features.code.services import CodeServices
+
     app.get(CodeServices).watching.watch(project, changed)
     try:
         app.get(CodeServices).watching.join(project)
@@ -109,16 +107,12 @@ def code(
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Find code by what it does or what it is called."""
-    from minutebook.search.text import words
-
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
-    with opened(options) as (app, caller):
-        roots = _roots(app, caller)
+    with opened(options) as api:
+        roots = _roots(api)
         project = None if project is None else name_meant("project's name", roots, project)
-        found = app.get(CodeServices).code_search.search(
-            caller, query, limit, project=project, language=language
-        )
+        found = api.run(operations.search_code, query, limit, project, language)
     if as_json:
         say(
             [
@@ -133,6 +127,8 @@ def code(
             as_json,
         )
         return
+    from minutebook.search.text import words
+
     if not found:
         echo("Nothing found." if roots else "No project is indexed; run `minutebook index`.")
     terms = {word.casefold() for word in words(query)}
@@ -162,47 +158,44 @@ def code(
 @as_json
 def projects(options: dict[str, str], delete: str | None, as_json: bool) -> None:  # noqa: FBT001
     """List the projects that are indexed, and how far each is."""
-    with opened(options) as (app, caller):
+    with opened(options) as api:
         if delete is not None:
-            delete = name_meant("project's name", _roots(app, caller), delete)
-            removed = app.get(CodeServices).projects.delete(caller, delete)
+            delete = name_meant("project's name", _roots(api), delete)
+            removed = api.run(operations.delete_project, delete)
             say(
                 {"chunks_deleted": removed},
                 f"Forgot {delete} and its {count_of(removed, 'chunk')}.",
                 as_json,
             )
             return
-        progress = [
-            app.get(CodeServices).projects.progress(caller, each.id)
-            for each in app.get(CodeServices).projects.all(caller)
-        ]
+        found = api.run(operations.projects)
     shapes = [
-        fields_of(each.project) | {"chunks": each.chunks, "part": each.part} for each in progress
+        fields_of(each.project) | {"chunks": each.chunks, "part": each.part} for each in found
     ]
-    lines = [line for each in progress for line in _project_lines(each)]
+    lines = [line for each in found for line in _project_lines(each)]
     say(shapes, lines or "No project is indexed; run `minutebook index`.", as_json)
 
 
-def _project_lines(progress: "IndexingProgress") -> Iterator[str]:
-    project = progress.project
+def _project_lines(indexed: Indexed) -> Iterator[str]:
+    project = indexed.project
     yield (
-        f"{style(project.id, bold=True)}  {project.state} {progress.part:.0%}  "
-        f"{count_of(project.indexed_files, 'file')}, {count_of(progress.chunks, 'chunk')}  {style(project.path, dim=True)}"
+        f"{style(project.id, bold=True)}  {project.state} {indexed.part:.0%}  "
+        f"{count_of(project.indexed_files, 'file')}, {count_of(indexed.chunks, 'chunk')}  {style(project.path, dim=True)}"
     )
     if project.reason:
         yield f"  {project.reason}"
 
 
-def _roots(app: "App", caller: Caller) -> dict[str, Path]:
-    return {
-        project.id: Path(project.path) for project in app.get(CodeServices).projects.all(caller)
-    }
+def _roots(api: "Operating") -> dict[str, Path]:
+    """Return where each project lies; of a server's that is the server's matter, and its name stands for it."""
+    found = (each.project for each in api.run(operations.projects))
+    return {project.id: Path(project.path or project.id) for project in found}
 
 
 def _shown(root: Path, path: str) -> str:
     """Name a file so that it can be opened from here."""
     whole = root / path
-    here = working_directory()
+    here = Path.cwd()
     return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 

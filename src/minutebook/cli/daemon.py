@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from minutebook.cli.opening import check_begun
 from minutebook.cli.printing import echo, say, warn
-from minutebook.cli.terminal import Commands, as_json, check_begun, home_option
+from minutebook.cli.terminal import Commands, as_json, home_option
 from minutebook.config import environment, load
 
 if TYPE_CHECKING:

@@ -6,25 +6,15 @@ import click
 
 from minutebook.cli import decision_graphs
 from minutebook.cli.ids import completing, decision_id
-from minutebook.cli.keyboard import ask_secret, edited, need_keyboard, remote_caller
+from minutebook.cli.keyboard import ask_secret, edited
+from minutebook.cli.opening import made_here, opened, opened_or_made, scope_here
 from minutebook.cli.printing import body, echo, say, style, warn
-from minutebook.cli.terminal import (
-    Commands,
-    as_json,
-    fields_of,
-    identity,
-    in_folder,
-    opened,
-    opened_or_made,
-    through,
-)
+from minutebook.cli.terminal import Commands, as_json, fields_of, identity, through
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Proposal
-from minutebook.domain.redaction import REASON
-from minutebook.domain.waiting import is_in_git
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger import operations
 
 TEMPLATE = """\
 # {title}
@@ -86,24 +76,22 @@ def decide(
     What is not given by --title, --target and --rationale is asked for in your editor. It is of the project
     of this folder if scope_from_folder is on, one that replaces others of theirs; see `minutebook where`.
     """
-    from minutebook.domain.decision_drafts import DecisionDraft
-
     written = None
     if not (title and target and rationale):
-        need_keyboard()
         written = _edited(title, target, rationale, consequences)
     try:
         if written is not None:
             title, target, rationale, consequences = read_template(written)
-        draft = DecisionDraft(title, target, rationale, consequences)
-        with opened_or_made(options) as (app, caller):
-            if old:
-                decision = app.get(LedgerServices).decisions.supersede(
-                    caller, tuple(decision_id(app, caller, each) for each in old), draft
-                )
-            else:
-                here = caller if everywhere else in_folder(options, caller)
-                decision = app.get(LedgerServices).decisions.record(here, draft)
+        with opened_or_made(options) as api:
+            decision = api.run(
+                operations.decide,
+                title,
+                target,
+                rationale,
+                consequences,
+                [decision_id(api, each) for each in old],
+                None if everywhere or old else scope_here(options),
+            )
     except MinutebookError:
         if written is not None:
             warn(body(written))
@@ -160,28 +148,12 @@ def decisions(
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """List what holds now, one line a target."""
-    with opened(options) as (app, caller):
-        if target is not None:
-            found = app.get(LedgerServices).decisions.history(caller, target)
-        elif graph is not None:
-            found = app.get(LedgerServices).decisions.everything(caller)
-        else:
-            found = app.get(LedgerServices).decisions.truths(caller)
-        states = [
-            each
-            for each in app.get(LedgerServices).ledgers.states(caller)
-            if each.reason is not None
-        ]
-        waiting = sum(map(is_in_git, app.get(LedgerServices).proposals.pending(caller)))
-    for state in states:
-        if remote_caller() is not None:
-            warn(f"The ledger is read-only: {REASON}", fg="yellow")
-            continue
-        reason = f"{state.reason}; {state.remedy}"
-        where = f"in {state.path} is read-only: {reason}"
-        warn(f"The ledger {where}", fg="yellow")
-    if waiting:
-        warn(_wait(waiting), fg="yellow")
+    with opened(options) as api:
+        listed = api.run(operations.decisions, target, graph is not None)
+    found = listed.decisions
+    warn(*(f"The ledger {each}" for each in listed.read_only), fg="yellow")
+    if listed.waiting:
+        warn(_wait(listed.waiting), fg="yellow")
     if as_json:
         say([fields_of(each) for each in found], "", as_json)
     elif graph is not None:
@@ -214,19 +186,19 @@ def _line(decision: Decision) -> str:
 @as_json
 def proposals(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """List what was proposed and is not yet settled, and from when it can be accepted."""
-    with opened(options) as (app, caller):
-        pending = app.get(LedgerServices).proposals.pending(caller)
-        opens = {each.id: app.get(LedgerServices).proposals.opens(each) for each in pending}
+    with opened(options) as api:
+        pending = api.run(operations.proposals)
     lines = []
-    for each in pending:
+    for waiting in pending:
+        each = waiting.proposal
         replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
-        when = f"{opens[each.id]:%Y-%m-%d %H:%M:%S}"
+        when = f"{waiting.opens:%Y-%m-%d %H:%M:%S}"
         who = f"{by_whom(each.author, each.origin)}{through(each.origin)}"
         lines += [
             f"{style(each.id, bold=True)}  {each.target}: {each.title}",
             style(f"  by {who}, to accept from {when} UTC{replaces}", dim=True),
         ]
-    shapes = [fields_of(each) | {"opens": opens[each.id]} for each in pending]
+    shapes = [fields_of(each.proposal) | {"opens": each.opens} for each in pending]
     say(shapes, lines or "No proposals.", as_json)
 
 
@@ -238,12 +210,10 @@ def accept(options: dict[str, str], id: str) -> Decision:
 
     The secret is asked for, unless AGENT_MEMORY_SECRET holds it.
     """
-    with opened(options) as (app, caller):
-        id = decision_id(app, caller, id)
-        secret = app.get(LedgerServices).secret.given
-        if secret is None:
-            secret = ask_secret("Secret")
-        decision = app.get(LedgerServices).proposals.accept(caller, id, secret)
+    with opened(options) as api:
+        id = decision_id(api, id)
+        secret = None if api.run(operations.has_secret) else ask_secret("Secret")
+        decision = api.run(operations.accept, id, secret)
     echo(f"Accepted as {decision.id}.")
     return decision
 
@@ -257,7 +227,9 @@ def secret() -> None:
 @identity
 def secret_set(options: dict[str, str]) -> dict[str, object]:
     """Pin the secret for this store (needs --role admin); only its hash is kept."""
-    with opened_or_made(options) as (app, caller):
+    from minutebook.features.ledger.services import LedgerServices
+
+    with made_here(options) as (app, caller):
         current = None
         if app.get(LedgerServices).secret.is_set:
             current = ask_secret("Present secret")
@@ -277,7 +249,9 @@ def ledger() -> None:
 @as_json
 def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Bring the tables and Git together again; Git is the record of truth."""
-    with opened_or_made(options) as (app, caller):
+    from minutebook.features.ledger.services import LedgerServices
+
+    with made_here(options) as (app, caller):
         done = app.get(LedgerServices).rebuilds.rebuild(caller)
     summary = (
         f"{done.path}: {count_of(done.decisions, 'decision')}; {len(done.to_tables)} brought to the tables, "

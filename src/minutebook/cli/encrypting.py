@@ -2,8 +2,10 @@
 
 import click
 
+from minutebook.cli.opening import check_begun, opened_here, settings_of
 from minutebook.cli.printing import echo, warn
-from minutebook.cli.terminal import check_begun, identity, interruptible, opened, settings_of
+from minutebook.cli.progress import interruptible
+from minutebook.cli.terminal import identity
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import default_organization
@@ -33,7 +35,7 @@ def encrypt(options: dict[str, str], new_key: bool, off: bool) -> dict[str, obje
     with interruptible("Stopped. Nothing is lost; the same command ends it."):
         work = encryption_of(settings)
         done = work.decrypt() if off else work.encrypt(with_new_key=new_key)
-    with opened(options) as (app, caller):
+    with opened_here(options) as (app, caller):
         act = "encrypt" if done.key else "decrypt"
         app.trail.log(caller, default_organization(caller), act, Kind.HEAD, [done.key or "plain"])
     others = f", and {count_of(done.files, 'file')} beside it" if done.files else ""

@@ -6,9 +6,10 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from minutebook.cli.ids import any_id, completing
-from minutebook.cli.keyboard import TypedFile, confirm, need_keyboard
-from minutebook.cli.printing import echo, say, style
-from minutebook.cli.terminal import as_json, counted, identity, opened, short
+from minutebook.cli.keyboard import TEXT_FILE, confirm
+from minutebook.cli.opening import opened_here
+from minutebook.cli.printing import echo, say, short, style
+from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
@@ -41,7 +42,7 @@ _RECORDS = completing(Memory, Decision, Proposal)
     "--check",
     "texts",
     metavar="FILE",
-    type=TypedFile(),
+    type=TEXT_FILE,
     help="Only search for the lines of FILE; - is stdin.",
 )
 @click.option("--dry-run", is_flag=True, help="Only count what would be erased.")
@@ -74,34 +75,33 @@ def erase(
     Then the files of the store are written anew, and all files are searched for what it said. The audit
     trail keeps who erased what, when and why, without a word of it. Exits with 1 if something is left.
     """
+    from minutebook.api.here import Here
     from minutebook.services.erasure.selection import Choice
 
     chosen = [bool(ids or query or of_user or session), deleted, resume, texts is not None]
-    with opened(options) as (app, caller):
+    with opened_here(options) as (app, caller):
         _check_chosen(chosen, dry_run)
-        caller = in_call(caller, reason=reason or "")
+        caller, erasing = in_call(caller, reason=reason or ""), app.get(ErasureServices).erasing
         if texts is not None:
-            checked = app.get(ErasureServices).erasing.check(caller, texts.read().splitlines())
+            checked = erasing.check(caller, texts.read().splitlines())
             say(_shape_of(checked), _lines_of(checked), as_json)
             is_clean = _is_clean(checked)
         elif deleted:
             is_clean = _say_left(
-                app.get(ErasureServices).erasing.scrub(caller, rewrites_tables=rewrite_tables),
+                erasing.scrub(caller, rewrites_tables=rewrite_tables),
                 as_json,
             )
         elif resume:
-            is_clean = _say_done(app.get(ErasureServices).erasing.resume(caller), as_json)
+            is_clean = _say_done(erasing.resume(caller), as_json)
         else:
-            whole = tuple(any_id(app, caller, each) for each in ids)
-            records = app.get(ErasureServices).erasing.find(
-                caller, Choice(whole, query, of_user, session)
-            )
+            whole = tuple(any_id(Here(app, caller), each) for each in ids)
+            records = erasing.find(caller, Choice(whole, query, of_user, session))
             if not records or dry_run:
                 _say_counted(records, as_json)
                 return
             if not yes:
                 _ask(records)
-            done = app.get(ErasureServices).erasing.erase(
+            done = erasing.erase(
                 caller,
                 records,
                 backups=backups,
@@ -123,7 +123,6 @@ def _check_chosen(chosen: Sequence[bool], dry_run: bool) -> None:  # noqa: FBT00
 
 
 def _ask(records: Sequence[Record]) -> None:
-    need_keyboard()
     echo(*_counts(records))
     confirm("Erase this for good? Nothing brings it back.", abort=True)
 

@@ -1,43 +1,22 @@
 """Lock, verify, deprecate, restore and link memories; write for everyone."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import click
 
 from minutebook.cli.ids import completing, memory_id
+from minutebook.cli.opening import opened, opened_or_made
 from minutebook.cli.printing import echo, say
-from minutebook.cli.terminal import (
-    Commands,
-    as_json,
-    both_ids,
-    identity,
-    one_of,
-    opened,
-    opened_or_made,
-    text_given,
-)
-from minutebook.domain.caller import Caller
+from minutebook.cli.terminal import Commands, as_json, both_ids, identity, one_of, text_given
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Edge, Memory
+from minutebook.domain.records import Edge, Memory, MemoryType
+from minutebook.operations import memories
+from minutebook.operations.memories import Stand, set_standing
 
-if TYPE_CHECKING:
-    from minutebook.app import App
 
-
-def _stand(
-    options: dict[str, str], id: str, done: str, act: Callable[["App", Caller, str], Memory]
-) -> Memory:
-    with opened(options) as (app, caller):
-        memory = as_seen(app, caller, act(app, caller, memory_id(app, caller, id)))
+def _stand(options: dict[str, str], id: str, done: str, stand: Stand, reason: str = "") -> Memory:
+    with opened(options) as api:
+        memory = api.run(set_standing, memory_id(api, id), stand, reason)
     echo(f"{done} {both_ids(memory)}; its status is {memory.status}.")
     return memory
-
-
-def as_seen(app: "App", caller: Caller, memory: Memory) -> Memory:
-    """Return a memory with what took its place, if the caller may see that."""
-    return replace(memory, superseded_by=app.browsing.successor(caller, memory))
 
 
 @click.command(short_help="Let nobody change or remove a memory.")
@@ -45,9 +24,7 @@ def as_seen(app: "App", caller: Caller, memory: Memory) -> Memory:
 @identity
 def lock(options: dict[str, str], id: str) -> Memory:
     """Lock the memory ID: nobody changes or removes it until it is unlocked (needs --role manager)."""
-    return _stand(
-        options, id, "Locked", lambda app, caller, memory: app.status.lock(caller, memory)
-    )
+    return _stand(options, id, "Locked", Stand.LOCK)
 
 
 @click.command(short_help="Let a locked memory be changed again.")
@@ -55,9 +32,7 @@ def lock(options: dict[str, str], id: str) -> Memory:
 @identity
 def unlock(options: dict[str, str], id: str) -> Memory:
     """Unlock the memory ID; it has the status again that it had before (needs --role manager)."""
-    return _stand(
-        options, id, "Unlocked", lambda app, caller, memory: app.status.unlock(caller, memory)
-    )
+    return _stand(options, id, "Unlocked", Stand.UNLOCK)
 
 
 @click.command(short_help="Mark a memory as checked by a person.")
@@ -65,9 +40,7 @@ def unlock(options: dict[str, str], id: str) -> Memory:
 @identity
 def verify(options: dict[str, str], id: str) -> Memory:
     """Mark the memory ID as checked by a person; a deprecated one holds again."""
-    return _stand(
-        options, id, "Verified", lambda app, caller, memory: app.status.verify(caller, memory)
-    )
+    return _stand(options, id, "Verified", Stand.VERIFY)
 
 
 @click.command(short_help="Mark a memory as out of date.")
@@ -78,19 +51,13 @@ def deprecate(options: dict[str, str], id: str, reason: str) -> Memory:
     """Mark the memory ID as out of date: agents no longer find it, its history stays."""
     if not reason.strip():
         raise InvalidInput("--reason", "must not be empty")
-    return _stand(
-        options,
-        id,
-        "Deprecated",
-        lambda app, caller, memory: app.status.deprecate(caller, memory, reason),
-    )
+    return _stand(options, id, "Deprecated", Stand.DEPRECATE, reason)
 
 
 def restore_memory(options: dict[str, str], id: str, number: int | None) -> Memory:
     """Bring back a soft-deleted memory or, as a new version, the text of an earlier one."""
-    with opened(options) as (app, caller):
-        memory = app.memories.restore(caller, memory_id(app, caller, id), number)
-        memory = as_seen(app, caller, memory)
+    with opened(options) as api:
+        memory = api.run(memories.restore_memory, memory_id(api, id), number)
     echo(f"Restored {both_ids(memory)}; it is at version {memory.version}.")
     return memory
 
@@ -106,9 +73,9 @@ def link(options: dict[str, str], source: str, target: str, link_type: str) -> E
     """Lead from the memory SOURCE to the memory TARGET."""
     if not link_type.strip():
         raise InvalidInput("--type", "must not be empty")
-    with opened(options) as (app, caller):
-        source, target = memory_id(app, caller, source), memory_id(app, caller, target)
-        edge = app.links.link(caller, source, target, link_type)
+    with opened(options) as api:
+        source, target = memory_id(api, source), memory_id(api, target)
+        edge = api.run(memories.link, source, target, link_type)
     echo(f"Linked {edge.source} to {edge.target} as {edge.type}.")
     return edge
 
@@ -132,13 +99,10 @@ def write(
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Keep TEXT in system scope ("-" reads it from stdin); every organization may read it."""
-    from minutebook.domain.drafts import Draft
-    from minutebook.domain.records import MemoryType, ScopeLevel
-
     type = one_of(MemoryType, "--type", memory_type)
-    draft = Draft(content=text_given(text), type=type, title=title, scope=ScopeLevel.SYSTEM)
-    with opened_or_made(options) as (app, caller):
-        memory = app.memories.store(caller, draft)
+    content = text_given(text)
+    with opened_or_made(options) as api:
+        memory = api.run(memories.write_system, content, type, title)
     say({"id": memory.id}, memory.id, as_json)
 
 

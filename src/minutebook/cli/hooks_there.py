@@ -9,20 +9,23 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from minutebook.cli.hook_events import MOST_TOKENS, HookEvent, Moment, read_event
-from minutebook.cli.hook_told import FIELD, Known, is_ignored
 from minutebook.cli.keyboard import stdin_text
 from minutebook.config import Settings, environment, load
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.private import without_private
+from minutebook.features.hooks.operations import brief
 from minutebook.install.launch import module_command
-from minutebook.server.daemon import hook_log
 from minutebook.server.daemon.hook_client import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
-from minutebook.whereabouts import follows_folders, known_place, repository_known
+from minutebook.server.hooks import log
+from minutebook.server.hooks.answers import asked_here
+from minutebook.server.hooks.events import HookEvent, Moment, output_of, read_event
+from minutebook.server.hooks.known import is_ignored
+from minutebook.whereabouts import follows_folders, known_place, scope_of
 
 if TYPE_CHECKING:
     from minutebook.api.over_http import OverHttp
@@ -39,18 +42,18 @@ APART = "--event"
 _MOST_TURNS = 500
 
 
-def answer(server: "OverHttp", words: Sequence[str]) -> NoReturn:
+def answer(server: "OverHttp", client: str, ended: str | None) -> NoReturn:
     """Answer the event on stdin by a server, and end the process with 0 whatever becomes of it.
 
-    `words` are `hook CLIENT`, with `--event EVENT` in the process that keeps a session that ended.
+    `ended` is the event in the process that keeps a session that ended; None in any other.
     """
-    entry: dict[str, object] = {"client": words[1] if len(words) > 1 else ""}
+    entry: dict[str, object] = {"client": client}
     home = ""
     try:
         settings = load({})
         home = str(settings.home)
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        data = words[-1] if APART in words else stdin_text(LARGEST_EVENT)
+        data = stdin_text(LARGEST_EVENT) if ended is None else ended
         event = read_event(json.loads(data))
         entry |= {
             "event": event.name,
@@ -58,7 +61,9 @@ def answer(server: "OverHttp", words: Sequence[str]) -> NoReturn:
             "source": event.fields.get("source"),
         }
         _end_in_time(home, entry, settings, event)
-        outcome, output = _answered(server, settings, str(entry["client"]), event, words, entry)
+        outcome, output = _answered(
+            server, settings, client, event, entry, is_apart=ended is not None
+        )
     except MinutebookError as error:
         outcome, output = f"failed: {type(error).__name__}", None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -78,7 +83,7 @@ def _end(home: str, entry: Mapping[str, object], outcome: str, output: object = 
         except OSError:
             outcome = "nobody reads"
     if home:
-        hook_log.append(home, **entry, outcome=outcome)
+        log.append(home, **entry, outcome=outcome)
     os._exit(0)
 
 
@@ -98,8 +103,9 @@ def _answered(
     settings: Settings,
     client: str,
     event: HookEvent,
-    words: Sequence[str],
     entry: dict[str, object],
+    *,
+    is_apart: bool,
 ) -> tuple[str, object]:
     """Return what became of an event, and what the client is to print; add to the entry of the log."""
     if settings.hooks == "off":
@@ -107,7 +113,7 @@ def _answered(
     place = known_place(settings, event.folder)
     if is_ignored(event.folder, settings.hook_ignore) or place.hooks_off:
         return "ignored", None
-    if event.moment is Moment.END and APART not in words:
+    if event.moment is Moment.END and not is_apart:
         _keep_apart(event)
         return "handed over", None
     if event.moment in (Moment.END, Moment.TURN):
@@ -116,28 +122,15 @@ def _answered(
         return "captured", None
     if event.moment is None:
         return "unknown event", None
-    known = Known(hook_log.entries(str(settings.home)), event.session)
-    sent = {
-        **{name: event.fields[name] for name in ("source",) if name in event.fields},
-        "hook_event_name": event.name,
-        "session_id": event.session,
-        "prompt": without_private(event.prompt)[:LONGEST_PROMPT],
-        FIELD: {
-            "known": sorted(known.ids),
-            "is_briefed": known.is_briefed,
-            "last": known.last_session_in(event.folder, repository_known(settings)),
-            "tokens": min(settings.hook_tokens, MOST_TOKENS.get(client, settings.hook_tokens)),
-            "relevance": settings.hook_relevance,
-            "repository": place.repository if follows_folders(settings) else None,
-            "also": sorted(place.also) if follows_folders(settings) else None,
-        },
-    }
-    printed, status = server.run(["hook", client, "--event", json.dumps(sent)], is_terminal=False)
-    if status != 0:
-        return "failed: the server refuses", None
-    found = json.loads("".join(text for stream, text in printed if stream == "stdout"))
-    entry |= {name: found[name] for name in ("tokens", "ids", "is_briefing")}
-    return str(found["outcome"]), found.get("output")
+    asked = asked_here(settings, client, event)
+    if asked.prompt is not None:
+        asked = replace(asked, prompt=without_private(asked.prompt)[:LONGEST_PROMPT])
+    folder = scope_of(place) if follows_folders(settings) else None
+    given = server.run(brief, asked, folder)
+    entry |= {"tokens": given.tokens, "ids": list(given.ids), "is_briefing": given.is_briefing}
+    if given.text is None:
+        return "nothing to say", None
+    return "answered", output_of(client, event.name, given.text)
 
 
 def _keep_apart(event: HookEvent) -> None:
@@ -155,7 +148,7 @@ def _keep_apart(event: HookEvent) -> None:
 
 def _kept(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
     """Send the turns of a session that the server has not, and have them summed up; their count, and its name there."""
-    from minutebook.cli.hook_capture import TRANSCRIPTS, found_turns
+    from minutebook.server.hooks.capture import TRANSCRIPTS, found_turns
     from minutebook.sources.conversation import session_name
 
     folder = environment().get(FOLDERS.get(client, ""))

@@ -1,6 +1,6 @@
 """Ids as a person types them: whole, or by a beginning or ending that only one has; with completion."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from minutebook.cli.printing import warn
-from minutebook.cli.terminal import opened, settings_of, short
-from minutebook.domain.caller import Caller
+from minutebook.cli.opening import opened, settings_of
+from minutebook.cli.printing import short, warn
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.ids import id_of, ledger_id_of
 from minutebook.domain.reason import Word
-from minutebook.domain.records import Decision, Memory, Proposal, Token
-from minutebook.features.code.services import CodeServices
+from minutebook.domain.records import Decision, Kind, Memory, Proposal, Token
+from minutebook.operations.memories import MOST_SHOWN, named_by_part
+from minutebook.operations.memories import Named as NamedRecord
 
 if TYPE_CHECKING:
-    from minutebook.app import App
-
-MOST_SHOWN = 10
-"""How many candidates are shown of a part that several ids have."""
+    from minutebook.api.connection import Operating
 
 _MOST_COMPLETED = 50
+_DECIDED = (Kind.DECISION, Kind.PROPOSAL)
 
 Named = Memory | Token | Decision | Proposal
 """What a person may name by a part of its id."""
@@ -33,36 +31,29 @@ Named = Memory | Token | Decision | Proposal
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def memory_id(app: "App", caller: Caller, text: str) -> str:
+def memory_id(api: "Operating", text: str) -> str:
     """Return the id of the memory that a person named, by its UUID or by either end of its id.
 
     Raises InvalidInput if more than one memory fits.
     """
-    return id_of(text) or _only(app, caller, (Memory,), text)
+    return id_of(text) or _only(api, (Kind.MEMORY,), text)
 
 
-def token_id(app: "App", caller: Caller, text: str) -> str:
-    """Return the id of the token that a person named. Raises InvalidInput if more than one fits."""
-    return id_of(text) or _only(app, caller, (Token,), text)
-
-
-def decision_id(app: "App", caller: Caller, text: str) -> str:
+def decision_id(api: "Operating", text: str) -> str:
     """Return the id of the decision or proposal that a person named, with or without `.md`.
 
     Raises InvalidInput if more than one fits.
     """
-    classes = (Decision, Proposal)
-    return ledger_id_of(text) or _only(app, caller, classes, text.removesuffix(".md"))
+    return ledger_id_of(text) or _only(api, _DECIDED, text.removesuffix(".md"))
 
 
-def any_id(app: "App", caller: Caller, text: str) -> str:
+def any_id(api: "Operating", text: str) -> str:
     """Return the id of the memory, decision or proposal that a person named.
 
     Raises InvalidInput if more than one fits.
     """
     whole = ledger_id_of(text) or id_of(text)
-    classes = (Memory, Decision, Proposal)
-    return whole or _only(app, caller, classes, text.removesuffix(".md"))
+    return whole or _only(api, (Kind.MEMORY, *_DECIDED), text.removesuffix(".md"))
 
 
 def name_meant(kind: str, names: Iterable[str], text: str) -> str:
@@ -79,16 +70,20 @@ def name_meant(kind: str, names: Iterable[str], text: str) -> str:
     return found[0] if found else text
 
 
-def _only(app: "App", caller: Caller, classes: Sequence[type[Named]], text: str) -> str:
+def _only(api: "Operating", kinds: tuple[Kind, ...], text: str) -> str:
     """Return the only id that begins, or else ends, with the text; the text if none does."""
-    for look in (app.id_lookup.begin_with, app.id_lookup.end_with) if text else ():
-        found = [each for of in classes for each in look(caller, of, text, MOST_SHOWN + 1)]
-        if len(found) == 1:
-            return found[0].id
-        if found:
-            lines = [f"{each.id}  {_described(each)}" for each in found]
-            _refuse(classes[0].kind, text, lines, len(found) > MOST_SHOWN)
-    return text
+    return one_meant(kinds[0], api.run(named_by_part, kinds, text) if text else [], text)
+
+
+def one_meant(kind: str, found: Sequence[NamedRecord], text: str) -> str:
+    """Return the id of the only record that was found for a text; the text if none was.
+
+    Raises InvalidInput if several were.
+    """
+    if len(found) > 1:
+        lines = [f"{each.id}  {short(' '.join(each.label.split()), 60)}" for each in found]
+        _refuse(kind, text, lines, len(found) > MOST_SHOWN)
+    return found[0].id if found else text
 
 
 def _refuse(kind: str, text: str, lines: Sequence[str], more: bool) -> None:  # noqa: FBT001
@@ -165,18 +160,18 @@ def completing_values(choices: type[StrEnum]) -> Complete:
     ]
 
 
-def _completing_names(names: Callable[["App", Caller], Iterable[tuple[str, str]]]) -> Complete:
-    """Return what completes names, each with its description, that an open store gives."""
+def _completing_names(names: Callable[["Operating"], Iterable[tuple[str, str]]]) -> Complete:
+    """Return what completes names, each with its description, that operations give."""
 
     def complete(
         context: click.Context, _: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         # A shell that completes is no place for errors, nor for half a line.
         try:
-            with opened(context.find_object(dict) or {}) as (app, caller):
+            with context, opened(context.find_object(dict) or {}) as api:
                 return [
                     CompletionItem(value, help=escaped(text))
-                    for value, text in names(app, caller)
+                    for value, text in names(api)
                     if value.startswith(incomplete) and escaped(value) == value
                 ]
         except MinutebookError:
@@ -185,16 +180,18 @@ def _completing_names(names: Callable[["App", Caller], Iterable[tuple[str, str]]
     return complete
 
 
-def _session_names(app: "App", caller: Caller) -> Iterator[tuple[str, str]]:
-    """Yield the names and titles of the sessions written last, the latest first."""
-    for each in app.sessions.overview(caller, _MOST_COMPLETED, 0).sessions:
-        summary = app.summaries.of(each)
-        yield each.name, summary.title if summary else ""
+def _sessions(api: "Operating") -> Iterable[tuple[str, str]]:
+    from minutebook.operations.journal import sessions
+
+    found = api.run(sessions, _MOST_COMPLETED).sessions
+    return ((each.session.name, each.title or "") for each in found)
 
 
-completing_sessions = _completing_names(_session_names)
-completing_projects = _completing_names(
-    lambda app, caller: (
-        (each.id, each.path) for each in app.get(CodeServices).projects.all(caller)
-    )
-)
+def _projects(api: "Operating") -> Iterable[tuple[str, str]]:
+    from minutebook.features.code.operations import projects
+
+    return ((each.project.id, each.project.path) for each in api.run(projects))
+
+
+completing_sessions = _completing_names(_sessions)
+completing_projects = _completing_names(_projects)

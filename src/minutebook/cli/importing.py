@@ -6,18 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.keyboard import TypedPath
+from minutebook.cli.keyboard import PATH
+from minutebook.cli.opening import check_begun, made_here, settings_of
 from minutebook.cli.printing import say
-from minutebook.cli.terminal import (
-    as_json,
-    bar,
-    check_begun,
-    counted,
-    identity,
-    interruptible,
-    opened_or_made,
-    settings_of,
-)
+from minutebook.cli.progress import bar, interruptible
+from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.features.archives.services import ArchiveServices
@@ -34,7 +27,7 @@ _LISTED = 20
 
 
 @click.command("import", short_help="Bring in what `export` wrote, or another program kept.")
-@click.argument("what", metavar="[SOURCE] [PATH]", nargs=-1, type=TypedPath())
+@click.argument("what", metavar="[SOURCE] [PATH]", nargs=-1, type=PATH)
 @click.option(
     "--replace", is_flag=True, help="Put the file's turns and summaries in the place of all."
 )
@@ -95,7 +88,7 @@ def _import_archive(
 
     mode = Mode.REPLACE if replace else Mode.MERGE
     with (
-        opened_or_made(options) as (app, caller),
+        made_here(options) as (app, caller),
         interruptible("Stopped. Nothing was brought in."),
         bar("Importing", hidden=False) as progress,
     ):
@@ -152,7 +145,7 @@ def _import_source(
         report = counted_as_new(found_in(source, kind))
     else:
         with (
-            opened_or_made(options) as (app, caller),
+            made_here(options) as (app, caller),
             interruptible(
                 "Stopped. What was read so far is kept; the same command goes on from there."
             ),

@@ -1,15 +1,15 @@
 """Keep, find, show, list and forget memories."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.governance import as_seen
 from minutebook.cli.ids import any_id, completing, completing_values, memory_id
-from minutebook.cli.keyboard import confirm, edited, need_keyboard
+from minutebook.cli.keyboard import confirm, edited
+from minutebook.cli.opening import opened, opened_or_made, scope_here
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
@@ -18,16 +18,13 @@ from minutebook.cli.terminal import (
     fields_of,
     headline,
     identity,
-    in_folder,
     one_of,
-    opened,
-    opened_or_made,
     text_given,
     through,
 )
 from minutebook.cli.times import time_given
-from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
+from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.origin import Origin, by_whom
 from minutebook.domain.records import (
@@ -38,18 +35,16 @@ from minutebook.domain.records import (
     Record,
     ScopeLevel,
     Status,
-    Turn,
     Version,
 )
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.operations import read_decision
+from minutebook.operations import memories
+from minutebook.operations.memories import Found, Shown
+from minutebook.search.fusion import Share
 from minutebook.services.access.provenance import written
 
 if TYPE_CHECKING:
-    from minutebook.app import App
-    from minutebook.search.fusion import Share
-    from minutebook.services.knowledge.browsing import Linked
-    from minutebook.services.knowledge.memories import History
-    from minutebook.services.search.combined import Ranked
+    from minutebook.api.connection import Operating
 
 _FIELD = 15
 """Columns that the name of a field takes."""
@@ -112,31 +107,32 @@ def remember(
 
     It belongs to the project of this folder if scope_from_folder is on; see `minutebook where`.
     """
-    from minutebook.domain.drafts import Draft
-
-    draft = Draft(
-        content=text_given(text),
-        type=one_of(MemoryType, "--type", memory_type),
-        title=title,
-        importance=importance,
-        metadata=_metadata_given(tags, pairs),
-        valid_from=time_given("--valid-from", valid_from),
-        valid_until=time_given("--valid-until", valid_until, ahead=True),
-    )
-    with opened_or_made(options) as (app, caller):
-        caller = caller if everywhere else in_folder(options, caller)
-        ended = [memory_id(app, caller, id) for id in supersedes]
-        ends = _links_given(app, caller, links)
-        memory = app.memories.store_joined(caller, draft, ends, ended)
+    content = text_given(text)
+    type = one_of(MemoryType, "--type", memory_type)
+    metadata = _metadata_given(tags, pairs)
+    begins = time_given("--valid-from", valid_from)
+    ends = time_given("--valid-until", valid_until, ahead=True)
+    with opened_or_made(options) as api:
+        memory = api.run(
+            memories.remember,
+            content,
+            type,
+            title=title,
+            importance=importance,
+            metadata=metadata,
+            valid_from=begins,
+            valid_until=ends,
+            links=_links_given(api, links),
+            supersedes=[memory_id(api, id) for id in supersedes],
+            folder=None if everywhere else scope_here(options),
+        )
         say({"id": memory.id, "uuid": memory.uuid}, memory.id, as_json)
 
 
-def _links_given(app: "App", caller: Caller, links: tuple[str, ...]) -> list[tuple[str, str]]:
+def _links_given(api: "Operating", links: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return the memories and types that links are to have, from ID[:TYPE]."""
-    from minutebook.services.knowledge.links import RELATED
-
     named = [each.partition(":") for each in links]
-    return [(memory_id(app, caller, id), type or RELATED) for id, _, type in named]
+    return [(memory_id(api, id), type) for id, _, type in named]
 
 
 def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, object]:
@@ -160,12 +156,12 @@ def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, 
 @identity
 def edit(options: dict[str, str], id: str) -> Memory:
     """Change the text of the memory ID in your editor ($VISUAL or $EDITOR); the old one is kept."""
-    with opened(options) as (app, caller):
-        memory = as_seen(app, caller, app.memories.read(caller, memory_id(app, caller, id)))
+    with opened(options) as api:
+        memory = api.run(memories.read_memory, memory_id(api, id))
     # The store is closed meanwhile, as an editor may stay open for long.
-    written = edited(memory.content)
+    saved = edited(memory.content)
     # Editors end a file with a line end.
-    text = None if written is None else written.rstrip("\n")
+    text = None if saved is None else saved.rstrip("\n")
     if text is None or text == memory.content.rstrip("\n"):
         echo("Unchanged.")
         return memory
@@ -174,11 +170,8 @@ def edit(options: dict[str, str], id: str) -> Memory:
             raise InvalidInput(
                 "the text", "must not be empty; `minutebook forget` removes a memory"
             )
-        with opened(options) as (app, caller):
-            if app.memories.read(caller, memory.id).version != memory.version:
-                raise Conflict(memory.id, "it was changed meanwhile; edit it again")
-            changed = app.memories.update(caller, memory.id, {"content": text})
-            changed = as_seen(app, caller, changed)
+        with opened(options) as api:
+            changed = api.run(memories.change_text, memory.id, text, memory.version)
     except MinutebookError:
         warn(body(text))
         raise
@@ -200,14 +193,14 @@ def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str
     """End the memory ID now: it is no longer true, and still found in the past."""
     if not reason.strip():
         raise InvalidInput("--reason", "must not be empty")
-    with opened(options) as (app, caller):
-        by = None if superseded_by is None else memory_id(app, caller, superseded_by)
-        ended = app.memories.invalidate(caller, memory_id(app, caller, id), reason, by)
-        following = app.browsing.successor(caller, ended)
+    with opened(options) as api:
+        by = None if superseded_by is None else memory_id(api, superseded_by)
+        ended = api.run(memories.invalidate, memory_id(api, id), reason, by)
+    following = ended.superseded_by
     until = f"{ended.valid_until:%Y-%m-%d %H:%M:%S}"
     successor = "" if following is None else f"; {following} holds in its place"
     echo(f"Ended {both_ids(ended)}: it held until {until} UTC{successor}.")
-    return replace(ended, superseded_by=following)
+    return ended
 
 
 @click.command(short_help="Find memories, decisions, and what was said.")
@@ -230,43 +223,31 @@ def search(
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Find memories, decisions that hold, and what was said in sessions, the newest truth first."""
-    from minutebook.services.search.recall import WEIGHTS, Selection
-
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
     moment = time_given("--at", at)
-    selection = None if moment is None else Selection(at=moment)
-    with opened(options) as (app, caller):
-        found = app.combined.recall(
-            caller,
-            query,
-            limit,
-            WEIGHTS,
-            app.recall_sources,
-            selection=selection,
-            tokens=app.recall_tokens,
-        ).results
-        app.note_answer(caller, "search", query, ((each.record, each.hit.score) for each in found))
+    with opened(options) as api:
+        found = api.run(memories.search, query, limit, moment)
     if as_json:
-        say([_ranked_shape(each) for each in found], "", as_json)
+        say([_found_shape(each) for each in found], "", as_json)
         return
     for number, each in enumerate(found, 1):
         echo(headline(f"{number:>2}", each.record))
         echo(style(f"    {_weighed(each)}", dim=True))
-        for share in each.hit.shares if explain else ():
+        for share in each.shares if explain else ():
             echo(style(f"        {_explained(share, each.details)}", dim=True))
 
 
-def _weighed(ranked: "Ranked") -> str:
+def _weighed(found: Found) -> str:
     """Say when and by whom a hit was written, and what perhaps revises it."""
-    known = written(ranked.record)
+    known = written(found.record)
     parts = [] if known is None else [f"{known.at:%Y-%m-%d}", known.by, known.status]
-    if (by := ranked.revised_by) is not None:
-        parts.append(f"perhaps revised by {by.id} on {by.at:%Y-%m-%d}")
+    if found.revised_by is not None:
+        parts.append(f"perhaps revised by {found.revised_by} on {found.revised_at:%Y-%m-%d}")
     return ", ".join(filter(None, parts))
 
 
-def _explained(share: "Share", details: Mapping[str, float]) -> str:
+def _explained(share: Share, details: Mapping[str, float]) -> str:
     """Say how strong a signal is, what it adds to the score, and what was measured."""
     rank = "not found" if share.rank is None else f"rank {share.rank}"
     adds = f"{share.normalised:.3f} × {share.weight:.2f} = {share.normalised * share.weight:.3f}"
@@ -277,16 +258,13 @@ def _explained(share: "Share", details: Mapping[str, float]) -> str:
     return f"{share.signal:<8} {adds}  {share.share:>4.0%} of the score  {rank:<9}  {measurements}".rstrip()
 
 
-def _ranked_shape(ranked: "Ranked") -> dict[str, object]:
+def _found_shape(found: Found) -> dict[str, object]:
     return {
-        **fields_of(ranked.record),
-        "kind": ranked.record.kind,
-        "score": ranked.hit.score,
-        "details": dict(ranked.details),
-        "signals": [
-            {each.name: getattr(share, each.name) for each in fields(share)}
-            for share in ranked.hit.shares
-        ],
+        **fields_of(found.record),
+        "kind": found.record.kind,
+        "score": found.score,
+        "details": dict(found.details),
+        "signals": [asdict(share) for share in found.shares],
     }
 
 
@@ -300,52 +278,46 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
 
     Of a decision or a proposal, what is on the record.
     """
-    with opened(options) as (app, caller):
-        id = any_id(app, caller, id)
+    with opened(options) as api:
+        id = any_id(api, id)
         if (on_record := ledger_id_of(id)) is not None:
-            record = app.get(LedgerServices).decisions.read(caller, on_record)
+            record = api.run(read_decision, on_record)
             say(fields_of(record), _field_lines(record), as_json)
             return
         if number is not None:
-            version = app.memories.version(caller, id, number)
+            version = api.run(memories.read_version, id, number)
             say(fields_of(version), _version_text(version), as_json)
             return
-        memory = app.memories.read_any(caller, id)
-        memory = replace(memory, superseded_by=app.browsing.successor(caller, memory))
-        history = app.memories.history(caller, memory)
-        links = app.browsing.links(caller, memory)
-        turn = app.sessions.turn_of(caller, memory)
+        shown = api.run(memories.show, id)
     if as_json:
-        shape = fields_of(memory) | {
-            "turn": None if turn is None else turn.id,
-            "versions": [fields_of(version) for version in history.versions],
-            "edges": [fields_of(edge) for edge in history.edges],
-            "audit": [fields_of(entry) for entry in history.entries],
+        shape = fields_of(shown.memory) | {
+            "turn": shown.turn,
+            "versions": [fields_of(version) for version in shown.versions],
+            "edges": [fields_of(edge) for edge in shown.edges],
+            "audit": [fields_of(entry) for entry in shown.entries],
         }
         say(shape, "", as_json)
-        return
-    _print_memory(memory, history, links, turn)
+    else:
+        _print_memory(shown)
 
 
-def _print_memory(
-    memory: Memory, history: "History", links: Sequence["Linked"], turn: Turn | None
-) -> None:
+def _print_memory(shown: "Shown") -> None:
     """Print a memory's fields, then its earlier versions, its links and its audit entries."""
-    echo(*_field_lines(memory))
-    if turn is not None:
-        echo(_field_line("turn", turn.id))
-    if len(history.versions) > 1:
-        latest = history.versions[-1]
+    echo(*_field_lines(shown.memory))
+    if shown.turn is not None:
+        echo(_field_line("turn", shown.turn))
+    if len(shown.versions) > 1:
+        latest = shown.versions[-1]
         echo(_field_line("changed by", _who_changed(latest)))
-    for version in history.versions[:-1]:
+    for version in shown.versions[:-1]:
         echo("", *_version_text(version))
-    if links:
+    if shown.links:
         echo("", "links")
-    for link in links:
-        way = "→" if link.edge.source == memory.id else "←"
+    for link in shown.links:
+        way = "→" if link.edge.source == shown.memory.id else "←"
         echo(headline(f"  {way} {link.edge.type}", link.memory))
     echo("", "audit")
-    for entry in history.entries:
+    for entry in shown.entries:
         echo(f"  {entry_line(entry)}")
 
 
@@ -430,8 +402,6 @@ def list_(
 
     --organization, --repository and --user show what whoever is held to them may see.
     """
-    from minutebook.domain.filters import MemoryQuery
-
     where = MemoryQuery(
         type=one_of(MemoryType, "--type", memory_type),
         status=one_of(Status, "--status", status),
@@ -442,8 +412,8 @@ def list_(
         since=time_given("--since", since),
         until=time_given("--until", until),
     )
-    with opened(options) as (app, caller):
-        page = app.memories.page(caller, limit, offset, where)
+    with opened(options) as api:
+        page = api.run(memories.list_memories, where, limit, offset)
     lines = []
     for memory in page.memories:
         ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"
@@ -462,14 +432,12 @@ def list_(
 @identity
 def forget(options: dict[str, str], id: str, yes: bool) -> dict[str, object]:  # noqa: FBT001
     """Remove the memory ID and its versions for good."""
-    if not yes:
-        need_keyboard()
-    with opened(options) as (app, caller):
-        memory = app.memories.read(caller, memory_id(app, caller, id))
+    with opened(options) as api:
+        memory = api.run(memories.read_memory, memory_id(api, id))
         if not yes:
             echo(f"  {body(memory.content, '  ')}")
             confirm("Remove this for good?", abort=True)
-        app.memories.delete(caller, memory.id)
+        api.run(memories.delete_memory, memory.id)
         echo(f"Removed {both_ids(memory)}.")
     return {"id": memory.id, "deleted": True}
 
@@ -483,8 +451,8 @@ def duplicates(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     Nothing is changed. `minutebook invalidate ID --superseded-by ID` ends one that another replaces;
     `minutebook link` says that two belong together, and they are not listed again.
     """
-    with opened(given) as (app, caller):
-        groups = app.similar.clusters(caller)
+    with opened(given) as api:
+        groups = api.run(memories.duplicates)
     if as_json:
         say([[fields_of(each) for each in group] for group in groups], "", as_json)
         return

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.opening import check_begun, settings_of
 from minutebook.cli.printing import echo, warn
-from minutebook.cli.terminal import bar, check_begun, home_option, interruptible, settings_of
+from minutebook.cli.progress import bar, interruptible
+from minutebook.cli.terminal import home_option
 from minutebook.config import Settings
 from minutebook.domain.caller import Progress
 from minutebook.domain.counts import count_of

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.keyboard import TypedPath, confirm, is_answered
+from minutebook.cli.keyboard import PATH, confirm, is_answered
+from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, style
-from minutebook.cli.terminal import as_json, fields_of, identity, opened
+from minutebook.cli.terminal import as_json, fields_of, identity
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.notes.services import NoteServices
 
@@ -20,7 +21,7 @@ _LISTED = 20
 
 
 @click.command(short_help="Keep a folder of Markdown notes in step, both ways.")
-@click.argument("folder", type=TypedPath())
+@click.argument("folder", type=PATH)
 @click.option(
     "--watch", is_flag=True, help="Go on, whenever a note or a memory changes, until Ctrl-C."
 )
@@ -48,7 +49,7 @@ def notes(
     """
     if watch and as_json:
         raise InvalidInput("--json", "does not go with --watch")
-    with opened(options) as (app, caller):
+    with opened_here(options) as (app, caller):
         asked = _asking(deletions, can_ask=not watch and not as_json)
         if watch:
             _watch(

@@ -6,8 +6,8 @@ that only this process knows, so no stored text can bear one.
 """
 
 import json
+import os
 import re
-import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -20,8 +20,7 @@ from minutebook.domain.origin import Origin
 JSON = "minutebook.json"
 """The key in click's `meta` under which the frame notes that a command's answer is to be JSON."""
 
-_NUMBER = secrets.token_hex(16)
-_STYLED = re.compile(r"(\x1b\[[0-9;]*m|\n|\t)")
+_NUMBER = os.urandom(16).hex()
 _MARK = re.compile(rf"\x1b<{_NUMBER}:([^>]*)>")
 
 
@@ -83,12 +82,9 @@ def say_exactly(document: bytes) -> None:
     click.echo(document, nl=False)
 
 
-def relay(text: str, *, err: bool) -> None:
-    """Print what a server printed: its colours and lines, with every other control character escaped."""
-    parts = _STYLED.split(text)
-    # Split by its one group, every second part is a colour or a line end.
-    safe = "".join(part if at % 2 else escaped(part) for at, part in enumerate(parts))
-    click.echo(safe, nl=False, err=err)
+def short(text: str, room: int) -> str:
+    """Return a text, cut to the room there is."""
+    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def _print(lines: Iterable[str], *, err: bool) -> None:

@@ -3,11 +3,12 @@
 import click
 
 from minutebook.cli.ids import completing, completing_sessions, memory_id
+from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, style
-from minutebook.cli.terminal import as_json, headline, identity, opened
+from minutebook.cli.terminal import as_json, headline, identity
 from minutebook.domain.records import Memory, TextRecord
-from minutebook.features.recall_log.services import RecallLogServices
-from minutebook.services.access.recall_log import ShownRecall
+from minutebook.features.recall_log import operations
+from minutebook.features.recall_log.operations import Recalled
 
 
 @click.command(short_help="See which records each question got.")
@@ -34,48 +35,36 @@ def recalls(
     The settings `recall_log`, `recall_log_days` and `recall_log_most` say what is kept. SESSION is a
     session of `minutebook sessions`, or that of a connection, as the log names it.
     """
-    with opened(options) as (app, caller):
-        record = (
-            None if memory is None else app.memories.read(caller, memory_id(app, caller, memory))
-        )
-        names = None if session is None else app.sessions.connections(caller, session)
-        found = app.get(RecallLogServices).recalls.entries(
-            caller, sessions=names, client=client, record=record, limit=limit, offset=offset
-        )
-        is_off = app.get(RecallLogServices).recalls.mode == "off"
+    with opened(options) as api:
+        record = None if memory is None else memory_id(api, memory)
+        page = api.run(operations.recalls, session, client, record, limit, offset)
     none = "No question is in the log."
-    if is_off:
+    if page.is_off:
         none += " It is off: `minutebook settings set recall_log records` turns it on."
-    lines = [line for each in found for line in _lines(each)]
-    say([_shape(each) for each in found], lines or none, as_json)
+    lines = [line for each in page.recalls for line in _lines(each)]
+    say([_shape(each) for each in page.recalls], lines or none, as_json)
 
 
-def _shape(shown: ShownRecall) -> dict[str, object]:
-    entry = shown.entry
+def _shape(recalled: Recalled) -> dict[str, object]:
+    entry = recalled.entry
+    names = ("at", "question", "actor", "client", "contract", "act", "session", "organization")
     return {
-        "at": entry.at,
-        "question": entry.question,
-        "actor": entry.actor,
-        "client": entry.client,
-        "contract": entry.contract,
-        "act": entry.act,
-        "session": entry.session,
-        "organization": entry.organization,
+        **{name: getattr(entry, name) for name in names},
         "got": [
-            {"kind": record.kind, "id": record.id, "score": score} for record, score in shown.got
+            {"kind": record.kind, "id": record.id, "score": score} for record, score in recalled.got
         ],
     }
 
 
-def _lines(shown: ShownRecall) -> list[str]:
-    entry = shown.entry
+def _lines(recalled: Recalled) -> list[str]:
+    entry = recalled.entry
     through = " ".join(part for part in (entry.client, entry.contract, entry.act) if part)
     session = f"  {style(entry.session, dim=True)}" if entry.session else ""
     head = f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.actor}, {through}{session}"
     question = [f"    {body(entry.question, '    ')}"] if entry.question else []
     got = [
         headline(f"    {score:.3f}", record)
-        for record, score in shown.got
+        for record, score in recalled.got
         if isinstance(record, TextRecord)
     ]
     return [head, *question, *(got or ["    (nothing that is still here)"])]

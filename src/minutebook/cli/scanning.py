@@ -1,18 +1,15 @@
 """Find the secrets that are in the store, and replace them."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, style
-from minutebook.cli.terminal import as_json, fields_of, identity, opened
-from minutebook.domain.caller import in_call
+from minutebook.cli.terminal import as_json, fields_of, identity
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.screening.services import ScreeningServices
-
-if TYPE_CHECKING:
-    from minutebook.services.maintenance.secret_scan import Occurrence
+from minutebook.domain.secret_occurrences import Occurrence
+from minutebook.features.screening.operations import mask_secrets, scan_secrets
 
 
 @click.command(short_help="Find secrets in what is kept, and replace them.")
@@ -36,21 +33,18 @@ def scan(
         raise InvalidInput("--reason", "must say why, with --mask: nothing brings the text back")
     if reason is not None and not mask:
         raise InvalidInput("--reason", "goes with --mask")
-    with opened(options) as (app, caller):
-        if mask:
-            done = app.get(ScreeningServices).secret_scan.mask(in_call(caller, reason=reason))
-            masked, left = done.masked, done.left
-        else:
-            masked, left = [], list(app.get(ScreeningServices).secret_scan.scan(caller))
+    with opened(options) as api:
+        done = api.run(mask_secrets, reason or "") if mask else api.run(scan_secrets)
     shape = {
-        "masked": [fields_of(each) for each in masked],
-        "left": [fields_of(each) for each in left],
+        "masked": [fields_of(each) for each in done.masked],
+        "left": [fields_of(each) for each in done.left],
     }
+    masked, left = done.masked, done.left
     say(shape, [*_lines(masked, "masked"), *_lines(left, ""), *_end(masked, left)], as_json)
     context.exit(1 if left else 0)
 
 
-def _lines(occurrences: "list[Occurrence]", done: str) -> Iterator[str]:
+def _lines(occurrences: list[Occurrence], done: str) -> Iterator[str]:
     for each in occurrences:
         sure = ", check digits right" if each.is_proven else ""
         what = f"{each.secret} {each.shown}{sure}"
@@ -59,7 +53,7 @@ def _lines(occurrences: "list[Occurrence]", done: str) -> Iterator[str]:
             yield style(f"  → {each.remedy}", dim=True)
 
 
-def _end(masked: "list[Occurrence]", left: "list[Occurrence]") -> Iterator[str]:
+def _end(masked: list[Occurrence], left: list[Occurrence]) -> Iterator[str]:
     if masked:
         yield (
             "Revoke what was masked if others may have seen it. Earlier backups still hold the texts: "

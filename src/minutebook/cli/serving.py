@@ -2,6 +2,7 @@
 
 import difflib
 import getpass
+import os
 import shutil
 import signal
 import subprocess
@@ -9,19 +10,19 @@ import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 import click
 
-from minutebook.cli.keyboard import HOSTED, working_directory
+from minutebook.cli.opening import daemon_of, settings_of
 from minutebook.cli.printing import body, echo, say_exactly, style, warn
-from minutebook.cli.terminal import identity, person_of, serving, settings_of
+from minutebook.cli.terminal import identity, serving
 from minutebook.config import Settings, environment, load, option_of, stated
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
@@ -29,6 +30,7 @@ from minutebook.invocation import DEFAULT_CONTRACT, FILE, FLAGS, IDENTITY, PREFI
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
+    from minutebook.api.over_socket import OverSocket
     from minutebook.install.clients import Installation, Places, Scope
 
 _FOLDERS = "scope_from_folder"
@@ -86,7 +88,6 @@ def _serve_http(
     settings: Settings, contracts: tuple[str, ...], address: str, *, with_pages: bool
 ) -> None:
     """Serve contracts over HTTP at an address, all of them if none is named, until a signal comes."""
-    from minutebook.cli.for_clients import runner
     from minutebook.contracts.registry import CONTRACTS, narrowed, opened
     from minutebook.server.http.hosts import address_given
     from minutebook.server.http.process import serve as serve_http
@@ -112,8 +113,7 @@ def _serve_http(
             way = "a token" if settings.oidc_client is None else "a token or the provider"
             warn(f"Its pages are at {settings.public_url or url}; {way} lets people in")
 
-    run = None if settings.tools else runner(by_name, read_only=settings.read_only)
-    serve_http(settings, by_name, address_given(address), announce, sign_ins, run)
+    serve_http(settings, by_name, address_given(address), announce, sign_ins)
 
 
 @click.command(short_help="Open the web pages in the browser.")
@@ -126,39 +126,53 @@ def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: F
     The link lets in once, within two minutes, and whoever follows it acts as you do here. If a daemon
     runs, it serves them, with the store and the model that it has open.
     """
-    from minutebook.server.http.hosts import Address
-    from minutebook.server.http.process import serve as serve_http
-    from minutebook.server.http.process import serve_pages
-    from minutebook.web.sign_ins import SignIns
 
-    settings, hosted = settings_of(options), HOSTED.get()
-    user = getpass.getuser() if hosted is None else hosted.command.user or getpass.getuser()
-    sign_ins = SignIns(person_of(settings, options, user), places=places_here())
-    # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
-    address, alone = (
-        Address("127.0.0.1", port),
-        replace(settings, public_url=None, oidc_client=None),
-    )
-
-    def announce(url: str) -> None:
-        link = f"{url}/enter?key={sign_ins.link()}"
+    def announce(link: str) -> None:
         echo(link, "It lets in once, within two minutes. Ctrl-C ends the pages.")
         sys.stdout.flush()
         if not no_browser:
             # Some browsers of a terminal keep the thread that opens them.
-            show = webbrowser.open if hosted is None else hosted.open_link
-            threading.Thread(target=show, args=(link,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
-    if hosted is None:
-        log_to_stderr(settings)
-        serve_http(alone, {}, address, announce, sign_ins)
+    if (there := daemon_of(options)) is None:
+        _serve_pages(options, port, announce)
     else:
-        hosted.host.check_same(settings)
-        with hosted.host.stay() as stay:
-            serve_pages(alone, stay.loader, address, announce, sign_ins, stay.wait)
-        # Nobody reads it who has left the pages; the others wait while the daemon ends.
+        _wait_for_pages(there, port, announce)
+
+
+def _serve_pages(options: dict[str, str], port: int, announce: Callable[[str], None]) -> None:
+    """Serve the pages in this process until Ctrl-C."""
+    from minutebook.server.http.hosts import Address
+    from minutebook.server.http.process import serve as serve_http
+    from minutebook.web.sign_ins import SignIns
+
+    settings = settings_of(options)
+    owner = settings.person(options, getpass.getuser())
+    sign_ins = SignIns(owner, places=places_here())
+    # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
+    alone = replace(settings, public_url=None, oidc_client=None)
+    log_to_stderr(settings)
+
+    def announce_way_in(url: str) -> None:
+        announce(f"{url}/enter?key={sign_ins.link()}")
+
+    serve_http(alone, {}, Address("127.0.0.1", port), announce_way_in, sign_ins)
+
+
+def _wait_for_pages(there: "OverSocket", port: int, announce: Callable[[str], None]) -> NoReturn:
+    """Have the daemon serve the pages until Ctrl-C, and end the process."""
+    # A process manager ends the pages as a person does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    status = 1
+    try:
+        for link in there.pages(str(Path.cwd()), port):
+            announce(link)
         warn("The daemon has ended, and the pages with it; `minutebook ui` opens them again.")
-        sys.exit(1)
+    except KeyboardInterrupt:
+        status = 0
+    sys.stdout.flush()
+    # Some browsers of a terminal keep the thread that opened them.
+    os._exit(status)
 
 
 @click.command(short_help="Show what it does, on a store of its own.")
@@ -408,9 +422,7 @@ def places_here() -> "Places":
     """Return where clients keep their configuration on this machine."""
     from minutebook.install.clients import Places
 
-    return Places(
-        platform=sys.platform, home=Path.home(), cwd=working_directory(), variables=environment()
-    )
+    return Places(platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment())
 
 
 def _arguments(

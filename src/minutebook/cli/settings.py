@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from minutebook.cli.keyboard import working_directory
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, home_option, identity
 from minutebook.config import Settings, check_setting, environment, load, stated, variable_of
@@ -75,7 +74,7 @@ def set_(options: dict[str, str], name: str, value: str) -> dict[str, object]:
     semicolon), names with a comma.
     """
     path = write_setting(options, name, value)
-    checked = check_setting(name, value, str(working_directory()))
+    checked = check_setting(name, value, str(Path.cwd()))
     shown = "(hidden)" if name in HIDDEN else _shown(checked)
     echo(f"Set {name} = {shown} in {path}.")
     return {"name": name, "value": shown, "path": path}
@@ -89,7 +88,7 @@ def write_setting(options: dict[str, str], name: str, value: str) -> Path:
     import tomlkit
 
     path = _file(options)
-    checked = check_setting(name, value, str(working_directory()))
+    checked = check_setting(name, value, str(Path.cwd()))
     document = _document(path)
     document[name] = _toml(checked)
     _write(path, tomlkit.dumps(document))

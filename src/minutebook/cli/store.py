@@ -2,8 +2,9 @@
 
 import click
 
+from minutebook.cli.opening import check_begun, settings_of
 from minutebook.cli.printing import echo
-from minutebook.cli.terminal import Commands, check_begun, home_option, settings_of
+from minutebook.cli.terminal import Commands, home_option
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 

@@ -1,21 +1,15 @@
 """Keep machines in step, through a folder, a Git repository or SSH."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.keyboard import working_directory
+from minutebook.cli.opening import made_here, settings_of
 from minutebook.cli.printing import say, style
-from minutebook.cli.terminal import (
-    as_json,
-    bar,
-    fields_of,
-    identity,
-    interruptible,
-    opened_or_made,
-    settings_of,
-)
+from minutebook.cli.progress import bar, interruptible
+from minutebook.cli.terminal import as_json, fields_of, identity
 from minutebook.domain.caller import in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
@@ -61,10 +55,10 @@ def sync(
 
     if check and compact:
         raise InvalidInput("--check", "changes nothing, so it does not go with --compact")
-    place = remote_of(remote, sync_folder(settings_of(options)), working_directory())
+    place = remote_of(remote, sync_folder(settings_of(options)), Path.cwd())
     with (
         interruptible("Stopped. The next sync goes on from here."),
-        opened_or_made(options) as (app, caller),
+        made_here(options) as (app, caller),
         bar("Syncing", hidden=as_json) as progress,
     ):
         asks = in_call(caller, progress=progress)

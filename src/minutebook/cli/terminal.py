@@ -1,44 +1,27 @@
 """What all commands share: who asks, the store opened for them, answers and errors in words."""
 
-import getpass
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 import click
 
-from minutebook import __version__
 from minutebook.cli.answering import OWN_OUTPUT, let_answer_in_json, show
-from minutebook.cli.keyboard import (
-    HOSTED,
-    check_hosted,
-    remote_caller,
-    stdin_text,
-    working_directory,
-)
-from minutebook.cli.printing import style, warn
+from minutebook.cli.keyboard import stdin_text
+from minutebook.cli.opening import CONNECTION, server_named
+from minutebook.cli.printing import short, style, warn
 from minutebook.cli.sentences import sentence
-from minutebook.config import Settings, Stated, environment, load, option_of, stated
-from minutebook.domain.caller import ANYBODY, Call, Caller, Progress, in_call
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.counts import count_of
-from minutebook.domain.errors import (
-    EmbeddingError,
-    InvalidInput,
-    MinutebookError,
-    Refused,
-    StoreError,
-)
+from minutebook.domain.errors import InvalidInput, MinutebookError, Refused
 from minutebook.domain.origin import Origin
 from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import Entry, Kind, Memory, Role, TextRecord
-from minutebook.domain.redaction import redacted_for
+from minutebook.domain.records import Entry, Kind, Memory, TextRecord
 from minutebook.invocation import (
-    DAEMON_COMMANDS,
     FLAGS,
     IDENTITY,
     INTERRUPTED,
@@ -46,28 +29,23 @@ from minutebook.invocation import (
     SERVING,
     STOPPED,
     absolute,
+    environment,
 )
-from minutebook.server.daemon.commands import LeftToClient
-from minutebook.server.logs import log_to_stderr
-from minutebook.whereabouts import folder_scope
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from minutebook.app import App
-    from minutebook.embedding.service import Embedding
+    from minutebook.api.connection import Operating
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=StrEnum)
 
-_STEPS = 1000
-
-PREPARED_LATER = "The model is prepared in the background all the same. Nothing else was done."
-"""What Ctrl-C leaves while a command waits for the model."""
-
-_LOOK = 0.2
-"""Seconds between two looks at how far a model is."""
+STOPPED_WAITING = (
+    "Stopped waiting. What it has begun is ended, or was made whole already; look at what is stored "
+    "before you run it again."
+)
+"""What Ctrl-C leaves of a command whose operation writes, perhaps in another process."""
 
 
 def identity(run: Callable[..., object]) -> Callable[..., object]:
@@ -87,7 +65,6 @@ def serving(run: Callable[..., object]) -> Callable[..., object]:
 
 def _with_options(run: Callable[..., object], names: tuple[str, ...]) -> Callable[..., object]:
     command: Callable[..., object] = click.pass_obj(run)
-    described = {each.name: str(each.metadata["help"]) for each in fields(Settings)}
     for name in reversed(names):
         kind: dict[str, Any] = (
             {"is_flag": True, "flag_value": "true", "default": None}
@@ -95,9 +72,8 @@ def _with_options(run: Callable[..., object], names: tuple[str, ...]) -> Callabl
             else {"metavar": name.upper()}
         )
         command = click.option(
-            option_of(name),
+            f"--{name.replace('_', '-')}",
             **kind,
-            help=described[name],
             expose_value=False,
             callback=_remember,
             cls=CommonOption,
@@ -107,10 +83,10 @@ def _with_options(run: Callable[..., object], names: tuple[str, ...]) -> Callabl
 
 def _remember(context: click.Context, option: click.Parameter, value: str | None) -> None:
     options = context.ensure_object(dict)
-    if value is not None and remote_caller() is not None:
+    if value is not None and server_named() is not None:
         raise click.UsageError(f"{option.opts[0]} must be left out with --url: the token says it")
     if value is not None and option.name is not None:
-        options[option.name] = absolute(option.name, value, str(working_directory()))
+        options[option.name] = absolute(option.name, value)
 
 
 def as_json(command: F) -> F:
@@ -123,19 +99,32 @@ class CommonOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return name and help for the group of all commands, None for a command."""
-        return super().get_help_record(ctx) if ctx.parent is None else None
+        if ctx.parent is not None:
+            return None
+        # What it says is that of its setting; to import them would slow every command.
+        from minutebook.config import Settings
+
+        self.help = next(
+            str(each.metadata["help"]) for each in fields(Settings) if each.name == self.name
+        )
+        return super().get_help_record(ctx)
 
 
 class Commands(click.Group):
-    """Commands of which a daemon or a server runs those alone that it lists."""
+    """Commands of which some do not run on a server."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was typed. Raises LeftToClient in a host that does not run it."""
+        """Find the command that was typed. Raises UsageError for one that does not run where it was to."""
         name, command, rest = super().resolve_command(ctx, args)
-        above = ctx.command_path.split()[1:]
-        check_hosted(" ".join([*above, name or ""]), is_group=isinstance(command, click.Group))
+        if server_named() is not None:
+            from minutebook.cli.on_server import why_not
+
+            if (
+                reason := why_not(" ".join([*ctx.command_path.split()[1:], name or ""]))
+            ) is not None:
+                raise click.UsageError(reason)
         return name, command, rest
 
 
@@ -196,21 +185,8 @@ class Group(Commands):
             formatter.write_dl([each for each in records if each is not None])
 
     def main(self, *arguments: Any, **more: Any) -> Never:
-        """Run what was typed and end the process, with 130 wherever Ctrl-C came in between.
-
-        What is typed with `--url` before the command, its server runs.
-        """
-        words = arguments[0] if arguments else more.get("args")
-        typed = list(sys.argv[1:] if words is None else words)
+        """Run what was typed and end the process, with 130 wherever Ctrl-C came in between."""
         try:
-            if HOSTED.get() is None and typed[:1] and typed[0].startswith("--"):
-                from minutebook.cli import on_server
-
-                def find(name: str) -> click.Command | None:
-                    return self.get_command(click.Context(self), name)
-
-                if (there := on_server.ask(typed, environment(), find)) is not None:
-                    sys.exit(there)
             # Else click itself would end with 1 and "Aborted!" before or after the command's own part.
             status: Any = super().main(*arguments, **{**more, "standalone_mode": False})
         except click.ClickException as error:
@@ -229,7 +205,7 @@ class Group(Commands):
         **extra: Any,
     ) -> click.Context:
         """Read what was typed; what click says of it is escaped, as it quotes it."""
-        if _wants_no_colours():
+        if environment().get(NO_COLOR):
             extra["color"] = False
         with _escaped_usage_errors():
             return super().make_context(info_name, args, parent, **extra)
@@ -247,7 +223,7 @@ class Group(Commands):
             warn(f"minutebook: {sentence(as_shown(error))}", fg="red")
             context.exit(1)
         except KeyboardInterrupt:
-            warn("", stopped(context.invoked_subcommand))
+            warn("", _stopped(context))
             context.exit(INTERRUPTED)
         except click.Abort as answer:
             # A prompt was answered with no, or was left with Ctrl-C; nothing comes before it.
@@ -265,12 +241,6 @@ def _name_common_options(command: click.Command) -> None:
         _name_common_options(each)
 
 
-def _wants_no_colours() -> bool:
-    hosted = HOSTED.get()
-    variables = environment() if hosted is None else hosted.command.variables
-    return bool(variables.get(NO_COLOR))
-
-
 @contextmanager
 def _escaped_usage_errors() -> Iterator[None]:
     try:
@@ -284,226 +254,18 @@ def _escaped_usage_errors() -> Iterator[None]:
 
 
 def as_shown(error: MinutebookError) -> MinutebookError:
-    """Return an error as the person who typed the command may read it.
-
-    Who came by a token hears nothing of the server's machine, and has no role to choose.
-    """
-    caller = remote_caller()
-    if caller is None:
+    """Return an error as the person who typed the command may read it: who came by a token has no role to choose."""
+    if server_named() is None or not isinstance(error, Refused):
         return error
-    shown = redacted_for(caller, error)
-    return replace(shown, needs=None) if isinstance(shown, Refused) else shown
+    return replace(error, needs=None)
 
 
-def check_at_this_machine() -> None:
-    """Raise LeftToClient for a command that was typed at another machine."""
-    if remote_caller() is not None:
-        raise LeftToClient("it is about the machine on which it is typed")
-
-
-def settings_of(options: dict[str, str]) -> Settings:
-    """Return the settings of the person who typed the command.
-
-    Raises InvalidInput if a setting has a value that does not fit, LeftToClient if that person is at
-    another machine, which has settings of its own.
-    """
-    check_at_this_machine()
-    hosted = HOSTED.get()
-    return load(options, None if hosted is None else hosted.command.variables)
-
-
-def stated_of(options: dict[str, str]) -> dict[str, Stated]:
-    """Return the settings that somebody stated, for the person who typed the command.
-
-    Raises LeftToClient if that person is at another machine.
-    """
-    check_at_this_machine()
-    hosted = HOSTED.get()
-    return stated(options, None if hosted is None else hosted.command.variables)
-
-
-def when_read(act: Callable[[], None]) -> None:
-    """Have an act done once the client of a command that this thread runs says that it has printed all.
-
-    Nothing is done if it never says so, or if no daemon runs the command.
-    """
-    if (hosted := HOSTED.get()) is not None:
-        hosted.host.when_read.append(act)
-
-
-@contextmanager
-def opened(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
-    """Open the store for a person at the keyboard, to whom system scope is open too.
-
-    In the daemon it is open already; raises LeftToClient if the settings are not the daemon's. The
-    model is loaded when it is first needed. Raises StoreError if there is no store: what only reads
-    or changes must not begin one in a folder whose name was mistyped.
-    """
-    if HOSTED.get() is None:
-        check_begun(settings_of(options))
-    with opened_or_made(options) as found:
-        yield found
-
-
-def check_begun(settings: Settings) -> None:
-    """Raise StoreError, with how to begin, if there is no store in the data directory."""
-    if settings.store is None and not settings.database.exists():
-        from minutebook.stores import check_not_lost
-
-        check_not_lost(settings)
-        raise StoreError(
-            "there is no store in {home}; `minutebook remember` begins one, and so does an agent after "
-            "`minutebook install`; if another was meant, name it with --home",
-            home=settings.home,
-        )
-
-
-@contextmanager
-def opened_or_made(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
-    """Do the same for a command that brings something in, with which a store may begin."""
-    hosted = HOSTED.get()
-    if hosted is not None and hosted.host.caller is not None:
-        asks = in_call(hosted.host.caller, notes={})
-        yield hosted.host.app(), asks
-        _warn_of(asks)
-        return
-    settings = settings_of(options)
-    with ExitStack() as stack:
-        if hosted is None:
-            from minutebook.app import open_app
-
-            log_to_stderr(settings)
-            app = stack.enter_context(closing(open_app(settings)))
-            stack.callback(app.embedding.close)
-            user = getpass.getuser()
-        else:
-            hosted.host.check_same(settings)
-            app, user = hosted.host.app(), hosted.command.user or getpass.getuser()
-        progress = until_loaded(app.embedding)
-        asks = in_call(at_keyboard(settings, options, user), progress=progress)
-        yield app, asks
-        _warn_of(asks)
-        if hosted is None and app.embeddings.is_notified and not app.embedding.is_off:
-            _embed_what_was_written(app)
-
-
-def at_keyboard(settings: Settings, options: dict[str, str], user: str | None = None) -> Caller:
-    """Return the person at the keyboard as the caller of a command; the process's user, if no other is named."""
-    call = Call(request="command-line", origin=Origin(client="minutebook", version=__version__))
-    return replace(person_of(settings, options, user or getpass.getuser()), call=call)
-
-
-def _warn_of(caller: Caller) -> None:
-    """Say what is to be said beside the answer to a call."""
-    warn(*(note.text for note in caller.call.notes.values() if note.text))
-
-
-def _embed_what_was_written(app: "App") -> None:
-    """Embed a first batch of what this command wrote; a long import is left to the next process that stays."""
-    app.embedding.start()
-    wait_for_model(app.embedding)
-    try:
-        app.embeddings.backfill_batch()
-    except EmbeddingError as error:
-        warn(f"Kept, and found by words only until the embedding model can be used: {error}")
-
-
-def in_folder(options: dict[str, str], caller: Caller) -> Caller:
-    """Return the caller with the scope of the folder in which the command was typed, where it has a say."""
-    if remote_caller() is not None:
-        return caller
-    scope = folder_scope(settings_of(options), working_directory())
-    return replace(caller, folder_scope=scope)
-
-
-def person_of(settings: Settings, options: dict[str, str], user: str) -> Caller:
-    """Return the caller that a person at the keyboard is, to whom system scope is open too.
-
-    `user` is their name unless they gave another; they are no agent unless they said so.
-    """
-    asks = replace(settings.caller(), writes_system=True)
-    if asks.role is Role.AGENT and "role" not in options:
-        asks = replace(asks, role=Role.HUMAN)
-    return replace(asks, name=user) if asks.name == ANYBODY else asks
-
-
-@contextmanager
-def bar(label: str, *, hidden: bool) -> Iterator[Progress]:
-    """Show how far an act is, where there is a terminal to show it on."""
-    if hidden or not sys.stderr.isatty():
-        yield lambda part, what: None
-        return
-    nothing: tuple[str, ...] = ()
-    shown = click.progressbar(
-        nothing,
-        length=_STEPS,
-        label=label,
-        file=sys.stderr,
-        item_show_func=lambda what: "" if what is None else escaped(short(what, 40)),
-    )
-    with shown as drawn:
-
-        def progress(part: float, what: str) -> None:
-            drawn.update(max(0, round(part * _STEPS) - drawn.pos), what)
-
-        yield progress
-        drawn.update(_STEPS - drawn.pos)
-
-
-def until_loaded(embedding: "Embedding") -> Progress:
-    """Return a progress callback that waits while the model loads, and shows what it waits for."""
-
-    def progress(part: float, what: str) -> None:
-        if embedding.is_started:
-            wait_for_model(embedding)
-
-    return progress
-
-
-def wait_for_model(embedding: "Embedding") -> None:
-    """Wait until the model has loaded or failed to, with a bar while it is prepared for the first time."""
-    while embedding.settle(_LOOK) == "loading":
-        if embedding.prepared is not None:
-            with interruptible(PREPARED_LATER), preparing_shown() as report:
-                while embedding.settle(_LOOK) == "loading":
-                    report(embedding.prepared or 0.0)
-
-
-@contextmanager
-def preparing_shown() -> Iterator[Callable[[float], None]]:
-    """Show how much of the model's preparation is done, once it is told that it is under way."""
-    with ExitStack() as stack:
-        shown: Progress | None = None
-
-        def report(part: float) -> None:
-            nonlocal shown
-            if shown is None:
-                if not sys.stderr.isatty():
-                    warn(
-                        "The embedding model is being prepared for its first use; this is done once."
-                    )
-                label = "Preparing the embedding model, once"
-                shown = stack.enter_context(bar(label, hidden=False))
-            shown(part, "")
-
-        yield report
-
-
-@contextmanager
-def interruptible(*lines: str) -> Iterator[None]:
-    """Have Ctrl-C print what became of the work, and exit as a shell has it."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        warn("", *lines)
-        sys.exit(INTERRUPTED)
-
-
-def stopped(command: str | None) -> str:
+def _stopped(context: click.Context) -> str:
     """Say what Ctrl-C leaves of a command that says nothing more precise."""
-    if DAEMON_COMMANDS.get(command or ""):
-        return "Stopped. Nothing was changed."
-    return STOPPED
+    api: Operating | None = context.meta.get(CONNECTION)
+    if api is None:
+        return STOPPED
+    return STOPPED_WAITING if api.has_written else "Stopped. Nothing was changed."
 
 
 def text_given(text: str) -> str:
@@ -551,11 +313,6 @@ def headline(lead: str, record: TextRecord) -> str:
     # A title that the text begins with says nothing more.
     text = " ".join((rest if rest.startswith(first) else record.text).split())
     return f"{lead}  {style(record.id, dim=True)}  {short(text, 100)}"
-
-
-def short(text: str, room: int) -> str:
-    """Return a text, cut to the room there is."""
-    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def counted(counts: Mapping[Kind, int]) -> str:

@@ -5,24 +5,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from minutebook.cli.ids import completing, completing_values, token_id
+from minutebook.cli.ids import completing, completing_values, one_meant
+from minutebook.cli.opening import opened, opened_or_made
 from minutebook.cli.printing import echo, say, style, warn
-from minutebook.cli.terminal import (
-    Commands,
-    as_json,
-    fields_of,
-    home_option,
-    one_of,
-    opened,
-    opened_or_made,
-)
+from minutebook.cli.terminal import Commands, as_json, fields_of, home_option, one_of
 from minutebook.cli.times import instant_given, span_given
 from minutebook.config import load
 from minutebook.domain.grants import SIGNED_WITH_ID, Grant, is_live, is_of_signed
+from minutebook.domain.ids import id_of
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Token
+from minutebook.operations import upkeep as operations
+from minutebook.operations.upkeep import Issued
 
 if TYPE_CHECKING:
-    from minutebook.services.access.tokens import Issued
+    from minutebook.api.connection import Operating
 
 NEVER = "never"
 
@@ -80,8 +76,8 @@ def create(
         user=user,
         expires_at=_end(expires),
     )
-    with opened_or_made(options) as (app, caller):
-        issued = app.tokens.create(caller, grant)
+    with opened_or_made(options) as api:
+        issued = api.run(operations.create_token, grant)
     _show_issued(issued, as_json=as_json)
 
 
@@ -90,15 +86,15 @@ def create(
 @as_json
 def list_tokens(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """List every token that was made, newest first; never a secret."""
-    with opened(options) as (app, caller):
-        tokens, uses = app.tokens.list(caller), app.tokens.last_uses(caller)
+    with opened(options) as api:
+        found = api.run(operations.tokens)
     now = datetime.now(UTC)
     lines = [
-        f"{style(each.id, dim=True)}  {_line(each, now)}; {_used(uses.get(each.id))}"
-        for each in tokens
+        f"{style(each.token.id, dim=True)}  {_line(each.token, now)}; {_used(each.used_at)}"
+        for each in found
     ]
     none = "No tokens; `minutebook token create --name NAME` makes one."
-    shapes = [{**_shape(each, now), "last_used_at": uses.get(each.id)} for each in tokens]
+    shapes = [{**_shape(each.token, now), "last_used_at": each.used_at} for each in found]
     say(shapes, lines or none, as_json)
 
 
@@ -118,12 +114,12 @@ def revoke(
     """
     if sum(each is not None for each in (id, subject, jti)) != 1:
         raise click.UsageError("one of ID, --subject and --jti is needed")
-    with opened(options) as (app, caller):
+    with opened(options) as api:
         if id is not None:
-            revoked = app.tokens.revoke(caller, token_id(app, caller, id))
+            revoked = api.run(operations.revoke_token, _token_id(api, id))
         else:
             name = subject if subject is not None else jti or ""
-            revoked = app.tokens.revoke_signed(caller, name, is_id=subject is None)
+            revoked = api.run(operations.revoke_signed, name, subject is None)
     what = _of_signed(revoked) if is_of_signed(revoked) else f"{revoked.id} of {revoked.name}"
     echo(f"Revoked {what}.")
     return _shape(revoked, datetime.now(UTC))
@@ -136,9 +132,16 @@ def revoke(
 @as_json
 def rotate(options: dict[str, str], id: str, expires: str, as_json: bool) -> None:  # noqa: FBT001
     """Replace the secret of the token ID and print the new one; the old one is invalid."""
-    with opened(options) as (app, caller):
-        issued = app.tokens.rotate(caller, token_id(app, caller, id), _end(expires))
+    ends = _end(expires)
+    with opened(options) as api:
+        issued = api.run(operations.rotate_token, _token_id(api, id), ends)
     _show_issued(issued, as_json=as_json)
+
+
+def _token_id(api: "Operating", text: str) -> str:
+    """Return the id of the token that a person named. Raises InvalidInput if more than one fits."""
+    found = api.run(operations.token_by_part, text) if text else []
+    return id_of(text) or one_meant("token", found, text)
 
 
 def _end(text: str) -> datetime | None:
@@ -148,7 +151,7 @@ def _end(text: str) -> datetime | None:
     return instant_given("--expires", text) if span is None else datetime.now(UTC) + span
 
 
-def _show_issued(issued: "Issued", *, as_json: bool) -> None:
+def _show_issued(issued: Issued, *, as_json: bool) -> None:
     now = datetime.now(UTC)
     # On stdout the secret alone, so that a script can take it.
     say({"secret": issued.secret, **_shape(issued.token, now)}, issued.secret, as_json)

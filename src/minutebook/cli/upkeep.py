@@ -1,34 +1,27 @@
 """See how the store and the model are, and mend them."""
 
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from minutebook import __version__
+from minutebook.cli.opening import opened, opened_here, settings_of, wait_for_model
 from minutebook.cli.printing import echo, say, warn
+from minutebook.cli.progress import PREPARED_LATER, interruptible, preparing_shown
 from minutebook.cli.serving import places_here
-from minutebook.cli.terminal import (
-    PREPARED_LATER,
-    Commands,
-    as_json,
-    identity,
-    interruptible,
-    opened,
-    preparing_shown,
-    settings_of,
-    wait_for_model,
-)
+from minutebook.cli.terminal import Commands, as_json, identity
 from minutebook.config import Settings, load
 from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
-from minutebook.features.archives.services import ArchiveServices
-from minutebook.features.encryption.services import EncryptionServices
-from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.archives.operations import BackupState, backups
+from minutebook.features.encryption.operations import Encryption, encryption
+from minutebook.features.tidying.operations import TidyState, tidy_state
+from minutebook.operations import upkeep as operations
+from minutebook.operations.upkeep import ModelState
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -54,28 +47,27 @@ _MINUTE = "%Y-%m-%dT%H:%MZ"
 def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
     settings = settings_of(options)
-    with opened(options) as (app, caller):
-        placement = app.database.placement()
-        held = app.overview.counts(caller, _SHOWN)
-        shape: dict[str, object] = {
-            "version": __version__,
-            "home": str(settings.home),
-            **({} if settings.store is None else {"store": app.database.place}),
-            **({} if placement is None else {"placement": asdict(placement)}),
-            **{_SHOWN[kind]: count for kind, count in held.items()},
-            "policy": app.rules(),
-            **_model_status(app, caller, settings),
-            "to_analyse": app.database.to_analyse(),
-            "bytes": app.database.size(),
-            "encryption": _encryption_status(app, settings),
-            **_backup_status(app),
-            **_tidy_status(app, caller),
-            "token_state_bytes": {
-                _SHOWN[kind]: size
-                for kind, size in app.overview.token_states(caller).items()
-                if kind in _SHOWN
-            },
-        }
+    with opened(options) as api:
+        found = api.run(operations.status, list(_SHOWN))
+        key = api.run(encryption) if settings.store is None else None
+        made, tidied = api.run(backups), api.run(tidy_state)
+    shape: dict[str, object] = {
+        "version": __version__,
+        "home": str(settings.home),
+        **({} if settings.store is None else {"store": found.place}),
+        **({} if found.placement is None else {"placement": found.placement}),
+        **{_SHOWN[kind]: count for kind, count in found.held.items()},
+        "policy": found.policy,
+        **_model_status(found.model, settings),
+        "to_analyse": found.to_analyse,
+        "bytes": found.size,
+        "encryption": _encryption_status(key, settings),
+        **_backup_status(made),
+        **_tidy_status(tidied),
+        "token_state_bytes": {
+            _SHOWN[kind]: size for kind, size in found.token_states.items() if kind in _SHOWN
+        },
+    }
     lines = [
         f"{name.replace('_', ' '):<17} {_shown(value)}"
         for name, value in shape.items()
@@ -84,56 +76,48 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     say(shape, lines, as_json)
 
 
-def _model_status(app: "App", caller: Caller, settings: Settings) -> dict[str, object]:
+def _model_status(model: ModelState, settings: Settings) -> dict[str, object]:
     """Return how the model is, and how much waits to be embedded."""
     from minutebook.models import unloaded_model
 
     state, reason = unloaded_model(settings)
-    if app.embedding.is_started:
-        state, reason = app.embedding.state, app.embedding.reason
-    waiting = 0 if app.embedding.is_off else app.overview.to_embed(caller)
+    if model.state is not None:
+        state, reason = model.state, model.reason
     return {
-        "model": app.embedding.model.name,
-        "dimensions": app.embedding.model.dimensions,
+        "model": model.name,
+        "dimensions": model.dimensions,
         "model_state": state,
         "model_reason": reason,
-        "to_embed": waiting,
-        "seconds_to_embed": app.embeddings.remaining(waiting),
+        "to_embed": model.to_embed,
+        "seconds_to_embed": model.seconds_to_embed,
     }
 
 
-def _encryption_status(app: "App", settings: Settings) -> str | None:
+def _encryption_status(state: Encryption | None, settings: Settings) -> str | None:
     """Return with which key the store is encrypted and where that is; None for a store on a server."""
-    if settings.store is not None:
-        return None
-    state = app.get(EncryptionServices).encryption.state()
-    if state.key is None:
-        return "off"
-    plain = f"; still plain: {count_of(len(state.plain), 'file')}" if state.plain else ""
+    if state is None or state.key is None:
+        return None if state is None else "off"
+    plain = f"; still plain: {count_of(state.plain, 'file')}" if state.plain else ""
     return f"key {state.key} in {place_of(settings.key).name}{plain}"
 
 
-def _backup_status(app: "App") -> dict[str, object]:
+def _backup_status(backups: BackupState) -> dict[str, object]:
     """Return when the last backup was made and the next is due, and why one failed."""
-    backups, known = (
-        app.get(ArchiveServices).scheduled_backups.state(),
-        [*app.get(ArchiveServices).backups.known()[:1]],
-    )
     return {
-        "last_backup": None if not known else f"{known[0][1]:{_MINUTE}} {known[0][0]}",
+        "last_backup": None
+        if backups.last is None
+        else f"{backups.last_at:{_MINUTE}} {backups.last}",
         "next_backup": None if backups.next_at is None else f"{backups.next_at:{_MINUTE}}",
-        "backup_failure": None if backups.failure is None else backups.failure.reason,
+        "backup_failure": backups.failure,
     }
 
 
-def _tidy_status(app: "App", caller: Caller) -> dict[str, object]:
+def _tidy_status(state: TidyState) -> dict[str, object]:
     """Return when things were last looked at for disorder, what was found, what waits, what did not run."""
-    state = app.get(TidyingServices).tidy_status.state(caller)
     last = None
     if state.last_at is not None:
         looked = count_of(state.looked_at, "change")
-        found = count_of(state.found.total(), "new suggestion")
-        last = f"{state.last_at:{_MINUTE}} looked at {looked}: {found}"
+        last = f"{state.last_at:{_MINUTE}} looked at {looked}: {count_of(state.found, 'new suggestion')}"
     next_at = None if state.next_at is None else f"{state.next_at:{_MINUTE}}"
     return {
         "last_tidy": last,
@@ -193,7 +177,7 @@ def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
 
     findings = []
     try:
-        with opened(options) as (app, caller):
+        with opened_here(options) as (app, caller):
             if repair:
                 try:
                     app.doctor.mend(caller)
@@ -215,6 +199,7 @@ def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
 
 def _of_tidying(app: "App", caller: Caller) -> "list[Finding]":
     """Tell of rounds that a schedule wants and that did not run; what waits for a person is no fault."""
+    from minutebook.features.tidying.services import TidyingServices
     from minutebook.services.maintenance.doctor import Finding
 
     state = app.get(TidyingServices).tidy_status.state(caller)
@@ -244,10 +229,10 @@ def _of_clients() -> "list[Finding]":
 
 def _of_hooks(settings: Settings) -> "list[Finding]":
     from minutebook.cli.hooks import trouble_in
-    from minutebook.server.daemon import hook_log
+    from minutebook.server.hooks import log
     from minutebook.services.maintenance.doctor import Finding
 
-    trouble = trouble_in(hook_log.entries(str(settings.home)))
+    trouble = trouble_in(log.entries(str(settings.home)))
     remedy = (
         "`minutebook hooks` says more; `minutebook settings set hook_wait 0.3` gives them longer"
     )

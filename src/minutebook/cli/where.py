@@ -1,29 +1,30 @@
 """Say where a memory belongs that is written in a folder; believe what the folder says of itself."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from minutebook.cli.keyboard import TypedPath, working_directory
+from minutebook.cli.keyboard import PATH
+from minutebook.cli.opening import opened, settings_of
 from minutebook.cli.printing import say, style, warn
-from minutebook.cli.terminal import as_json, identity, opened, settings_of, stated_of
-from minutebook.config import Settings, option_of
-from minutebook.domain.caller import FolderScope
+from minutebook.cli.terminal import as_json, identity
+from minutebook.config import Settings, option_of, stated
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import default_organization
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Kind
 from minutebook.folders.finding import FolderPlace
 from minutebook.folders.trust import TrustedFolders
+from minutebook.operations.upkeep import kept_for
 from minutebook.whereabouts import follows_folders, known_place, scope_of
 
 _KINDS = (Kind.MEMORY, Kind.DECISION, Kind.TURN)
 
 
 @click.command(short_help="Say to which project a folder belongs.")
-@click.argument("folder", required=False, type=TypedPath(is_sent=True))
+@click.argument("folder", required=False, type=PATH)
 @click.option("--trust", is_flag=True, help="Believe what the folder says of itself.")
 @click.option("--distrust", is_flag=True, help="Believe it no longer.")
 @identity
@@ -44,13 +45,13 @@ def where(
     if trust and distrust:
         raise InvalidInput("--trust", "cannot be used with --distrust")
     settings = settings_of(options)
-    path = working_directory() / (folder or "")
+    path = Path.cwd() / (folder or "")
     place = known_place(settings, path)
     if trust or distrust:
         _believe(settings, place, trust=trust)
         place = known_place(settings, path)
     counts = _counts(options, settings, place)
-    origins = {name: each.origin for name, each in stated_of(options).items()}
+    origins = {name: each.origin for name, each in stated(options).items()}
     say(
         _shape(settings, place, origins) | {"kept": counts},
         _lines(settings, place, origins, counts),
@@ -108,14 +109,11 @@ def _counts(
     """Count what is kept of the place and of no repository; None if there is no store yet."""
     if settings.store is None and not settings.database.exists():
         return None
-    with opened(options) as (app, caller):
-        scopes = {"of_no_repository": FolderScope(), "shown_here": scope_of(place)}
-        found = {
-            name: app.overview.counts(replace(caller, folder_scope=scope), _KINDS)
-            for name, scope in scopes.items()
-        }
-        found["in_all"] = app.overview.counts(caller, _KINDS)
-    return {name: {str(kind): counts[kind] for kind in _KINDS} for name, counts in found.items()}
+    with opened(options) as api:
+        found = api.run(kept_for, _KINDS, scope_of(place))
+    return {
+        name: {str(kind): counts[kind] for kind in _KINDS} for name, counts in asdict(found).items()
+    }
 
 
 def _written_to(settings: Settings, place: FolderPlace) -> str | None:

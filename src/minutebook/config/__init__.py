@@ -8,13 +8,13 @@ that file, or on the command line and in the environment from where the process 
 from minutebook.config.loading import (
     Stated,
     check_setting,
-    environment,
     load,
     option_of,
     stated,
     variable_of,
 )
 from minutebook.config.settings import SUBJECTS, Settings
+from minutebook.invocation import environment
 
 __all__ = [
     "SUBJECTS",

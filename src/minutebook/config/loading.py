@@ -1,6 +1,5 @@
 """Where a setting is stated: on the command line, in the environment, in `config.toml`."""
 
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -10,12 +9,7 @@ from typing import Any
 from minutebook.config.kinds import Kind
 from minutebook.config.settings import Settings
 from minutebook.domain.errors import InvalidInput
-from minutebook.invocation import FILE, PREFIX, SECRET
-
-
-def environment() -> Mapping[str, str]:
-    """Return the environment of this process; nothing else reads it."""
-    return os.environ
+from minutebook.invocation import FILE, PREFIX, SECRET, environment
 
 
 @dataclass(frozen=True, slots=True)

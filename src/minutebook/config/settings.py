@@ -1,8 +1,10 @@
 """All settings together."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from minutebook import __version__
 from minutebook.config.answers import AnswerSettings
 from minutebook.config.archives import ArchiveSettings
 from minutebook.config.callers import CallerSettings
@@ -17,7 +19,9 @@ from minutebook.config.sessions import SessionSettings
 from minutebook.config.sign_in import SignInSettings
 from minutebook.config.store import StoreSettings
 from minutebook.config.tidying import TidyingSettings
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import ANYBODY, Call, Caller
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import Role
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +98,18 @@ class Settings(
             user=self.user,
             as_of=self.recall_at,
         )
+
+    def person(self, given: Mapping[str, str], user: str) -> Caller:
+        """Return the caller that a person at the keyboard is, to whom system scope is open too.
+
+        `given` are the options that they typed. `user` is their name unless they gave another; they are no
+        agent unless they said so.
+        """
+        call = Call(request="command-line", origin=Origin(client="minutebook", version=__version__))
+        asks = replace(self.caller(), writes_system=True, call=call)
+        if asks.role is Role.AGENT and "role" not in given:
+            asks = replace(asks, role=Role.HUMAN)
+        return replace(asks, name=user) if asks.name == ANYBODY else asks
 
 
 SUBJECTS = tuple(reversed(Settings.__bases__))

@@ -20,6 +20,11 @@ State = Literal["loading", "ready", "error"]
 CACHE_BYTES = 64_000_000
 """Memory that the answers to questions may hold; with token states one has 10,000 to 800,000 bytes."""
 
+_LOOK = 0.2
+"""Seconds between two looks at how far a load is."""
+
+_ALMOST = 0.999
+
 LONGEST_LOAD = 30.0
 """Seconds for which the end of a process waits for a load; a service that does not answer takes longer."""
 
@@ -158,6 +163,17 @@ class Embedding:
         self._settled.wait(timeout)
         return self.state
 
+    def await_load(self, report: Callable[[float], None]) -> State:
+        """Wait until the load has ended, and report which part of a first preparation is done; return the state."""
+        is_prepared = False
+        while (state := self.settle(_LOOK)) == "loading":
+            if (part := self.prepared) is not None:
+                is_prepared = True
+                report(min(part, _ALMOST))
+        if is_prepared:
+            report(1.0)
+        return state
+
     def wait(self, timeout: float | None = None) -> None:
         """Wait, at most `timeout` seconds, until the model is ready.
 
@@ -261,6 +277,18 @@ class _Cache:
         """Count."""
         with self._lock:
             return CacheStats(self._hits, self._misses, len(self._kept))
+
+
+def until_loaded(
+    embedding: Embedding, report: Callable[[float], None]
+) -> Callable[[float, str], None]:
+    """Return a progress callback that waits while the model loads, if somebody asked for it."""
+
+    def progress(part: float, what: str) -> None:
+        if embedding.is_started:
+            embedding.await_load(report)
+
+    return progress
 
 
 def _bytes(embedded: Embedded | None) -> int:

@@ -7,8 +7,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Literal
 
-from minutebook.cli.hook_capture import capture
-from minutebook.cli.hook_events import read_event
 from minutebook.domain.archive import OWN
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
@@ -16,6 +14,8 @@ from minutebook.domain.policy import Redact
 from minutebook.domain.records import MemoryType, Role
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.sync.services import SyncServices
+from minutebook.server.hooks.capture import capture
+from minutebook.server.hooks.events import read_event
 from minutebook.services.sync.remotes import FolderRemote
 from tests.faults.hostile.house import Answer, House, house
 from tests.faults.hostile.items import Item

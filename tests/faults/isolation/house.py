@@ -2,22 +2,23 @@
 
 import json
 import logging
-import sys
+import os
+import socket
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass, field, replace
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import anyio
 import apsw
+import uvicorn
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.applications import Starlette
 
 from minutebook.app import App
-from minutebook.cli import in_daemon
-from minutebook.cli.for_clients import runner
 from minutebook.config import Settings
 from minutebook.contracts.answers import Answer
 from minutebook.contracts.registry import CONTRACTS
@@ -25,13 +26,14 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.grants import Grant
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import Kind, Record, Role
-from minutebook.server.daemon.commands import Command, Host
 from minutebook.server.http.application import application
 from minutebook.server.http.authentication import Authenticator
 from minutebook.server.http.hosts import AllowedHosts
 from minutebook.store.sql.tables import value_text
 from minutebook.store.sqlite.tables import table_of
+from tests.commands_in_daemon import Daemon, daemon_on
 from tests.faults.isolation.oracle import Key, View, Who
+from tests.terminal import typed
 from tests.world import KEPT, World, worlds
 
 OPENED = {name: make() for name, make in CONTRACTS.items()}
@@ -170,6 +172,9 @@ class House:
     secrets: dict[str, str]
     callers: dict[str, Caller]
     kept: Kept
+    daemon: Daemon
+    url: str
+    variables: dict[str, str]
     view: View = field(default_factory=View)
 
     @property
@@ -188,12 +193,6 @@ class House:
             case "rest":
                 status, body = self.post(who, asked.name, asked.payload, asked.what)
                 return Said(status < 300, body, _parsed(body), status)
-            case "endpoint":
-                status, body = self.post(who, "/command", {"words": asked.payload})
-                told = _parsed(body)
-                is_done = status == 200 and told["status"] == 0
-                printed = "".join(text for _, text in told.get("printed", ()))
-                return Said(is_done, printed, None, told.get("status", status))
             case _:
                 return self._typed(who, asked)
 
@@ -238,19 +237,20 @@ class House:
         return Said(True, body, _content(asked.what, result), status)
 
     def _typed(self, who: Who, asked: Request) -> Said:
+        """Type a command: beside a daemon, or with a token for a server."""
+        if asked.door == "endpoint":
+            words = ["--url", self.url, *asked.payload]
+            done = typed(*words, env={"MINUTEBOOK_TOKEN": self.secrets[who.name]})
+            return Said(done.exit_code == 0, done.output, None, done.exit_code)
         words = [*asked.payload[:1], "--role", who.role, "--agent", who.name]
         for name, value in (("organization", who.organization), ("user", who.user)):
             words += [] if value is None else [f"--{name}", value]
         for repository in who.repositories or ():
             words += ["--repository", repository]
-        variables = {"MINUTEBOOK_HOME": str(self.home / "one"), "MINUTEBOOK_POLICY": self.policy}
-        command = Command(
-            (*words, *asked.payload[1:]), variables, str(self.home), who.name, frozenset()
-        )
-        printed: list[str] = []
-        host = Host(lambda: self.app, lambda settings: None, None)  # type: ignore[arg-type]
-        status = in_daemon.run(command, host, lambda stream, text: printed.append(text))
-        return Said(status == 0, "".join(printed), None, status)
+        before = self.daemon.asked
+        done = self.daemon.run(*words, *asked.payload[1:], env=self.variables)
+        assert self.daemon.asked > before or done.exit_code == 2, (words, done.output)
+        return Said(done.exit_code == 0, done.output, None, done.exit_code)
 
     def post(self, who: Who, path: str, payload: Any, method: str = "POST") -> tuple[int, str]:
         """Send a request with somebody's token; the status and the body of the answer."""
@@ -333,8 +333,6 @@ def houses(home: Path, policy: str) -> Iterator[House]:
     for organization in (ACME, ZOO):
         (home / "archives" / organization).mkdir(parents=True)
     with ExitStack() as stack:
-        # The commands take the place of the standard streams while they run in this process.
-        stack.enter_context(redirect_stdout(sys.stdout))
         stack.enter_context(redirect_stderr(StringIO()))
         open_one = stack.enter_context(worlds(home))
         world = open_one(**options)
@@ -356,7 +354,16 @@ def houses(home: Path, policy: str) -> Iterator[House]:
         logger.setLevel(logging.ERROR)
         kept = Kept(settings.database)
         stack.callback(kept.close)
-        yield House(world, home, policy, portal, served, made, callers, kept)
+        variables = {
+            "MINUTEBOOK_HOME": str(settings.home),
+            "MINUTEBOOK_POLICY": policy,
+            "MINUTEBOOK_EMBEDDER": "none",
+        }
+        daemon = stack.enter_context(daemon_on(world.app, None, {**os.environ, **variables}))
+        url = stack.enter_context(_listening(portal, served))
+        yield House(
+            world, home, policy, portal, served, made, callers, kept, daemon, url, variables
+        )
 
 
 async def _application(settings: Settings, loader: Any) -> Starlette:
@@ -367,8 +374,19 @@ async def _application(settings: Settings, loader: Any) -> Starlette:
         Authenticator(settings, loader),
         AllowedHosts((), (), is_loopback=True),
         anyio.Event(),
-        run_command=runner(OPENED, read_only=False),
     )
+
+
+@contextmanager
+def _listening(portal: BlockingPortal, served: Starlette) -> Iterator[str]:
+    """Have the application listen, too; the address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(served, lifespan="off", log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    ending = portal.start_task_soon(partial(server.serve, sockets=[listener]))
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server.should_exit = True
+    ending.result(20)
 
 
 def _grant(who: Who) -> Grant:

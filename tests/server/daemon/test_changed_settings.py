@@ -14,7 +14,7 @@ import pytest
 
 from minutebook.config import Settings
 from minutebook.invocation import OF_ITS_PROCESS, OWN, UNSHARED
-from minutebook.server.daemon import hook_log
+from minutebook.server.hooks import log as hook_log
 from tests.server.daemon.test_process import WITHOUT, House, house_in, stored
 from tests.world import wait_until
 

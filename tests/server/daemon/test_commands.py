@@ -3,22 +3,19 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from minutebook import __version__
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client
-from minutebook.server.daemon.command_client import PRINTED
-from minutebook.server.daemon.commands import Command, Host, Write, answer
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")
@@ -85,7 +82,7 @@ def test_a_command_does_not_wait_for_a_daemon_that_does_not_answer(
 
 @contextmanager
 def ending(place: DaemonAddress) -> Iterator[None]:
-    """Be a daemon that ends when it was told to run a command."""
+    """Be a daemon that ends when it was asked for an operation."""
     with place.socket.open() as listener:
 
         def end() -> None:
@@ -118,80 +115,95 @@ def test_a_daemon_that_ended_within_a_command_is_told_where_it_may_have_written(
     assert "there is no store" in listed.stderr
 
 
-@pytest.mark.parametrize(("said", "noted"), [(PRINTED, ["noted"]), (b"", []), (b"other\n", [])])
-def test_what_is_noted_once_a_client_printed_all_is_noted_then_alone(
-    said: bytes, noted: list[str]
+class Wire:
+    """A connection on which one speaks to the daemon by hand."""
+
+    def __init__(self, asked: Invocation, place: DaemonAddress) -> None:
+        self._connection = place.socket.connect(20)
+        self._answers = self._connection.makefile("rb")
+        self.said = self.say(
+            version=__version__,
+            operations=True,
+            given=asked.given,
+            variables=asked.variables,
+            user="ada",
+        )
+
+    def say(self, **message: object) -> dict[str, Any]:
+        """Say something; what is answered."""
+        self._connection.sendall(json.dumps(message).encode() + b"\n")
+        answer: dict[str, Any] = json.loads(self._answers.readline() or "{}")
+        return answer
+
+    def close(self) -> None:
+        self._answers.close()
+        self._connection.close()
+
+
+@pytest.fixture
+def wire(asked: Invocation, daemon: DaemonAddress) -> Iterator[Wire]:
+    made = Wire(asked, daemon)
+    assert made.said == {"ready": True}
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ({"operation": "export", "arguments": {"path": "x"}}, "is no operation"),
+        ({"operation": "search", "arguments": {}}, "query is missing"),
+        (
+            {"operation": "search", "arguments": {"query": 1, "limit": 1}},
+            "is not what search takes",
+        ),
+        ({"operation": "search", "arguments": {"query": "x", "limit": 51}}, "must be 1 to 50"),
+        ({"operation": "list_memories", "arguments": {"words": ["x"]}}, "is no argument"),
+        ({"operation": "named_by_part", "arguments": {"kinds": ["token"], "part": "0"}}, "one of"),
+        ({"command": ["remember", "x"]}, "is none that a daemon knows"),
+        ({"words": ["remember", "x"]}, "is none that a daemon knows"),
+    ],
+)
+def test_what_is_no_operation_is_refused_and_the_next_is_done(
+    wire: Wire, message: dict[str, Any], said: str
 ) -> None:
-    ours, theirs = socket.socketpair()
-    done: list[str] = []
-    host = Host(cast("Any", None), lambda settings: None, cast("Any", None))
+    answer = wire.say(**message)
+    assert answer["error"]["name"] == "InvalidInput"
+    assert said in answer["text"]
+    assert wire.say(operation="heads", arguments={}) == {"answer": [], "notes": {}}
 
-    def run(command: Command, host: Host, write: Write) -> int:
-        host.when_read.append(lambda: done.append("noted"))
-        return 0
 
+def test_a_daemon_runs_no_words(asked: Invocation, daemon: DaemonAddress) -> None:
     request = {
         "version": __version__,
-        "command": ["hook"],
-        "variables": {},
+        "command": ["remember", "Tea at five."],
+        "variables": asked.variables,
         "folder": "/",
         "user": "ada",
         "terminals": [False, False],
     }
-    with ours, theirs:
-        # All that the client says lies ready: one that printed nothing in time just leaves.
-        theirs.sendall(b"go\n")
-        with theirs.makefile("rb") as answers:
-            server = threading.Thread(target=answer, args=(ours, request, host, run))
-            server.start()
-            assert [json.loads(answers.readline()) for _ in range(2)] == [
-                {"ready": True},
-                {"status": 0},
-            ]
-            assert done == []
-            theirs.sendall(said)
-        theirs.close()
-        server.join()
-    assert done == noted
+    with daemon.socket.connect(20) as connection, connection.makefile("rb") as answers:
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        assert "refused" in json.loads(answers.readline())
+    assert json.loads(typed(asked, "list", "--json").stdout)["total"] == 0
 
 
-NOT_HOSTED = [
-    ["export", "PATH"],
-    ["install", "claude-code"],
-    ["serve", "--http", "127.0.0.1:0"],
-    ["settings", "set", "hooks", "off"],
-    ["token", "create", "ana"],
-    ["token", "--", "create", "ana"],
-    ["audit", "key", "--to", "PATH"],
-    ["--home", "HOME", "export", "PATH"],
-    ["--", "export", "PATH"],
-    ["--url", "remember", "export", "PATH"],
-]
-
-
-def test_a_daemon_itself_refuses_a_command_that_it_does_not_run(
-    asked: Invocation, daemon: DaemonAddress, tmp_path: Path
+def test_a_daemon_refuses_who_is_of_another_version_or_has_other_settings(
+    asked: Invocation, daemon: DaemonAddress
 ) -> None:
-    assert typed(asked, "remember", "Tea at five.").returncode == 0
-    named = {"PATH": str(tmp_path / "made"), "HOME": asked.home}
-    before = set(tmp_path.rglob("*"))
-    for words in NOT_HOSTED:
-        request = {
-            "version": __version__,
-            "command": [named.get(word, word) for word in words],
-            "variables": asked.variables,
-            "folder": str(tmp_path),
-            "user": "ada",
-            "terminals": [False, False],
-        }
-        with daemon.socket.connect(20) as connection, connection.makefile("rb") as answers:
-            connection.sendall(json.dumps(request).encode() + b"\n")
-            assert json.loads(answers.readline()) == {"ready": True}
-            connection.sendall(b"go\n")
-            *printed, end = [json.loads(line) for line in answers]
-        # One that click itself cannot read is told so.
-        assert ("refused" in end and not printed) or end == {"status": 2}, words
-    assert {path for path in tmp_path.rglob("*") if path.suffix != ".log"} <= before
+    with daemon.socket.connect(20) as connection, connection.makefile("rb") as answers:
+        hello = {"version": "0.0", "operations": True, "given": {}, "variables": {}, "user": ""}
+        connection.sendall(json.dumps(hello).encode() + b"\n")
+        assert "of version" in json.loads(answers.readline())["refused"]
+    other = Invocation({"policy": "governed"}, (), asked.environment)
+    assert "another policy" in Wire(other, daemon).said["refused"]
+
+
+def test_a_bar_is_told_how_far_an_operation_is(wire: Wire) -> None:
+    turn = {"operation": "tidy", "reports": True}
+    given = {"topics": [], "limit": 1, "offset": 0, "dry_run": True}
+    said = wire.say(**turn, arguments=given)
+    assert said.keys() in ({"part", "what"}, {"answer", "notes"})
 
 
 def test_text_on_the_stdin_of_a_command_is_read_where_it_was_typed(
@@ -207,3 +219,42 @@ def test_text_on_the_stdin_of_a_command_is_read_where_it_was_typed(
     )
     assert kept.returncode == 0, kept.stderr
     assert "Typed here." in typed(asked, "list").stdout
+
+
+COMMANDS = [
+    (["remember", "Tea at five."], 0),
+    (["search", "tea"], 0),
+    (["list"], 0),
+    (["forget", "ID"], 1),
+    (["decide"], 1),
+    (["remember", "-"], 1),
+]
+
+
+@pytest.mark.parametrize("beside", [True, False], ids=["beside a daemon", "alone"])
+def test_a_command_needs_no_stdin(asked: Invocation, beside: bool) -> None:
+    """With stdin closed, what needs nothing of it is done, and what does says so."""
+    place = daemon_address(asked.address)
+    environment = {**asked.environment, "EDITOR": "false", "VISUAL": "false"}
+    if beside:
+        client.start(asked, place)
+    else:
+        environment["MINUTEBOOK_DAEMON"] = "off"
+    try:
+        id = "none"
+        for words, status in COMMANDS:
+            given = [id if word == "ID" else word for word in words]
+            done = subprocess.run(
+                ["/bin/sh", "-c", 'exec "$0" -P -m minutebook "$@" <&-', sys.executable, *given],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert done.returncode == status, (words, done.stderr)
+            assert "Traceback" not in done.stderr
+            if words[0] == "remember" and status == 0:
+                id = done.stdout.strip()
+    finally:
+        if beside:
+            client.stop(place)

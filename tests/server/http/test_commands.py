@@ -1,22 +1,20 @@
 """Commands that are typed elsewhere: a server runs them in the name of a token's bearer."""
 
 import json
-import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-import click
-import httpx2
 import pytest
 
 from minutebook.app import open_app
-from minutebook.cli import main
-from minutebook.cli.on_server import SERVED
+from minutebook.cli.on_server import NOT_SERVED, why_not
 from minutebook.config import Settings
 from minutebook.domain.records import Role
-from tests.server.http.speaking import PLAIN, Server, served, serving, token
-from tests.terminal import Run
+from minutebook.operations.table import operations
+from tests.server.http.speaking import Server, served, token
+from tests.terminal import Run, leaf_commands
 
 Typed = Callable[..., tuple[int, str, str]]
 REASON = "It keeps what it was given."
@@ -94,28 +92,29 @@ def test_nobody_says_who_they_are_but_by_their_token(typed: Typed, option: str) 
     assert "the token says it" in said
 
 
-def test_what_has_to_ask_a_person_is_refused(typed: Typed) -> None:
+def test_a_person_is_asked_here(typed: Typed) -> None:
     id = typed("remember", "Kept")[1].strip()
-    status, _, said = typed("forget", id)
-    assert status == 2
-    assert "ask the person" in said
+    assert typed("forget", id, input="n\n")[0] == 1
     assert typed("show", id)[0] == 0
-    assert typed("decide")[0] == 2
+    assert typed("forget", id, input="y\n")[0] == 0
+    assert typed("show", id)[0] == 1
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--url", "URL"], "must be followed by a command"),
-        (["--url"], "must be followed by its value"),
-        (["--url", "URL", "doctor"], "`doctor` runs where it is typed"),
-        (["--url", "URL", "token", "list"], "`token` runs where it is typed"),
-        (["--url", "URL", "--role=admin", "list"], "must come after the command"),
+        (["--url", "URL"], "Missing command"),
+        (["--url"], "requires an argument"),
+        (["--url", "URL", "doctor"], "`doctor` runs where the store is"),
+        (["--url", "URL", "token", "list"], "`token` runs where the store is"),
+        (["--url", "URL", "audit", "key"], "`audit key` runs where the store is"),
+        (["--url", "URL", "settings"], "`settings` runs where it is typed"),
+        (["--url", "URL", "--role=admin", "list"], "the token says it"),
+        (["--role", "admin", "--url", "URL", "list"], "the token says it"),
         (["--url", "URL", "--token-env", "mbk-secret", "list"], "must name a variable"),
         (["--url", "URL", "--token-env", "NONE_SUCH", "list"], "NONE_SUCH, which is empty"),
         (["--url", "http://memory.example.org", "list"], "must be https"),
-        (["--role", "human", "--url", "URL", "list"], "must come before every other option"),
-        (["--token-env", "X", "list"], "must come before every other option"),
+        (["--token-env", "X", "list"], "goes with --url"),
     ],
 )
 def test_what_is_not_whole_is_refused_here(
@@ -140,38 +139,58 @@ def test_a_server_that_is_not_there_and_a_token_that_is_none_are_told(
     assert "cannot be reached" in done.stderr
 
 
-@pytest.mark.parametrize("body", [{}, {"words": []}, {"words": "list"}, {"words": [1]}, []])
-def test_a_request_that_is_no_command_is_refused(
-    server: Server, secrets: dict[str, str], body: object
-) -> None:
+@pytest.mark.parametrize("path", ["/command", "/operations", "/operations/", "/operations/export"])
+def test_there_is_no_door_for_words(server: Server, secrets: dict[str, str], path: str) -> None:
     headers = {"Authorization": f"Bearer {secrets['ana']}"}
-    assert server.post("/command", body, **headers).status_code == 400
-    assert server.post("/command", body).status_code == 401
+    assert server.post(path, {"words": ["list"]}, **headers).status_code == 404
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["doctor"], ["serve"], ["token", "create"], ["--role", "list"], ["edit", "x"], ["index"]],
+    ("name", "body"),
+    [
+        ("search", {}),
+        ("search", {"query": "x"}),
+        ("search", {"query": ["x"], "limit": 1}),
+        ("search", {"query": "x", "limit": 10_000}),
+        ("search", {"query": "x", "limit": 1, "words": ["list"]}),
+        ("named_by_part", {"kinds": ["token"], "part": "0"}),
+        ("list_memories", {"where": [], "limit": 1, "offset": 0}),
+        ("list_memories", {"where": {"status": "none"}, "limit": 1, "offset": 0}),
+        ("tidy", {"topics": ["none"], "limit": 1, "offset": 0, "dry_run": True}),
+        ("set_standing", {"id": "x", "stand": "own"}),
+    ],
 )
-def test_the_server_itself_runs_no_other_command(
-    server: Server, secrets: dict[str, str], words: list[str]
+def test_arguments_that_are_none_are_refused(
+    server: Server, secrets: dict[str, str], name: str, body: object
 ) -> None:
     headers = {"Authorization": f"Bearer {secrets['ana']}"}
-    answer = server.post("/command", {"words": words}, **headers).json()
-    assert answer["status"] == 2
-    assert "does not run on a server" in answer["printed"][0][1]
+    answer = server.post(f"/operations/{name}", body, **headers)
+    assert answer.status_code == 400
+    assert answer.json()["facts"]["name"] == "InvalidInput"
+    assert server.post(f"/operations/{name}", body).status_code == 401
 
 
-def test_what_a_server_does_not_serve_no_command_reaches(tmp_path: Path) -> None:
+KEPT_HOME = sorted(name for name, each in operations().items() if each.contract is None)
+
+
+@pytest.mark.parametrize("name", KEPT_HOME)
+def test_what_is_for_the_owner_of_a_store_is_served_to_nobody(
+    server: Server, secrets: dict[str, str], name: str
+) -> None:
+    headers = {"Authorization": f"Bearer {secrets['ana']}"}
+    assert server.post(f"/operations/{name}", {}, **headers).status_code == 404
+
+
+def test_what_a_server_does_not_serve_no_operation_reaches(tmp_path: Path) -> None:
     with served(tmp_path, "knowledge", "--read-only") as one:
-        for words, said in [
-            (["decisions"], "the contract ledger"),
-            (["remember", "No"], "read-only"),
-        ]:
-            answer = one.post("/command", {"words": words}).json()
-            assert answer["status"] == 2
-            assert said in answer["printed"][0][1]
-        assert one.post("/command", {"words": ["list"]}).json()["status"] == 0
+        for name in ("decisions", "remember", "entries", "delete_memory"):
+            answer = one.post(f"/operations/{name}", {})
+            assert answer.status_code == 404
+            assert "does not serve" in answer.json()["message"]
+        page = {"where": {}, "limit": 1, "offset": 0}
+        assert one.post("/operations/list_memories", page).status_code == 200
+    with served(tmp_path, "knowledge", "--tools", "recall") as one:
+        assert one.post("/operations/list_memories", page).status_code == 404
 
 
 def test_an_error_says_nothing_of_the_servers_machine(
@@ -184,59 +203,31 @@ def test_an_error_says_nothing_of_the_servers_machine(
     assert str(server.home) not in said
 
 
-TYPED = "What the operator types."
-
-
-def _with_a_dash(name: str) -> Iterator[list[str]]:
-    """Yield a command with `-` as each of its arguments, as all that follows, and as each option's value."""
-    command: click.Command = main
-    for word in name.split():
-        assert isinstance(command, click.Group)
-        found = command.get_command(click.Context(command), word)
-        assert found is not None
-        command = found
-    words, count = name.split(), sum(isinstance(one, click.Argument) for one in command.params)
-    yield from ([*words, *["-"] * many] for many in range(1, max(1, count) + 1))
-    yield [*words, "--", "-"]
-    for option in command.params:
-        if isinstance(option, click.Option) and not option.is_flag:
-            yield [*words, option.opts[0], "-", *["-"] * count]
-
-
-def test_no_command_reads_the_keyboard_the_folder_or_the_files_of_the_server(
-    tmp_path: Path,
+def test_what_was_changed_is_corrected_and_brought_back_from_afar(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    posted = [words for name in SERVED for words in _with_a_dash(name)]
-    assert ["remember", "-"] in posted
-    assert ["audit", "head", "--to", "-"] in posted
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    reading, writing = os.pipe()
-    os.write(writing, f"{TYPED}\n".encode())
-    with (
-        serving(tmp_path / "home", stdin=reading) as one,
-        httpx2.Client(**PLAIN) as http,
-    ):
-        for words in posted:
-            answer = http.post(f"{one.url}/command", json={"words": words}, timeout=20).json()
-            assert isinstance(answer["status"], int), words
-            assert TYPED not in json.dumps(answer), words
-        refused = [["remember", "-"], ["remember", "--title", "-", "-"], ["decide"], ["edit", "x"]]
-        noted = folder / "heads"
-        refused += [
-            ["audit", "head", "--to", str(noted)],
-            ["audit", "verify", "--heads", str(noted)],
-        ]
-        refused += [["audit", "key", "--to", str(noted)], ["audit", "sign"]]
-        for words in refused:
-            assert one.post("/command", {"words": words}).json()["status"] == 2, words
-        listed = one.post("/command", {"words": ["list", "--json"]}).json()
-        assert TYPED not in json.dumps(listed)
-    # Nothing of what was typed there was read, and nothing was written.
-    assert os.read(reading, 100).decode() == f"{TYPED}\n"
-    assert list(folder.iterdir()) == []
-    os.close(reading)
-    os.close(writing)
+    editor = tmp_path / "editor.py"
+    editor.write_text("import sys\nopen(sys.argv[1], 'w').write('tea at six\\n')\n")
+    monkeypatch.setenv("VISUAL", f"{sys.executable} {editor}")
+    id = typed("remember", "tea at five")[1].strip()
+    assert "it is at version 2" in typed("edit", id)[1]
+    assert "tea at six" in typed("show", id)[1]
+    assert "it is at version 3" in typed("restore", id, "--version", "1")[1]
+    assert json.loads(typed("show", id, "--json")[1])["content"] == "tea at five"
+
+
+def test_what_is_not_in_order_is_settled_from_afar(typed: Typed) -> None:
+    id = typed("remember", "The tea is green", by="bot")[1].strip()
+    waiting = json.loads(typed("tidy", "--json")[1])["suggestions"]
+    assert id in {each["records"][0]["id"] for each in waiting}
+    assert typed("tidy", "apply", id)[0] == 0
+    assert json.loads(typed("show", id, "--json")[1])["status"] == "verified"
+    assert typed("scan")[0] == 0
+    assert typed("projects")[0] == 0
+
+
+def test_no_command_reads_the_folder_of_the_server(server: Server, typed: Typed) -> None:
+    assert str(server.home) not in "".join(map(str, typed("projects", "--json")))
 
 
 def test_a_dash_that_is_an_options_value_is_no_stdin(typed: Typed) -> None:
@@ -246,3 +237,20 @@ def test_a_dash_that_is_an_options_value_is_no_stdin(typed: Typed) -> None:
     for words in (("--title", "-", "-"), ("--title=-", "--", "-"), ("-", "--title", "-")):
         shown = typed("show", typed("remember", *words, input="typed")[1].strip(), "--json")[1]
         assert (json.loads(shown)["title"], json.loads(shown)["content"]) == ("-", "typed")
+
+
+def test_each_command_runs_on_a_server_or_says_where_it_does(server: Server, run: Run) -> None:
+    known = set()
+    for words, _ in leaf_commands():
+        name = " ".join(words)
+        known |= {name, words[0]}
+        said = run("--url", server.url, *words, "--no-such-option").stderr
+        reasons = [why_not(each) for each in (words[0], name)]
+        if any(reasons):
+            assert any(reason and reason in " ".join(said.split()) for reason in reasons), (
+                name,
+                said,
+            )
+        else:
+            assert "No such option" in said
+    assert known >= NOT_SERVED

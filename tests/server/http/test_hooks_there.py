@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minutebook.domain.records import Role
-from minutebook.server.daemon import hook_log
+from minutebook.server.hooks import log as hook_log
 from tests.server.http.speaking import Server, served, token
 from tests.world import wait_until
 
@@ -137,19 +137,28 @@ def test_what_is_left_alone_is_not_sent(machine: Machine) -> None:
     assert machine.outcomes() == ["ignored", "off"]
 
 
+ASKED: dict[str, Any] = {
+    "session": "s",
+    "prompt": None,
+    "known": [],
+    "is_briefed": False,
+    "last": None,
+}
+
+
 @pytest.mark.parametrize(
-    "said", [None, {}, {"known": 1}, {"known": [], "is_briefed": 1, "last": None, "tokens": "x"}]
+    "asked",
+    [None, {}, {"known": 1}, {**ASKED, "tokens": "x", "relevance": 0.5}, {**ASKED, "tokens": 1}],
 )
-def test_a_server_lets_pass_what_is_no_event(server: Server, said: object) -> None:
-    event = {"hook_event_name": "SessionStart", "session_id": "s", "minutebook": said}
+def test_a_server_refuses_what_asks_for_nothing(server: Server, asked: object) -> None:
     secret = token(server.home, "eve", Role.AGENT).secret
-    words = ["hook", "claude-code", "--event", json.dumps(event)]
-    answer = server.post("/command", {"words": words}, Authorization=f"Bearer {secret}").json()
-    assert answer["status"] == 0
-    assert json.loads(answer["printed"][0][1])["outcome"] == "unknown event"
+    answer = server.post("/operations/brief", {"asked": asked}, Authorization=f"Bearer {secret}")
+    assert answer.status_code == 400
+    assert answer.json()["facts"]["name"] == "InvalidInput"
 
 
 def test_a_server_that_only_reads_answers_hooks(tmp_path: Path) -> None:
     with served(tmp_path / "served", "knowledge", "--read-only") as one:
-        words = ["hook", "claude-code", "--event", "{}"]
-        assert one.post("/command", {"words": words}).json()["status"] == 0
+        asked = {**ASKED, "tokens": 100, "relevance": 0.5}
+        answer = one.post("/operations/brief", {"asked": asked}).json()
+        assert answer["answer"]["text"] is None

@@ -11,6 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import Head, Kind, Link, Memory, MemoryType, Role
 from minutebook.domain.source_drafts import MemoryDraft, Place
 from minutebook.domain.trail import ERASE
+from minutebook.domain.trail_proof import Proof
 from minutebook.domain.trail_texts import (
     BACK,
     CHANGED,
@@ -21,7 +22,7 @@ from minutebook.domain.trail_texts import (
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.audit_proof import Proof, proof_of
+from minutebook.services.access.audit_proof import proof_of
 from minutebook.store.protocol import Store
 from tests.store.engine import engine_named
 from tests.store.samples import edge, memory, turn

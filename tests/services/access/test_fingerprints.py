@@ -39,6 +39,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
+from minutebook.domain.trail_proof import Proof
 from minutebook.domain.trail_texts import (
     BACK,
     CHANGED,
@@ -49,7 +50,7 @@ from minutebook.domain.trail_texts import (
 )
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.audit import AuditDraft, Trail
-from minutebook.services.access.audit_proof import Proof, proof_of
+from minutebook.services.access.audit_proof import proof_of
 from minutebook.store.protocol import Store
 from minutebook.store.sql.tables import Value
 from minutebook.store.sqlite.tables import table_of

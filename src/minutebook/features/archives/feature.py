@@ -6,6 +6,7 @@ FEATURE = Feature(
     name="archives",
     needs=("ledger",),
     services=".services:ArchiveServices",
+    operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     checks=".checks:checks",
 )

@@ -5,6 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="audit_proof",
     services=".services:ProofServices",
+    operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     checks=".checks:checks",
 )

@@ -5,6 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="code",
     services=".services:CodeServices",
+    operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     lists=".services:listed_source",
     on_reset=".services:removed",

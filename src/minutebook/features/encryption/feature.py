@@ -5,5 +5,6 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="encryption",
     services=".services:EncryptionServices",
+    operations=".operations:OPERATIONS",
     checks=".services:checks",
 )

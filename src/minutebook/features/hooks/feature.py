@@ -6,4 +6,5 @@ FEATURE = Feature(
     name="hooks",
     needs=("ledger",),
     services=".services:HookServices",
+    operations=".operations:OPERATIONS",
 )

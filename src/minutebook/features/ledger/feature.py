@@ -5,6 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="ledger",
     services=".services:LedgerServices",
+    operations=".operations:OPERATIONS",
     on_open=".services:pin_secret",
     jobs=".services:jobs",
     checks=".checks:checks",

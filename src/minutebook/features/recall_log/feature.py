@@ -5,6 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="recall_log",
     services=".services:RecallLogServices",
+    operations=".operations:OPERATIONS",
     on_answer=".services:listener",
     on_reset=".services:removed",
 )

@@ -5,4 +5,5 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="screening",
     services=".services:ScreeningServices",
+    operations=".operations:OPERATIONS",
 )

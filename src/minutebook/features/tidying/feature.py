@@ -6,5 +6,6 @@ FEATURE = Feature(
     name="tidying",
     needs=("ledger", "recall_log"),
     services=".services:TidyingServices",
+    operations=".operations:OPERATIONS",
     jobs=".services:jobs",
 )

@@ -14,8 +14,9 @@ import time
 from collections.abc import Mapping, Sequence
 
 from minutebook.invocation import Invocation
-from minutebook.server.daemon import command_client, hook_log
+from minutebook.server.daemon.greeting import greet, next_answer, say
 from minutebook.server.daemon.rendezvous import daemon_address
+from minutebook.server.hooks import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,14 +99,14 @@ class _Call:
                 self._say_printed()
             except OSError:
                 outcome = "nobody reads"
-        hook_log.append(self._invocation.home, **self._entry, outcome=outcome, ms=took)
+        log.append(self._invocation.home, **self._entry, outcome=outcome, ms=took)
         os._exit(0)
 
     def _say_printed(self) -> None:
         """Have the daemon note what was told, which it does of nothing that came too late."""
         try:
             if self._connection is not None:
-                self._connection.sendall(command_client.PRINTED)
+                say(self._connection, {"printed": True})
         except OSError:
             pass
 
@@ -125,9 +126,7 @@ class _Call:
         is_start = name in _STARTS and os.path.isdir(self._invocation.home)
         if is_start:
             self.end_within(max(START_WAIT, self._invocation.hook_wait))
-        request = command_client.request(
-            self._invocation, self._words(data), reads=name not in NOT_AWAITED
-        )
+        request = self._request(event)
         while True:
             self._ask(request, is_handed_over=name in NOT_AWAITED)
             if not self._may_come(is_start=is_start):
@@ -141,7 +140,7 @@ class _Call:
             return False
         return is_start or os.path.exists(daemon_address(self._invocation.address).lock)
 
-    def _ask(self, request: bytes, *, is_handed_over: bool) -> None:
+    def _ask(self, request: Mapping[str, object], *, is_handed_over: bool) -> None:
         """Have a daemon answer, and end; return if none is there, or if it leaves the event to another."""
         try:
             place = daemon_address(self._invocation.address).socket
@@ -151,36 +150,30 @@ class _Call:
         self._connection, self._is_awaiting = connection, False
         with connection, connection.makefile("rb") as answers:
             try:
-                connection.sendall(request)
-                if "ready" not in command_client.next_answer(answers):
+                if not greet(connection, answers, self._invocation, reads=not is_handed_over):
                     return
-                connection.settimeout(None)
-                connection.sendall(b"go\n")
+                say(connection, request)
             except ConnectionError:
                 # It was ending.
                 return
             if is_handed_over:
                 self.end("handed over")
-            printed = ""
-            while answer := command_client.next_answer(answers):
-                printed += answer.get("stdout", "")
-                if "status" in answer:
-                    self._end_answered(printed)
-                if "refused" in answer:
-                    return
+            message = next_answer(answers)
+            if "answer" in message:
+                self._end_answered(message["answer"])
+            if "error" in message:
+                self.end(f"failed: {message['error']['name']}")
         self.end("failed: the daemon ended")
 
-    def _end_answered(self, printed: str) -> "NoReturn":
-        answer: Mapping[str, object] = json.loads(printed)
+    def _end_answered(self, answer: Mapping[str, object]) -> "NoReturn":
         self._entry |= {name: answer[name] for name in ("tokens", "ids", "is_briefing")}
         output = answer.get("output")
         self.end(str(answer["outcome"]), json.dumps(output) if output else "")
 
-    def _words(self, data: bytes) -> list[str]:
-        words = [*self._arguments, "--event", data.decode("utf-8", "replace")]
-        variable = FOLDERS.get(str(self._entry["client"]), "")
-        folder = self._invocation.environment.get(variable)
-        return [*words, "--client-folder", folder] if folder else words
+    def _request(self, event: Mapping[str, object]) -> dict[str, object]:
+        client = str(self._entry["client"])
+        folder = self._invocation.environment.get(FOLDERS.get(client, ""))
+        return {"hook": client, "event": event, "client_folder": folder or None}
 
 
 def _client_of(arguments: Sequence[str]) -> str:

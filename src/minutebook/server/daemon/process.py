@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,7 +27,8 @@ from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.turns import check_session
 from minutebook.invocation import FILE, OF_ITS_PROCESS, OWN, UNSHARED, stamp
 from minutebook.server.app_loader import AppLoader
-from minutebook.server.daemon import commands
+from minutebook.server.daemon import operations
+from minutebook.server.daemon.operations import Host, LeftToClient
 from minutebook.server.daemon.rendezvous import INVALID, LOG, DaemonAddress, read_line
 from minutebook.server.dispatch import new_session
 from minutebook.server.logs import log_to_stderr
@@ -74,7 +74,6 @@ class Daemon:
         self,
         configured: "Configured",
         address: DaemonAddress,
-        run_command: commands.Run,
         is_in_place: Callable[[], bool],
         began: float,
         successor: Callable[[], int],
@@ -89,7 +88,6 @@ class Daemon:
         self._successor = successor
         self._is_closed = threading.Event()
         self._address = address
-        self._run_command = run_command
         self._is_in_place = is_in_place
         self._began = began
         self._home = _mark(settings.home)
@@ -200,11 +198,9 @@ class Daemon:
             hello = _hello(read_line(connection, HELLO_WAIT))
             if "ask" in hello:
                 _say(connection, self._answer(str(hello["ask"])))
-            elif "command" in hello:
-                stay = partial(self._stay, connection)
+            elif "operations" in hello:
                 check = self._check_stated if hello.get("reads") is True else self._check_same
-                host = commands.Host(self._loader, check, stay)
-                commands.answer(connection, hello, host, self._run_command)
+                operations.attend(connection, hello, Host(self._loader, check, self._counted))
             else:
                 self._serve(connection, hello)
         except BadHello as error:
@@ -287,29 +283,17 @@ class Daemon:
                 self._clients -= 1
                 self._left = time.monotonic()
 
-    @contextmanager
-    def _stay(self, connection: socket.socket) -> Iterator[commands.Stay]:
-        """Lend what a command needs whose client waits for as long as it serves."""
-
-        def wait() -> None:
-            # It says nothing more: what is read is its end, or the daemon's.
-            with suppress(OSError):
-                connection.recv(1)
-
-        with self._counted():
-            yield commands.Stay(self._loader, wait)
-
     def _check_same(self, settings: Settings) -> None:
         if self._is_outdated():
-            raise commands.LeftToClient("its settings were changed, and another takes its place")
+            raise LeftToClient("its settings were changed, and another takes its place")
         if differing := _differing(settings, self._settings):
-            raise commands.LeftToClient(f"it was started with another {', '.join(differing)}")
+            raise LeftToClient(f"it was started with another {', '.join(differing)}")
 
     def _check_stated(self, settings: Settings) -> None:
         """Do the same for what only reads: it need not wait for the settings that were just changed."""
         self._is_outdated()
         if differing := _differing(settings, self._configured.latest):
-            raise commands.LeftToClient(f"it was started with another {', '.join(differing)}")
+            raise LeftToClient(f"it was started with another {', '.join(differing)}")
 
     def _opened(self, names: list[str]) -> list[Contract]:
         with self._lock:
@@ -344,15 +328,13 @@ class Daemon:
 def main(
     options: str,
     address: DaemonAddress,
-    run_command: commands.Run,
     is_in_place: Callable[[], bool],
     began: float,
     successor: Callable[[], int],
 ) -> NoReturn:
     """Run the daemon of an address that no other daemon has.
 
-    `options` is JSON; `run_command` runs what a person typed at a terminal;
-    `is_in_place`, `began` and `successor` as `Daemon` takes them.
+    `options` is JSON; `is_in_place`, `began` and `successor` as `Daemon` takes them.
     """
     try:
         configured = Configured(json.loads(options))
@@ -364,7 +346,7 @@ def main(
     # All that is said, by whatever part of the process, goes to the log in the data directory.
     _open_log(settings.home)
     log_to_stderr(settings, "info")
-    Daemon(configured, address, run_command, is_in_place, began, successor).run()
+    Daemon(configured, address, is_in_place, began, successor).run()
 
 
 class Configured:
@@ -419,7 +401,7 @@ def _hello(line: bytes) -> Mapping[str, Any]:
         raise BadHello("its first line is not JSON, or nested too deeply") from None
     if not isinstance(hello, dict):
         raise BadHello("its first line is no object")
-    if "ask" in hello or "command" in hello or hello.get("version") != __version__:
+    if {"ask", "operations"} & hello.keys() or hello.get("version") != __version__:
         return {"version": None, **hello}
     for name, kind in _HELLO.items():
         value = hello.get(name)

@@ -121,7 +121,7 @@ def spawned(
     from starting; `environment` is this process's if None.
     """
     return subprocess.Popen(  # noqa: S603
-        module_command("minutebook.daemon", *arguments),
+        module_command("minutebook.server.daemon.start", *arguments),
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=log,

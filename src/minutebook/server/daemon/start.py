@@ -8,7 +8,6 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreError
@@ -19,10 +18,6 @@ from minutebook.server.daemon.rendezvous import (
     daemon_address,
 )
 
-if TYPE_CHECKING:
-    from minutebook.server.daemon.commands import Run
-
-
 FOLLOWS = "follows"
 """What a process is given last that takes the place of the daemon that starts it."""
 
@@ -31,8 +26,8 @@ _TAKES_OVER_WITHIN = 60.0
 _POLL = 0.01
 
 
-def main(address: str, options: str, run_command: "Run", follows: str = "") -> None:
-    """Claim the place of an address, and be its daemon, which runs commands as it is told here.
+def main(address: str, options: str, follows: str = "") -> None:
+    """Claim the place of an address, and be its daemon.
 
     With `follows` the daemon that is there gives it up once this process says that it is ready.
     """
@@ -55,7 +50,7 @@ def main(address: str, options: str, run_command: "Run", follows: str = "") -> N
         os.close(writing)
         return reading
 
-    process.main(options, daemon, run_command, lock.is_in_place, began, successor)
+    process.main(options, daemon, lock.is_in_place, began, successor)
 
 
 def _taken_over(daemon: DaemonAddress) -> FileLock | None:
@@ -100,3 +95,7 @@ def _claimed(daemon: DaemonAddress) -> FileLock | None:
         else:
             lock.close()
             return None
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

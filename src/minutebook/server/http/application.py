@@ -25,12 +25,12 @@ from minutebook.server.http.access import AccessControl, AccessMiddleware
 from minutebook.server.http.access_log import HEADER, AccessLog
 from minutebook.server.http.admission import Admission
 from minutebook.server.http.authentication import Authenticator
-from minutebook.server.http.commands import Run, command_route
 from minutebook.server.http.endpoint import Endpoint
 from minutebook.server.http.errors import MCP, refusal
 from minutebook.server.http.health import health_routes, metrics_routes
 from minutebook.server.http.hosts import AllowedHosts, HostCheck
 from minutebook.server.http.metrics import Metrics
+from minutebook.server.http.operations import operations_route, served_operations
 from minutebook.server.http.pages import PageHost
 from minutebook.server.http.rest import plain_routes
 from minutebook.server.http.sse import SSE, Stream
@@ -49,11 +49,10 @@ def application(
     names: AllowedHosts,
     leaving: anyio.Event,
     sign_ins: SignIns | None = None,
-    run_command: Run | None = None,
 ) -> Starlette:
     """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set.
 
-    With `sign_ins`, the pages are served at every other path; with `run_command`, commands are run.
+    With `sign_ins`, the pages are served at every other path.
     """
     metrics = Metrics(loader)
     limits = Limits(
@@ -75,8 +74,9 @@ def application(
         *paths.routes(guard),
         *metrics_routes(metrics, settings.metrics, guard),
     ]
-    if run_command is not None:
-        routes.append(command_route(run_command, dispatcher, access, guard))
+    if contracts and not settings.tools:
+        operations = served_operations(contracts, read_only=settings.read_only)
+        routes.append(operations_route(operations, dispatcher, access, guard))
     if sign_ins is not None:
         routes.append(_pages(settings, dispatcher, access, sign_ins))
 

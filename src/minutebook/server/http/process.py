@@ -21,7 +21,6 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.http.application import application
 from minutebook.server.http.authentication import Authenticator
-from minutebook.server.http.commands import Run
 from minutebook.server.http.connections import bounded
 from minutebook.server.http.hosts import Address, AllowedHosts
 from minutebook.server.http.traces import trace_to
@@ -54,11 +53,10 @@ def serve(
     address: Address,
     announce: Callable[[str], None],
     sign_ins: SignIns | None = None,
-    run_command: Run | None = None,
 ) -> None:
     """Serve contracts at an address until a signal comes, then end the process.
 
-    With `sign_ins`, the pages are served too; with `run_command`, commands are run. Raises InvalidInput if the address cannot be used, or
+    With `sign_ins`, the pages are served too. Raises InvalidInput if the address cannot be used, or
     others can reach it while no token is needed, or pages over plain http. Raises StoreError if the
     store cannot be opened.
     """
@@ -78,9 +76,7 @@ def serve(
 
     async def run() -> None:
         leaving = anyio.Event()
-        app = application(
-            settings, loader, contracts, authenticator, names, leaving, sign_ins, run_command
-        )
+        app = application(settings, loader, contracts, authenticator, names, leaving, sign_ins)
         await _Server(_config(settings, app), leaving, end).serve(sockets=[listener])
 
     anyio.run(run)

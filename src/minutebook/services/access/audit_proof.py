@@ -1,54 +1,22 @@
 """Proving a trail: its chain, its signatures, and the records against its digests."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.fingerprints import FINGERPRINTED, id_in_trail
 from minutebook.domain.grants import home_of
-from minutebook.domain.head_signatures import Signatures, Signed
+from minutebook.domain.head_signatures import Signatures
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Token
 from minutebook.domain.trail import HEAD, Break, first_break
-from minutebook.domain.trail_texts import NAMES, NO_ENTRY, Difference, Erased, LastTexts
+from minutebook.domain.trail_proof import Proof
+from minutebook.domain.trail_texts import NAMES, NO_ENTRY, Difference, LastTexts
 from minutebook.services.access.trail_key import fits
 from minutebook.store.protocol import Snapshot, Store
 
 MOST_HELD = 200_000
 """Records of which a proof holds digests at a time, about 1 KiB each."""
-
-
-NOT_PROVED = (
-    "what searches and filters read beside the records: words, vectors, token states, mentions, digests",
-    "the index of code: projects, files, chunks; `minutebook index` makes it anew",
-    "the commits of decisions, and how far a ledger was followed: Git has both",
-    "when a token was used last",
-    "which records questions got",
-    "suggestions of `minutebook tidy` that nobody applied",
-    "what is noted of syncs, moves and the order of changes",
-)
-"""What stands in a store and is not compared with its trail."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What was found of an organization's trail.
-
-    Where it ends, where it breaks, if it does, how far it is signed, which records are not as it
-    says, and which were erased.
-    """
-
-    organization: str
-    head: Head | None
-    broken: Break | None
-    signed: Signed
-    differences: tuple[Difference, ...] = ()
-    erased: tuple[Erased, ...] = ()
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether the trail holds, and the records are as it says."""
-        return self.broken is None and self.signed.broken is None and not self.differences
 
 
 def chain_break(store: Store, organization: str, noted: Collection[Head] = ()) -> Break | None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -21,6 +21,7 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
+from minutebook.domain.secret_occurrences import Masked, Occurrence
 from minutebook.screening.secrets import masked, shortened
 from minutebook.services.access.audit import AuditDraft
 from minutebook.services.access.visibility import View
@@ -43,31 +44,6 @@ REMEDIES = {
     Kind.ENTRY: "the audit trail is sealed: revoke the secret",
 }
 """Why `mask` leaves a kind as it is, and what helps."""
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """A secret that is kept: in which field of which record, of which kind, and what is shown of it.
-
-    `is_proven` by its check digits. `remedy` says what helps where it cannot be replaced.
-    """
-
-    organization: str
-    kind: Kind
-    id: str
-    field: str
-    secret: str
-    shown: str
-    is_proven: bool
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Masked:
-    """What was replaced, and what was left, each with its reason as its remedy."""
-
-    masked: list[Occurrence]
-    left: list[Occurrence]
 
 
 class SecretScan:

@@ -8,9 +8,6 @@ from typing import Any
 FORGETS = frozenset({"compact", "clear"})
 """Sources of a session's start after which it has forgotten what it was told."""
 
-FIELD = "minutebook"
-"""The field of an event in which the machine of a client of a server says what the server cannot know."""
-
 
 class Known:
     """What a session was told already, in time to be read, as the log of hooks has it.

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from minutebook.cli.hook_events import HookEvent, Moment
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.private import without_private
 from minutebook.domain.source_drafts import Found, LeftOut, Place, TurnDraft
 from minutebook.features.importers.services import ImporterServices
-from minutebook.server.daemon import hook_log
+from minutebook.server.hooks import log
+from minutebook.server.hooks.events import HookEvent, Moment
 from minutebook.sources import claude_code, codex, copilot_cli, gemini_cli
 from minutebook.sources.conversation import session_name
 from minutebook.sources.files import Source, UsualPlace, Wanted
@@ -74,7 +74,7 @@ def capture(
         outcome = "captured"
     except MinutebookError as error:
         outcome = f"failed: {type(error).__name__}"
-    hook_log.append(
+    log.append(
         str(settings.home),
         client=client,
         event="capture",

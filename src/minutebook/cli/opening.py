@@ -1,0 +1,216 @@
+"""Where a command's operations are done: on a server, by the daemon, or in this process on a store that it opens."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from minutebook import __version__
+from minutebook.cli.printing import warn
+from minutebook.cli.progress import preparing_shown
+from minutebook.domain.caller import Caller, FolderScope, Progress, in_call
+from minutebook.domain.errors import EmbeddingError, InvalidInput, StoreError
+from minutebook.domain.origin import Origin
+from minutebook.invocation import TOKEN_VARIABLE, Invocation, environment
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from minutebook.api.connection import Operating
+    from minutebook.api.over_http import OverHttp
+    from minutebook.api.over_socket import OverSocket
+    from minutebook.app import App
+    from minutebook.config import Settings
+    from minutebook.embedding.service import Embedding
+
+    OpenHere = Callable[[dict[str, str]], AbstractContextManager[tuple[App, Caller]]]
+
+TIMEOUT = 300.0
+"""Seconds that an operation on a server may take; to summarize long sessions takes some time."""
+
+SERVER, CONNECTION = "minutebook.server", "minutebook.connection"
+"""The keys in click's `meta` of the server that was named, and of what does the command's operations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The server of `--url`, and the variable that has its token."""
+
+    url: str
+    token_variable: str = TOKEN_VARIABLE
+
+    @property
+    def token(self) -> str | None:
+        """The token, if its variable has one."""
+        return environment().get(self.token_variable) or None
+
+
+def server_named() -> Server | None:
+    """Return the server that `--url` names, before the command; None if there is none."""
+    context = click.get_current_context(silent=True)
+    server: Server | None = None if context is None else context.meta.get(SERVER)
+    return server
+
+
+def connected_to(server: Server) -> "OverHttp":
+    """Return a server as what does operations. Raises InvalidInput for an address or a token that is none."""
+    from minutebook.api.over_http import OverHttp
+
+    origin = Origin(client="minutebook", version=__version__)
+    return OverHttp(server.url, server.token, TIMEOUT, origin)
+
+
+def _on_server(server: Server) -> "Operating":
+    """Do the same. Raises UsageError for an address that is none, or a variable that was named and is empty."""
+    if server.token is None and server.token_variable != TOKEN_VARIABLE:
+        raise click.UsageError(f"--token-env names {server.token_variable}, which is empty")
+    try:
+        return connected_to(server)
+    except InvalidInput as error:
+        raise click.UsageError(str(error)) from error
+
+
+def daemon_of(
+    options: dict[str, str], otherwise: "Callable[[], Operating] | None" = None
+) -> "OverSocket | None":
+    """Return the daemon as what does operations; None if it is off, not ready, or has other settings.
+
+    `otherwise` opens another way for what only reads, should the daemon end meanwhile.
+    """
+    from minutebook.api.over_socket import connect
+
+    invocation = Invocation(options, (), environment())
+    return connect(invocation, otherwise) if invocation.wants_daemon else None
+
+
+@contextmanager
+def opened(options: dict[str, str]) -> Iterator["Operating"]:
+    """Have operations done for a person at the keyboard, to whom system scope is open too.
+
+    The server of `--url` does them, or the daemon if one is ready, or this process, which then opens the
+    store. Raises StoreError if there is no store: what only reads or changes must not begin one in a
+    folder whose name was mistyped.
+    """
+    with _operating(options, opened_here) as api:
+        yield api
+
+
+@contextmanager
+def opened_or_made(options: dict[str, str]) -> Iterator["Operating"]:
+    """Do the same for a command that brings something in, with which a store may begin."""
+    with _operating(options, made_here) as api:
+        yield api
+
+
+@contextmanager
+def _operating(options: dict[str, str], open_here: "OpenHere") -> Iterator["Operating"]:
+    with ExitStack() as stack:
+
+        def here() -> "Operating":
+            from minutebook.api.here import Here
+
+            return Here(*stack.enter_context(open_here(options)))
+
+        api: Operating | None
+        if (server := server_named()) is not None:
+            api = _on_server(server)
+        elif (api := daemon_of(options, here)) is None:
+            api = here()
+        stack.callback(api.close)
+        api.preparing = stack.enter_context(preparing_shown())
+        click.get_current_context().meta[CONNECTION] = api
+        yield api
+        warn(*filter(None, api.notes.values()))
+
+
+@contextmanager
+def opened_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
+    """Open the store in this process, for a command that no other process could do for it.
+
+    The model is loaded when it is first needed. Raises StoreError if there is no store.
+    """
+    check_begun(settings_of(options))
+    with made_here(options) as found:
+        yield found
+
+
+@contextmanager
+def made_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
+    """Do the same for a command that brings something in, with which a store may begin."""
+    import getpass
+
+    from minutebook.app import open_app
+    from minutebook.server.logs import log_to_stderr
+
+    settings = settings_of(options)
+    log_to_stderr(settings)
+    with ExitStack() as stack:
+        app = stack.enter_context(closing(open_app(settings)))
+        stack.callback(app.embedding.close)
+        caller = settings.person(options, getpass.getuser())
+        asks = in_call(caller, progress=_until_loaded(app.embedding))
+        yield app, asks
+        warn(*(note.text for note in asks.call.notes.values() if note.text))
+        if app.embeddings.is_notified and not app.embedding.is_off:
+            _embed_what_was_written(app)
+
+
+def settings_of(options: dict[str, str]) -> "Settings":
+    """Return the settings. Raises InvalidInput if one has a value that does not fit."""
+    from minutebook.config import load
+
+    return load(options)
+
+
+def check_begun(settings: "Settings") -> None:
+    """Raise StoreError, with how to begin, if there is no store in the data directory."""
+    if settings.store is None and not settings.database.exists():
+        from minutebook.stores import check_not_lost
+
+        check_not_lost(settings)
+        raise StoreError(
+            "there is no store in {home}; `minutebook remember` begins one, and so does an agent after "
+            "`minutebook install`; if another was meant, name it with --home",
+            home=settings.home,
+        )
+
+
+def scope_here(options: dict[str, str]) -> FolderScope | None:
+    """Return the scope of the folder in which the command was typed; None where folders have no say.
+
+    With `--url` they have none: the token says whose a record is.
+    """
+    if server_named() is not None:
+        return None
+    from minutebook.whereabouts import folder_scope
+
+    return folder_scope(settings_of(options), Path.cwd())
+
+
+def wait_for_model(embedding: "Embedding") -> None:
+    """Wait until the model has loaded or failed to, with a bar while it is prepared for the first time."""
+    with preparing_shown() as report:
+        embedding.await_load(report)
+
+
+def _until_loaded(embedding: "Embedding") -> Progress:
+    """Return a progress callback that waits while the model loads, and shows what it waits for."""
+
+    def progress(part: float, what: str) -> None:
+        if embedding.is_started:
+            wait_for_model(embedding)
+
+    return progress
+
+
+def _embed_what_was_written(app: "App") -> None:
+    """Embed a first batch of what this command wrote; a long import is left to the next process that stays."""
+    app.embedding.start()
+    wait_for_model(app.embedding)
+    try:
+        app.embeddings.backfill_batch()
+    except EmbeddingError as error:
+        warn(f"Kept, and found by words only until the embedding model can be used: {error}")

@@ -1,0 +1,40 @@
+"""What was found of a trail when it was proved."""
+
+from dataclasses import dataclass
+
+from minutebook.domain.head_signatures import Signed
+from minutebook.domain.records import Head
+from minutebook.domain.trail import Break
+from minutebook.domain.trail_texts import Difference, Erased
+
+NOT_PROVED = (
+    "what searches and filters read beside the records: words, vectors, token states, mentions, digests",
+    "the index of code: projects, files, chunks; `minutebook index` makes it anew",
+    "the commits of decisions, and how far a ledger was followed: Git has both",
+    "when a token was used last",
+    "which records questions got",
+    "suggestions of `minutebook tidy` that nobody applied",
+    "what is noted of syncs, moves and the order of changes",
+)
+"""What stands in a store and is not compared with its trail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was found of an organization's trail.
+
+    Where it ends, where it breaks, if it does, how far it is signed, which records are not as it
+    says, and which were erased.
+    """
+
+    organization: str
+    head: Head | None
+    broken: Break | None
+    signed: Signed
+    differences: tuple[Difference, ...] = ()
+    erased: tuple[Erased, ...] = ()
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the trail holds, and the records are as it says."""
+        return self.broken is None and self.signed.broken is None and not self.differences

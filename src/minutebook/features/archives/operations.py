@@ -1,0 +1,45 @@
+"""How the backups are."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller
+from minutebook.operations.operation import operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.features.archives.services import ArchiveServices
+
+
+@dataclass(frozen=True, slots=True)
+class BackupState:
+    """The last backup and when it was made, when the next is due, and why one failed."""
+
+    last: str | None
+    last_at: datetime | None
+    next_at: datetime | None
+    failure: str | None
+
+
+@operation()
+def backups(app: "App", caller: Caller) -> BackupState:
+    """Tell which backup is the last, and when the next is due."""
+    state, known = _services(app).scheduled_backups.state(), _services(app).backups.known()[:1]
+    path, at = known[0] if known else (None, None)
+    return BackupState(
+        None if path is None else str(path),
+        at,
+        state.next_at,
+        None if state.failure is None else state.failure.reason,
+    )
+
+
+def _services(app: "App") -> "ArchiveServices":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.archives.services import ArchiveServices
+
+    return app.get(ArchiveServices)
+
+
+OPERATIONS = (backups,)

@@ -1,0 +1,80 @@
+"""Operations on indexed code: find in it, list its projects, forget one."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.records import CodeChunk, Project
+from minutebook.operations.operation import check_range, is_at_keyboard, operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.features.code.services import CodeServices
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunk:
+    """A chunk of code that answers a question, its score, and its relevance in [0, 1]."""
+
+    chunk: CodeChunk
+    score: float
+    relevance: float
+
+
+@operation("knowledge")
+def search_code(
+    app: "App",
+    caller: Caller,
+    query: str,
+    limit: int,
+    project: str | None = None,
+    language: str | None = None,
+) -> list[FoundChunk]:
+    """Find code by what it does or what it is called."""
+    check_range("limit", limit, 50)
+    found = _services(app).code_search.search(
+        caller, query, limit, project=project, language=language
+    )
+    return [FoundChunk(each.chunk, each.score, each.relevance) for each in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A project, how many chunks it has, and which part of it is indexed, in [0, 1]."""
+
+    project: Project
+    chunks: int
+    part: float
+
+
+@operation("knowledge")
+def projects(app: "App", caller: Caller) -> list[Indexed]:
+    """List the projects that are indexed; where they lie is for people at this machine."""
+    found = [
+        _services(app).projects.progress(caller, each.id)
+        for each in _services(app).projects.all(caller)
+    ]
+    return [
+        Indexed(
+            each.project if is_at_keyboard(caller) else replace(each.project, path=""),
+            each.chunks,
+            each.part,
+        )
+        for each in found
+    ]
+
+
+@operation("knowledge", writes=True)
+def delete_project(app: "App", caller: Caller, id: str) -> int:
+    """Forget a project and its chunks; return how many chunks."""
+    return _services(app).projects.delete(caller, id)
+
+
+def _services(app: "App") -> "CodeServices":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.code.services import CodeServices
+
+    return app.get(CodeServices)
+
+
+OPERATIONS = (search_code, projects, delete_project)

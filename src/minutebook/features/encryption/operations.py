@@ -1,0 +1,36 @@
+"""How the store is encrypted."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller
+from minutebook.operations.operation import operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.features.encryption.services import EncryptionServices
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """By which key the store is encrypted, if by one, and how many files beside it are still plain."""
+
+    key: str | None
+    plain: int
+
+
+@operation()
+def encryption(app: "App", caller: Caller) -> Encryption:
+    """Tell by which key the store in a file is encrypted."""
+    state = _services(app).encryption.state()
+    return Encryption(state.key, len(state.plain))
+
+
+def _services(app: "App") -> "EncryptionServices":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.encryption.services import EncryptionServices
+
+    return app.get(EncryptionServices)
+
+
+OPERATIONS = (encryption,)

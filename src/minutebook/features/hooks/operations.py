@@ -1,0 +1,103 @@
+"""What an agent is given without its asking: when its session starts, and before a prompt."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller, FolderScope
+from minutebook.domain.private import without_private
+from minutebook.domain.records import Record
+from minutebook.operations.memories import in_folder
+from minutebook.operations.operation import check_range, operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.features.hooks.services import HookServices
+
+ACT = "before a prompt"
+"""What the recall log calls it when a memory is put before a prompt."""
+
+_MOST_TOKENS = 10_000
+"""Tokens that may be asked for when a session starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a client asks for: of which session, before which prompt (None when it starts), how much, how relevant.
+
+    `known` are the ids of what the session was given already, `last` names the session before it in its
+    folder. A session that was not briefed when it started is with its first prompt.
+    """
+
+    session: str
+    prompt: str | None
+    known: frozenset[str]
+    is_briefed: bool
+    last: str | None
+    tokens: int
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a client is given: a text, its tokens, the ids of what it shows; None where there is nothing to say."""
+
+    text: str | None
+    tokens: int
+    ids: tuple[str, ...]
+    is_briefing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is given, the question that it answers, if one was asked, and what that got."""
+
+    given: Given
+    question: str | None
+    got: tuple[tuple[Record, float], ...]
+
+    def note(self, app: "App", caller: Caller) -> None:
+        """Note in the recall log what the question got."""
+        if self.question is not None:
+            app.note_answer(caller, ACT, self.question, self.got)
+
+
+def find(app: "App", caller: Caller, asked: Asked) -> Found:
+    """Find what is kept about a session that starts, or a prompt; nothing is noted yet."""
+    from minutebook.services.hooks import joined
+    from minutebook.sources.conversation import session_name
+
+    start, hits = None, None
+    is_briefing = asked.prompt is None or not asked.is_briefed
+    if is_briefing:
+        start = _services(app).hook_contexts.at_start(caller, asked.last, asked.tokens)
+    if asked.prompt is not None:
+        hits = _services(app).hook_contexts.before_prompt(
+            caller, asked.prompt, asked.relevance, asked.known, session_name(asked.session)
+        )
+    question = None if hits is None or asked.prompt is None else without_private(asked.prompt)
+    context, got = joined(start, hits), () if hits is None else tuple(hits.got)
+    if context is None:
+        return Found(Given(None, 0, (), is_briefing), question, got)
+    return Found(
+        Given(context.text, context.tokens, tuple(context.ids), is_briefing), question, got
+    )
+
+
+@operation("knowledge")
+def brief(app: "App", caller: Caller, asked: Asked, folder: FolderScope | None = None) -> Given:
+    """Return what is kept about a session that starts, or a prompt."""
+    check_range("tokens", asked.tokens, _MOST_TOKENS, 0)
+    caller = in_folder(caller, folder)
+    found = find(app, caller, asked)
+    found.note(app, caller)
+    return found.given
+
+
+def _services(app: "App") -> "HookServices":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.hooks.services import HookServices
+
+    return app.get(HookServices)
+
+
+OPERATIONS = (brief,)

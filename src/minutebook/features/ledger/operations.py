@@ -1,0 +1,122 @@
+"""Operations on decisions: record, list, accept them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller, FolderScope
+from minutebook.domain.records import Decision, Proposal
+from minutebook.domain.redaction import REASON
+from minutebook.domain.waiting import is_in_git
+from minutebook.operations.memories import in_folder
+from minutebook.operations.operation import is_at_keyboard, operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.features.ledger.services import LedgerServices
+
+
+@operation("ledger", writes=True)
+def decide(
+    app: "App",
+    caller: Caller,
+    title: str,
+    target: str,
+    rationale: str,
+    consequences: Sequence[str] = (),
+    supersedes: Sequence[str] = (),
+    folder: FolderScope | None = None,
+) -> Decision:
+    """Put a decision on the record, in the place of others if they are named."""
+    from minutebook.domain.decision_drafts import DecisionDraft
+
+    draft = DecisionDraft(title, target, rationale, tuple(consequences))
+    if supersedes:
+        return _services(app).decisions.supersede(caller, tuple(supersedes), draft)
+    return _services(app).decisions.record(in_folder(caller, folder), draft)
+
+
+@operation("ledger")
+def read_decision(app: "App", caller: Caller, id: str) -> Decision | Proposal:
+    """Read a decision or a proposal."""
+    return _services(app).decisions.read(caller, id)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Decisions; the ledgers that are read-only, each in a phrase; how many decisions wait from Git."""
+
+    decisions: list[Decision]
+    read_only: list[str]
+    waiting: int
+
+
+@operation("ledger")
+def decisions(
+    app: "App",
+    caller: Caller,
+    target: str | None = None,
+    every: bool = False,  # noqa: FBT001, FBT002
+) -> Decided:
+    """List the decisions that hold, all on a target, or every one."""
+    if target is not None:
+        found = _services(app).decisions.history(caller, target)
+    else:
+        found = (
+            _services(app).decisions.everything(caller)
+            if every
+            else _services(app).decisions.truths(caller)
+        )
+    states = [each for each in _services(app).ledgers.states(caller) if each.reason is not None]
+    return Decided(
+        list(found),
+        [
+            f"is read-only: {REASON}"
+            if not is_at_keyboard(caller)
+            else f"in {each.path} is read-only: {each.reason}; {each.remedy}"
+            for each in states
+        ],
+        sum(map(is_in_git, _services(app).proposals.pending(caller))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A proposal that is not settled, and from when it can be accepted."""
+
+    proposal: Proposal
+    opens: datetime
+
+
+@operation("ledger")
+def proposals(app: "App", caller: Caller) -> list[Pending]:
+    """List what was proposed and is not settled."""
+    return [
+        Pending(each, _services(app).proposals.opens(each))
+        for each in _services(app).proposals.pending(caller)
+    ]
+
+
+@operation("ledger")
+def has_secret(app: "App", caller: Caller) -> bool:
+    """Tell whether the secret is at hand here, so that the caller need not give it."""
+    return is_at_keyboard(caller) and _services(app).secret.given is not None
+
+
+@operation("ledger", writes=True)
+def accept(app: "App", caller: Caller, id: str, secret: str | None = None) -> Decision:
+    """Make a proposal the truth; without a secret by the one that is at hand here."""
+    if secret is None and is_at_keyboard(caller):
+        secret = _services(app).secret.given
+    return _services(app).proposals.accept(caller, id, secret)
+
+
+def _services(app: "App") -> "LedgerServices":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.ledger.services import LedgerServices
+
+    return app.get(LedgerServices)
+
+
+OPERATIONS = (decide, read_decision, decisions, proposals, has_secret, accept)

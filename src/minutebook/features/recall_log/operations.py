@@ -1,0 +1,64 @@
+"""Operations on the log of what questions got."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.recalls import LoggedRecall
+from minutebook.domain.records import Record
+from minutebook.operations.operation import check_range, operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.features.recall_log.services import RecallLogServices
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A question that is in the log, and the records that it got, each with its score."""
+
+    entry: LoggedRecall
+    got: list[tuple[Record, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallPage:
+    """Part of the log of questions, and whether it is kept at all."""
+
+    recalls: list[Recalled]
+    is_off: bool
+
+
+@operation("knowledge")
+def recalls(
+    app: "App",
+    caller: Caller,
+    session: str | None,
+    client: str | None,
+    memory: str | None,
+    limit: int,
+    offset: int,
+) -> RecallPage:
+    """List what questions got, the latest first; of a session, through a client, or with a memory."""
+    check_range("limit", limit, 1000)
+    found = _services(app).recalls.entries(
+        caller,
+        sessions=None if session is None else app.sessions.connections(caller, session),
+        client=client,
+        record=None if memory is None else app.memories.read(caller, memory),
+        limit=limit,
+        offset=offset,
+    )
+    return RecallPage(
+        [Recalled(each.entry, each.got) for each in found], _services(app).recalls.mode == "off"
+    )
+
+
+def _services(app: "App") -> "RecallLogServices":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.recall_log.services import RecallLogServices
+
+    return app.get(RecallLogServices)
+
+
+OPERATIONS = (recalls,)

@@ -1,0 +1,33 @@
+"""Operations on the secrets in what is kept."""
+
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.secret_occurrences import Masked
+from minutebook.operations.operation import operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.features.screening.services import ScreeningServices
+
+
+@operation("knowledge")
+def scan_secrets(app: "App", caller: Caller) -> Masked:
+    """Find the secrets in what is kept."""
+    return Masked([], list(_services(app).secret_scan.scan(caller)))
+
+
+@operation("knowledge", writes=True)
+def mask_secrets(app: "App", caller: Caller, reason: str) -> Masked:
+    """Replace the secrets in what is kept, for good."""
+    return _services(app).secret_scan.mask(in_call(caller, reason=reason))
+
+
+def _services(app: "App") -> "ScreeningServices":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.screening.services import ScreeningServices
+
+    return app.get(ScreeningServices)
+
+
+OPERATIONS = (scan_secrets, mask_secrets)

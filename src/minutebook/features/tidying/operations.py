@@ -1,0 +1,219 @@
+"""Operations on what is not in order: look for it, list it, settle it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller, FolderScope, in_call
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.records import Record
+from minutebook.domain.redaction import redacted_for
+from minutebook.domain.tidying import Finding, State, Topic
+from minutebook.operations.memories import in_folder
+from minutebook.operations.operation import check_range, operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.features.tidying.services import TidyingServices
+    from minutebook.services.tidying.inbox import Waiting
+    from minutebook.services.tidying.review import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """A suggestion, why it is made, what became of it, and its records."""
+
+    name: str
+    organization: str
+    finding: Finding
+    state: State
+    certainty: float
+    reason: str
+    found_at: datetime
+    settled_at: datetime | None
+    settled_by: str
+    is_outdated: bool
+    """Whether its records changed since, so that nothing is suggested any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One thing that waits: what it is settled by, its records, and the suggestion if it is one."""
+
+    topic: Topic
+    name: str
+    records: list[Record]
+    suggestion: Suggested | None
+    opens: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """What a round came to, then a page of what waits, and how many there are of each topic."""
+
+    looked_at: int
+    found: Mapping[str, int]
+    applied: Mapping[str, int]
+    is_elsewhere: bool
+    items: list[Listed]
+    counts: Mapping[Topic, int]
+
+
+@operation("knowledge", writes=True)
+def tidy(
+    app: "App",
+    caller: Caller,
+    topics: Sequence[Topic],
+    limit: int,
+    offset: int,
+    dry_run: bool,  # noqa: FBT001
+    folder: FolderScope | None = None,
+) -> Tidied:
+    """Look at what changed since the last time, and list what waits of some topics."""
+    check_range("limit", limit, 1000)
+    caller = in_folder(caller, folder)
+    done = _services(app).rounds.run(caller, dry_run=dry_run)
+    page = _services(app).review.page(caller, limit, offset, topics)
+    return Tidied(
+        done.looked_at,
+        {str(each): count for each, count in done.found.items()},
+        {str(each): count for each, count in done.applied.items()},
+        done.is_elsewhere,
+        [_listed(each) for each in page.items],
+        dict(page.counts),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TidyState:
+    """When things were last looked at for disorder, what was found, what waits, and what did not run."""
+
+    last_at: datetime | None
+    looked_at: int
+    found: int
+    waiting: Mapping[str, int]
+    next_at: datetime | None
+    is_overdue: bool
+
+
+@operation()
+def tidy_state(app: "App", caller: Caller) -> TidyState:
+    """Tell when things were last looked at, and what waits."""
+    state = _services(app).tidy_status.state(caller)
+    return TidyState(
+        state.last_at,
+        state.looked_at,
+        state.found.total(),
+        {str(each): count for each, count in state.waiting.items()},
+        state.next_at,
+        state.is_overdue,
+    )
+
+
+@operation("knowledge")
+def suggestions(app: "App", caller: Caller, names: Sequence[str]) -> list[Listed]:
+    """Return what waits, by its names."""
+    return [_listed(_services(app).review.named(caller, name)) for name in names]
+
+
+class Settle(StrEnum):
+    """What a person may do with what waits."""
+
+    APPLY = "apply"
+    REFUSE = "refuse"
+    UNDO = "undo"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was settled, and by name what stood in the way of others."""
+
+    done: list[Listed]
+    failed: Mapping[str, MinutebookError]
+
+
+@operation("knowledge", writes=True)
+def settle(app: "App", caller: Caller, act: Settle, names: Sequence[str], reason: str) -> Settled:
+    """Settle one after the other; one that cannot be settled stops no other."""
+    asks, done, failed = in_call(caller, reason=reason), list[Listed](), {}
+    acts = {
+        Settle.APPLY: _services(app).review.apply,
+        Settle.REFUSE: _services(app).review.refuse,
+        Settle.UNDO: _services(app).review.undo,
+    }
+    for name in dict.fromkeys(names):
+        try:
+            done.append(_listed(acts[act](asks, name)))
+        except MinutebookError as error:
+            failed[name] = redacted_for(caller, error)
+    return Settled(done, failed)
+
+
+def _listed(item: "Item") -> Listed:
+    waiting = item.waiting
+    records = item.records if waiting is None else waiting.records
+    suggestion = None if waiting is None else _suggested(waiting)
+    return Listed(item.topic, item.name, list(records), suggestion, item.opens)
+
+
+def _suggested(waiting: "Waiting") -> Suggested:
+    each = waiting.suggestion
+    return Suggested(
+        waiting.name,
+        each.organization,
+        each.finding,
+        each.state,
+        each.certainty,
+        reason_of(waiting),
+        each.found_at,
+        each.settled_at,
+        each.settled_by,
+        waiting.examined is None and each.state is State.OPEN,
+    )
+
+
+def reason_of(each: "Waiting") -> str:
+    """Return why something is suggested, in a sentence."""
+    examined, facts = each.examined, {} if each.examined is None else each.examined.facts
+    if examined is None:
+        return ""
+    match examined.finding:
+        case Finding.DUPLICATE:
+            return "both say the same"
+        case Finding.CONTRADICTION:
+            return f"“{facts['old']}” there, “{facts['new']}” here"
+        case Finding.MERGE:
+            return _of_wording(facts)
+        case Finding.EXPIRED:
+            return f"“{facts['words']}”, from when it was written: past since {facts['past']}"
+        case Finding.ENDED:
+            return f"its validity ended on {examined.due:%Y-%m-%d}"
+        case Finding.UNUSED_RULE:
+            return f"no question got it in the {facts['days']} days of the recall log (since {facts['since']})"
+        case Finding.SAME_ENTITY:
+            return facts["reason"]
+        case Finding.NO_SUMMARY:
+            return f"the session {facts['session']} has {facts['turns']} turns and no summary"
+        case _:
+            return "an agent wrote it, and nobody verified it"
+
+
+def _of_wording(facts: Mapping[str, str]) -> str:
+    parts = [
+        f"{what}: {facts[name]}"
+        for name, what in (("left_out", "leaves out"), ("added", "adds"))
+        if facts[name]
+    ]
+    return "; ".join(parts) or "it leaves no word of theirs out, and adds none"
+
+
+def _services(app: "App") -> "TidyingServices":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.tidying.services import TidyingServices
+
+    return app.get(TidyingServices)
+
+
+OPERATIONS = (tidy, tidy_state, suggestions, settle)

@@ -1,0 +1,93 @@
+"""Operations on sessions: list, read, summarize them."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import MinutebookError, NotFound
+from minutebook.domain.records import Summary, Turn
+from minutebook.domain.redaction import redacted_for
+from minutebook.domain.turns import Session
+from minutebook.operations.operation import check_range, operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+
+
+@dataclass(frozen=True, slots=True)
+class Titled:
+    """A session, and the title of its summary if it has one."""
+
+    session: Session
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Part of the sessions, the latest first, and how many there are."""
+
+    sessions: list[Titled]
+    total: int
+
+
+@operation("journal")
+def sessions(app: "App", caller: Caller, limit: int, offset: int = 0) -> SessionPage:
+    """List sessions, the one written last first."""
+    check_range("limit", limit, 1000)
+    page = app.sessions.overview(caller, limit, offset)
+    titled = []
+    for each in page.sessions:
+        summary = app.summaries.of(each)
+        titled.append(Titled(each, None if summary is None else summary.title))
+    return SessionPage(titled, page.total)
+
+
+@operation("journal")
+def session_names(app: "App", caller: Caller, start: str) -> list[str]:
+    """Return the session of a name, else the names that begin so."""
+    if app.sessions.all(caller, start):
+        return [start]
+    found = app.sessions.overview(caller, sys.maxsize, 0).sessions
+    return list(dict.fromkeys(each.name for each in found if each.name.startswith(start)))
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A session from beginning to end, and its summaries."""
+
+    summaries: list[Summary]
+    turns: list[Turn]
+
+
+@operation("journal")
+def session(app: "App", caller: Caller, name: str) -> Read:
+    """Read a session whole. Raises NotFound if the caller sees none of that name."""
+    found = app.sessions.all(caller, name)
+    if not found:
+        raise NotFound("session", name)
+    turns = app.sessions.page(caller, name, sys.maxsize, 0).turns
+    summaries = [summary for each in found if (summary := app.summaries.of(each)) is not None]
+    return Read(summaries, turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Summarized:
+    """The summaries that were made, and by session what stood in the way of others."""
+
+    done: list[Summary]
+    failed: Mapping[str, MinutebookError]
+
+
+@operation("journal", writes=True)
+def summarize(app: "App", caller: Caller, name: str | None = None) -> Summarized:
+    """Summarize a session, or every one that grew since."""
+    if name is not None:
+        return Summarized(app.summaries.summarize(caller, name), {})
+    batch = app.summaries.summarize_all(caller)
+    failed = {each.session.name: redacted_for(caller, each.error) for each in batch.failed}
+    return Summarized(batch.done, failed)
+
+
+OPERATIONS = (sessions, session_names, session, summarize)

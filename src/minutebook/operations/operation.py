@@ -1,0 +1,93 @@
+"""An operation: what is asked of an open store, by name, with arguments and an answer that JSON can hold."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.plain import plain, value_of
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[P, R_co]):
+    """An act on an open store in a caller's name; its function's annotations say what JSON becomes.
+
+    `contract` is the one that a server must serve for it; None if no server offers it. `writes` tells
+    whether it changes records.
+    """
+
+    name: str
+    act: "Callable[Concatenate[App, Caller, P], R_co]"
+    contract: str | None
+    writes: bool
+
+    def given(self, *arguments: P.args, **named: P.kwargs) -> dict[str, Any]:
+        """Return arguments as JSON, by name."""
+        bound = inspect.signature(self.act).bind(None, None, *arguments, **named)
+        return {name: plain(each) for name, each in list(bound.arguments.items())[2:]}
+
+    def answer(self, app: "App", caller: Caller, given: Mapping[str, Any]) -> Any:
+        """Do it with arguments that came as JSON; return the answer as JSON.
+
+        Raises InvalidInput if an argument is missing, unknown or not what it must be.
+        """
+        taken = dict(list(inspect.signature(self.act).parameters.items())[2:])
+        if unknown := given.keys() - taken.keys():
+            raise InvalidInput(
+                min(unknown)[:50], "is no argument of {operation}", operation=self.name
+            )
+        arguments: dict[str, Any] = {}
+        for name, each in taken.items():
+            if name not in given:
+                if each.default is inspect.Parameter.empty:
+                    raise InvalidInput(
+                        name, "is missing: {operation} needs it", operation=self.name
+                    )
+                continue
+            try:
+                arguments[name] = value_of(each.annotation, given[name])
+            except (TypeError, ValueError, KeyError, OverflowError, RecursionError) as error:
+                remedy = "is not what {operation} takes"
+                raise InvalidInput(name, remedy, operation=self.name) from error
+        return plain(self.act(app, caller, **arguments))  # type: ignore[call-arg]
+
+    def read(self, answered: Any) -> R_co:
+        """Return an answer that came as JSON. Raises ValueError if it is none."""
+        try:
+            read: R_co = value_of(self.act.__annotations__["return"], answered)
+        except (TypeError, KeyError, OverflowError, RecursionError) as error:
+            raise ValueError(
+                f"{self.name} was answered with what is none of its answers"
+            ) from error
+        return read
+
+
+def operation(
+    contract: str | None = None, *, writes: bool = False
+) -> "Callable[[Callable[Concatenate[App, Caller, P], R]], Operation[P, R]]":
+    """Return what makes an operation of a function, under the function's name."""
+
+    def make(act: "Callable[Concatenate[App, Caller, P], R]") -> Operation[P, R]:
+        return Operation(act.__name__, act, contract, writes)
+
+    return make
+
+
+def check_range(argument: str, value: int, most: int, least: int = 1) -> None:
+    """Raise InvalidInput if a number is beyond its bounds."""
+    if not least <= value <= most:
+        raise InvalidInput(argument, "must be {least:,} to {most:,}", least=least, most=most)
+
+
+def is_at_keyboard(caller: Caller) -> bool:
+    """Tell whether the caller is a person at this machine's keyboard, who may hear of the machine and use its secrets."""
+    return caller.writes_system and not caller.token

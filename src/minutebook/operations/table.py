@@ -1,0 +1,23 @@
+"""Every operation by its name: those of the core, and those of the features."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.feature import loaded
+from minutebook.operations import audit, journal, memories, upkeep
+from minutebook.operations.operation import Operation
+
+
+@cache
+def operations() -> Mapping[str, Operation[..., object]]:
+    """Return every operation by its name."""
+    own = (each.OPERATIONS for each in (memories, journal, audit, upkeep))
+    return {each.name: each for of in (*own, *loaded("operations")) for each in of}
+
+
+def operation_named(name: str) -> Operation[..., object]:
+    """Return the operation of a name. Raises InvalidInput if there is none."""
+    if name not in operations():
+        raise InvalidInput(name[:50], "is no operation")
+    return operations()[name]

@@ -1,0 +1,146 @@
+"""Operations on the store as a whole: how it is, how much it holds, which tokens there are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller, FolderScope
+from minutebook.domain.grants import Grant
+from minutebook.domain.records import Kind, Token
+from minutebook.operations.memories import Named, by_part
+from minutebook.operations.operation import operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """The model, how it is if somebody asked for it, and how much waits to be embedded."""
+
+    name: str
+    dimensions: int
+    state: str | None
+    reason: str
+    to_embed: int
+    seconds_to_embed: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """How a store is: what it holds, its size, its model."""
+
+    place: str
+    placement: Mapping[str, object] | None
+    held: Mapping[Kind, int]
+    policy: str
+    model: ModelState
+    to_analyse: int
+    size: int
+    token_states: Mapping[Kind, int]
+
+
+@operation()
+def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
+    """Tell how the store is."""
+    placement, embedding = app.database.placement(), app.embedding
+    to_embed = 0 if embedding.is_off else app.overview.to_embed(caller)
+    return StoreState(
+        place=app.database.place,
+        placement=None if placement is None else asdict(placement),
+        held=dict(app.overview.counts(caller, kinds)),
+        policy=str(app.rules()),
+        model=ModelState(
+            embedding.model.name,
+            embedding.model.dimensions,
+            embedding.state if embedding.is_started else None,
+            embedding.reason if embedding.is_started else "",
+            to_embed,
+            app.embeddings.remaining(to_embed),
+        ),
+        to_analyse=app.database.to_analyse(),
+        size=app.database.size(),
+        token_states=dict(app.overview.token_states(caller)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept by kind: of no repository, shown to who works in a folder, and in all."""
+
+    of_no_repository: Mapping[Kind, int]
+    shown_here: Mapping[Kind, int]
+    in_all: Mapping[Kind, int]
+
+
+@operation()
+def kept_for(app: "App", caller: Caller, kinds: Sequence[Kind], folder: FolderScope) -> Kept:
+    """Count what is kept of some kinds, for who works in a folder."""
+    return Kept(
+        *(
+            dict(app.overview.counts(replace(caller, folder_scope=scope), kinds))
+            for scope in (FolderScope(), folder, caller.folder_scope)
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A token, and its secret, which is shown once."""
+
+    token: Token
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsedToken:
+    """A token, and when it was used last."""
+
+    token: Token
+    used_at: datetime | None
+
+
+@operation()
+def token_by_part(app: "App", caller: Caller, part: str) -> list[Named]:
+    """Find the tokens whose ids begin, or else end, with a part."""
+    return list(by_part(app, caller, (Kind.TOKEN,), part))
+
+
+@operation()
+def tokens(app: "App", caller: Caller) -> list[UsedToken]:
+    """List every token, the newest first."""
+    found, uses = app.tokens.list(caller), app.tokens.last_uses(caller)
+    return [UsedToken(each, uses.get(each.id)) for each in found]
+
+
+@operation(writes=True)
+def create_token(app: "App", caller: Caller, grant: Grant) -> Issued:
+    """Make a token."""
+    issued = app.tokens.create(caller, grant)
+    return Issued(issued.token, issued.secret)
+
+
+@operation(writes=True)
+def revoke_token(app: "App", caller: Caller, id: str) -> Token:
+    """Take a token back for good."""
+    return app.tokens.revoke(caller, id)
+
+
+@operation(writes=True)
+def revoke_signed(app: "App", caller: Caller, name: str, is_id: bool) -> Token:  # noqa: FBT001
+    """Take back the tokens that an issuer signed for a name, or the one of an id."""
+    return app.tokens.revoke_signed(caller, name, is_id=is_id)
+
+
+@operation(writes=True)
+def rotate_token(app: "App", caller: Caller, id: str, expires_at: datetime | None) -> Issued:
+    """Replace the secret of a token."""
+    issued = app.tokens.rotate(caller, id, expires_at)
+    return Issued(issued.token, issued.secret)
+
+
+OPERATIONS = (
+    *(status, kept_for, token_by_part, tokens),
+    *(create_token, revoke_token, revoke_signed, rotate_token),
+)

@@ -1,0 +1,66 @@
+"""How a process of this machine asks the daemon for operations: its first line, and the daemon's answers.
+
+Standard library only, and little of it: the process of a hook uses it.
+"""
+
+import json
+import socket
+from collections.abc import Mapping
+
+from minutebook import __version__
+from minutebook.invocation import Invocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+_USER_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
+"""Where `getpass.getuser` looks for the user's name, in this order."""
+
+
+def greet(
+    connection: socket.socket, answers: "BinaryIO", invocation: Invocation, *, reads: bool = False
+) -> bool:
+    """Say who asks, and tell whether the daemon is ready to do what it is asked for. Raises OSError.
+
+    `reads` says that a daemon may answer whose settings were changed just now.
+    """
+    hello = {
+        "version": __version__,
+        "operations": True,
+        "given": invocation.given,
+        "variables": invocation.variables,
+        "user": user_name(invocation.environment),
+        "reads": reads,
+    }
+    say(connection, hello)
+    # Not before it is ready is anything asked: else it might do later what this process did by then.
+    if "ready" not in next_answer(answers):
+        return False
+    connection.settimeout(None)
+    return True
+
+
+def say(connection: socket.socket, message: Mapping[str, object]) -> None:
+    """Send a message. Raises OSError."""
+    connection.sendall(json.dumps(message).encode() + b"\n")
+
+
+def next_answer(answers: "BinaryIO") -> "dict[str, Any]":
+    """Read the daemon's next answer; {} where it has ended. TimeoutError."""
+    try:
+        line = answers.readline()
+        answer: dict[str, Any] = json.loads(line) if line else {}
+    except (ConnectionError, ValueError):
+        return {}
+    return answer
+
+
+def user_name(environment: Mapping[str, str]) -> str:
+    """Return the user's name, as `getpass.getuser` does, which costs more to import."""
+    named = (environment[name] for name in _USER_VARIABLES if environment.get(name))
+    if (name := next(named, "")) == "":
+        import getpass
+
+        name = getpass.getuser()
+    return name
