@@ -7,6 +7,8 @@ import pytest
 
 from minutebook.app import FeatureServices
 from minutebook.feature import Feature, features
+from minutebook.operations.operation import Operation
+from minutebook.operations.table import operations
 
 REGISTERS = [each.name for each in fields(Feature) if each.type is str and each.name != "name"]
 NAMED = [
@@ -30,6 +32,8 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
     loaded = feature.load(name)
     if register == "services":
         assert issubclass(loaded, FeatureServices)
+    elif register == "operations":
+        assert all(isinstance(each, Operation) for each in loaded)
     else:
         assert next(iter(inspect.signature(loaded).parameters)) == "app"
 
@@ -39,3 +43,14 @@ def test_needs_go_in_no_circle() -> None:
     while free := {name for name, others in needs.items() if not others & needs.keys()}:
         needs = {name: others for name, others in needs.items() if name not in free}
     assert not needs
+
+
+def test_each_operation_is_one_alone_by_its_name() -> None:
+    """And what it is given and answers has a form in JSON, by annotations that can be read."""
+    of_features = [each for f in features() if f.operations for each in f.load(f.operations)]
+    assert len({each.name for each in of_features}) == len(of_features)
+    assert {each.name for each in of_features} < set(operations())
+    for each in operations().values():
+        annotations = [each.act.__annotations__["return"]]
+        annotations += [p.annotation for p in inspect.signature(each.act).parameters.values()][1:]
+        assert not any(isinstance(annotation, str) for annotation in annotations), each.name
