@@ -199,10 +199,10 @@ def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
 
 def _of_tidying(app: "App", caller: Caller) -> "list[Finding]":
     """Tell of rounds that a schedule wants and that did not run; what waits for a person is no fault."""
-    from minutebook.features.tidying.services import TidyingServices
+    from minutebook.api.here import Here
     from minutebook.services.maintenance.doctor import Finding
 
-    state = app.get(TidyingServices).tidy_status.state(caller)
+    state = Here(app, caller).run(tidy_state)
     if not state.is_overdue:
         return []
     since = "never" if state.last_at is None else f"last on {state.last_at:{_MINUTE}}"
