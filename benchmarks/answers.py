@@ -50,6 +50,8 @@ PAIRS, NOTES = 14, 96
 PERSON = Caller(name="benchmark", role=Role.HUMAN)
 _BEGAN = datetime(2026, 1, 5, tzinfo=UTC)
 _QUICK = 9
+_SAID = 24
+"""Characters of a response by which a passage is known to say it."""
 
 
 def _yes(whether: object) -> float:
@@ -145,20 +147,25 @@ class Filled:
     caller: Caller
     documents: dict[str, str]
 
-    def recalled(self, query: str) -> list[str]:
-        """Return the documents among ten results of `recall`."""
+    def recalled(self, query: str) -> tuple[list[str], str]:
+        """Return the documents among ten results of `recall`, and all that these say."""
         arguments = {"query": query, "limit": runs.LIMIT}
         answer = knowledge().call(self.app, self.caller, "recall", arguments)
         assert answer.content is not None, answer.text
-        return self._named(each["id"] for each in answer.content["results"])
+        results = answer.content["results"]
+        return self._named(each["id"] for each in results), "\n".join(
+            each["content"] for each in results
+        )
 
-    def told(self, prompt: str) -> tuple[list[str], int]:
-        """Return the documents that the hook tells before a prompt, and how many tokens it takes."""
+    def told(self, prompt: str) -> tuple[list[str], int, str]:
+        """Return the documents that the hook tells before a prompt, how many tokens it takes, and what it says."""
         least = Settings().hook_relevance
         context = self.app.get(HookServices).hook_contexts.before_prompt(
             self.caller, prompt, least, ()
         )
-        return ([], 0) if context is None else (self._named(context.ids), context.tokens)
+        if context is None:
+            return [], 0, ""
+        return self._named(context.ids), context.tokens, context.text
 
     def _named(self, ids: Any) -> list[str]:
         return [self.documents[id] for id in ids if id in self.documents]
@@ -194,22 +201,32 @@ def chats(models: Models, step: int) -> Table:
     (ours,) = datasets.read(CHATS).collections
     documents = [*_other_turns(step), *ours.documents]
     groups: dict[str, list[dict[str, float]]] = {}
+    response = {each.id: each.response for each in ours.documents}
     with filled(documents, models) as store:
         for query in ours.queries[::step]:
-            ranked = store.recalled(query.text)
-            told, tokens = store.told(query.text)
+            ranked, content = store.recalled(query.text)
+            told, tokens, text = store.told(query.text)
             both = query.old | frozenset(query.relevant)
+            words = [response[each][:_SAID] for each in query.relevant]
             first = next((id for id in ranked if id in both), None)
             figures = {
                 "among ten": _yes(query.relevant.keys() & set(ranked)),
+                "said by ten": _yes(any(each in content for each in words)),
                 "its session among ten": _yes(_sessions(both) & _sessions(ranked)),
                 "newer above older": _yes(first in query.relevant),
-                "by the hook": _yes(both & set(told)),
+                "by the hook": _yes(both & set(told) or any(each in text for each in words)),
                 "tokens": float(tokens),
             }
             for group in ("all", *query.groups[:1]):
                 groups.setdefault(group, []).append(figures)
-    names = ("among ten", "its session among ten", "newer above older", "by the hook", "tokens")
+    names = (
+        "among ten",
+        "said by ten",
+        "its session among ten",
+        "newer above older",
+        "by the hook",
+        "tokens",
+    )
     rows: list[tuple[Cell, ...]] = [
         (group, len(found), *(interval([each[name] for each in found]) for name in names))
         for group, found in groups.items()
@@ -241,7 +258,7 @@ def prompts(models: Models, step: int) -> Table:
         with filled(each.documents, models) as store:
             for query in each.queries[::step]:
                 if "1–4" in query.groups:
-                    told, tokens = store.told(query.text)
+                    told, tokens, _ = store.told(query.text)
                     known.append(_yes(query.relevant.keys() & set(told)))
                     sizes += [float(tokens)] if told else []
             for query in collections[number - 1].queries[::step]:

@@ -52,7 +52,8 @@ class Call:
     which the trail keeps. `session` is the connection's own session,
     which keeps turns that name no other. `origin` is the client's program, the contract and the
     session: provenance. `progress` reports how far a long act is. `sample` asks the client's model;
-    None if the client offers none. `notes` collects by name what is to be said beside the answer.
+    None if the client offers none. `notes` collects by name what is to be said beside the answer. `in_lines` tells
+    whether the answer is written as lines of text for a model.
     """
 
     request: str = ""
@@ -62,6 +63,7 @@ class Call:
     progress: Progress = field(default=no_progress, repr=False)
     sample: Sample | None = field(default=None, repr=False)
     notes: dict[str, Note] = field(default_factory=dict, repr=False)
+    in_lines: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
 from minutebook.domain.filters import MemoryQuery
@@ -153,7 +153,12 @@ class HookContexts:
         if self._embedding.state != "ready":
             return None
         found = self._combined.recall(
-            caller, question, MOST_HITS, WEIGHTS, TEXTS, tokens=PROMPT_TOKENS
+            in_call(caller, in_lines=True),
+            question,
+            MOST_HITS,
+            WEIGHTS,
+            TEXTS,
+            tokens=PROMPT_TOKENS,
         ).results
         new = [
             each

@@ -4,6 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from minutebook.domain.caller import in_call
+from minutebook.domain.drafts import Draft
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import MemoryType
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.embedding.service import Embedding
 from minutebook.features.ledger.services import LedgerServices
@@ -76,7 +80,7 @@ def test_without_a_model_words_choose_the_passage(opener: Opener) -> None:
 def test_passages_shrink_before_a_hit_falls_away(world: World) -> None:
     for number in range(6):
         world.remember(f"Report {number}: " + "the cranes of the harbour unload copper. " * 20)
-    wide, narrow = (recall(world, "cranes", tokens=tokens).results for tokens in (1500, 400))
+    wide, narrow = (recall(world, "cranes", tokens=tokens).results for tokens in (1500, 500))
     assert len(wide) == len(narrow) == 6
     assert max(len(each.text) for each in narrow) < max(len(each.text) for each in wide)
     assert sum(count_tokens(each.text) for each in narrow) <= 400
@@ -126,3 +130,46 @@ def test_who_may_not_see_a_turn_finds_none_of_it(world: World) -> None:
     for caller, count in ((ana, 1), (ben, 0)):
         found = world.app.combined.recall(caller, "marzipan vault", 10, WEIGHTS, TEXTS)
         assert len(found.results) == len(found.order) == count
+
+
+def test_a_short_turn_is_told_with_what_stands_beside_it_in_its_session(world: World) -> None:
+    say(world, "s1", "Whom shall we ask first?", "The keeper of the lighthouse.")
+    before = say(world, "s1", "What else is on the list?", "Only the loft.")
+    turn = say(world, "s1", "Do pigeons carry copper?", "Never.")
+    say(world, "s1", "Then what do they bring?", "Letters from the mayor.")
+    say(world, "s2", "Is the mayor fond of birds?", "So they say.")
+    first = recall(world, "do pigeons carry copper", limit=1, tokens=400).results[0]
+    assert first.record.id == turn
+    assert first.text == (
+        "What else is on the list?\nOnly the loft.\n"
+        "Do pigeons carry copper?\nNever.\n"
+        "Then what do they bring?\nLetters from the mayor."
+    )
+    # What is a hit itself is told there; as of a moment what was said later is not.
+    both = recall(world, "do pigeons carry copper, and the loft of the list", limit=2, tokens=400)
+    assert {each.record.id for each in both.results} == {turn, before}
+    assert sum("Only the loft." in each.text for each in both.results) == 1
+    then = Selection(at=world.app.sessions.page(AGENT, "s1", 10, 0).turns[2].at)
+    found = world.app.combined.recall(
+        AGENT, "do pigeons carry copper", 1, WEIGHTS, TEXTS, selection=then, tokens=400
+    )
+    assert "Letters" not in found.results[0].text
+
+
+def test_no_neighbour_is_told_where_there_is_no_room(world: World) -> None:
+    say(world, "s1", "What else is on the list?", "Only the loft.")
+    say(world, "s1", "Do pigeons carry copper?", "Never.")
+    (first,) = recall(world, "do pigeons carry copper", limit=1, tokens=60).results
+    assert first.text == "Do pigeons carry copper?\nNever."
+
+
+def test_notes_of_one_session_do_not_fill_an_answer(world: World) -> None:
+    caller = in_call(AGENT, session="s", origin=Origin(client="a program", session="s"))
+    for text in (
+        "Pigeons carry letters from the mayor to the lighthouse.",
+        "Invoices for Vienna are due on the fifteenth of April.",
+        "The staging certificate is renewed every June.",
+    ):
+        world.app.memories.store(caller, Draft(content=text, type=MemoryType.SEMANTIC))
+    found = recall(world, "What do pigeons carry to the lighthouse?").results
+    assert [each.text[:7] for each in found] == ["Pigeons"]

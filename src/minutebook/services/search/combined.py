@@ -145,7 +145,7 @@ class CombinedRecall:
         )
         hits, revised = self._newest.order(found.hits, found.asked)
         best = hits[:limit]
-        shown = self._passages.within(best, found.asked, tokens, revised)
+        shown = self._passages.within(caller, best, found.asked, tokens, revised, selection.at)
         results = [
             Ranked(
                 each.record,

@@ -397,6 +397,10 @@ def _by_turns(hits: Sequence[Hit[Key]], said: Mapping[Key, Answering]) -> list[H
 
 
 def _is_lifted(hit: Hit[Key], found: _Gathered) -> bool:
-    """Tell whether a hit stands beside an answer in its session, or the graph leads to it."""
+    """Tell whether a hit was said beside an answer in its session, or the graph leads to it.
+
+    Notes of a session only happen to stand beside one another.
+    """
     graph = (found.signals.graph or {}).get(hit.id, 0.0)
-    return graph > 0 or "with context" in found.signals.details(hit.id)
+    is_said = hit.id in found.signals.said
+    return graph > 0 or (is_said and "with context" in found.signals.details(hit.id))

@@ -92,6 +92,8 @@ class Signals:
     late: Scores = field(default_factory=dict)
     covered: Scores = field(default_factory=dict)
     context: dict[Signal, Scores] = field(default_factory=dict)
+    said: set[Key] = field(default_factory=set)
+    """What was said in a talk, of what context lifted."""
     unrelated: float = 0.0
     """The cosine of unrelated texts by the model that made the vectors."""
 
@@ -107,6 +109,7 @@ class Signals:
         self.lexical |= others.lexical
         self.late |= others.late
         self.covered |= others.covered
+        self.said |= others.said
         for signal, scores in others.context.items():
             self.context[signal] = self.context.get(signal, {}) | scores
         if others.graph is not None:
@@ -232,7 +235,7 @@ class Signals:
             if standing.session:
                 sessions[key[0], standing.session].append((standing.at, key))
         orders = [[key for _, key in sorted(each)] for each in sessions.values()]
-        said = {key for key, standing in standings.items() if standing.is_said}
+        self.said = said = {key for key, standing in standings.items() if standing.is_said}
         named = NamedSpeakers(words(query))
         for signal, scores in self.strengths().items():
             if signal is Signal.GRAPH:
