@@ -55,15 +55,15 @@ _FAULTS = (
     ),
     # What a view leaves out
     ("if record is None or not self._where.passes(record):", "if record is None:"),
-    ("if isinstance(record, Edge) and not self._with_ends([record]):", "if False:"),
+    ("if isinstance(record, Edge) and not self._seen_among([record]):", "if False:"),
     (
-        "seen = self._with_ends(self._store.find(of, self._where, order=order))",
+        "seen = list(self._with_ends(self._store.find(of, self._where, order=order)))",
         "seen = self._store.find(of, self._where, order=order)",
     ),
-    ("return self._each_with_ends(records) if _is_edge(of) else records", "return records"),
+    ("return self._with_ends(records) if _is_edge(of) else records", "return records"),
     ("if _is_edge(of) and not self._is_whole:", "if False:"),
     (
-        "return self._with_ends(self._store.edges(self.organization, nodes, limit))",
+        "return list(self._with_ends(self._store.edges(self.organization, nodes, limit)))",
         "return self._store.edges(self.organization, nodes, limit)",
     ),
     ("            repositories=self._where.repositories,\n", ""),

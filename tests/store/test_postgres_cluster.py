@@ -213,6 +213,10 @@ SEVERAL = {
     ("access/audit.py", "audited"): "an act on a token: the system's and the token's own",
     ("access/audit.py", "audited_batch"): "many memories in one call",
     ("access/audit.py", "_append_refusals"): "refused acts",
+    (
+        "access/visibility.py",
+        "transaction",
+    ): "what services have of the store: theirs are listed here",
     ("maintenance/archives.py", "_read"): "an import is taken in at once or not at all",
     ("maintenance/archives.py", "_write"): "an export's entries",
     ("maintenance/backups.py", "make"): "a copy of a file; a server's store has none",

@@ -429,3 +429,14 @@ def test_a_record_of_another_kind_is_not_found(world: World) -> None:
     assert (missing.value.kind, missing.value.id) == ("memory", entity)
     with pytest.raises(NotFound):
         records.read(world.caller, Entity, memory)
+
+
+def test_of_many_edges_those_are_seen_that_are_looked_up_later_too(world: World) -> None:
+    store, many = world.store, 2_500
+    with store.transaction("default"):
+        store.put(entity("hub", organization="default"))
+        for number in range(many):
+            store.put(entity(f"{number}", organization="default"))
+            store.put(edge(Relation, "hub", f"{number}", organization="default"))
+    view = Records(store).seen_in("default", owner(user="ana"))
+    assert len(view.find(Relation)) == len(view.edges(["hub"])) == view.count(Relation) == many

@@ -51,6 +51,7 @@ Clock = Callable[[], datetime]
 """Gives the present instant, in UTC."""
 
 _EDGES_AT_ONCE = 1000
+"""Edges whose ends are looked up by one statement: an engine names only so many ids in one."""
 
 _UNOWNED = frozenset({Version, Entry, Head, LedgerMark, Token})
 """Classes of records that do not say whom they concern: a Filter lets all of an organization's pass."""
@@ -113,7 +114,7 @@ class View:
         record = self._store.get(self._owned(of), self.organization, id)
         if record is None or not self._where.passes(record):
             return None
-        if isinstance(record, Edge) and not self._with_ends([record]):
+        if isinstance(record, Edge) and not self._seen_among([record]):
             return None
         return record
 
@@ -127,7 +128,7 @@ class View:
     ) -> list[R]:
         """Return the records, sorted by the fields of `order`, then by id."""
         if _is_edge(of):
-            seen = self._with_ends(self._store.find(of, self._where, order=order))
+            seen = list(self._with_ends(self._store.find(of, self._where, order=order)))
             return seen[offset:] if limit is None else seen[offset : offset + limit]
         return self._store.find(
             self._owned(of), self._where, order=order, limit=limit, offset=offset
@@ -136,7 +137,7 @@ class View:
     def each(self, of: type[R], order: Sequence[str] = ()) -> Iterator[R]:
         """Yield the records one at a time, as of the moment the first is asked for."""
         records = self._store.each(self._owned(of), self._where, order)
-        return self._each_with_ends(records) if _is_edge(of) else records
+        return self._with_ends(records) if _is_edge(of) else records
 
     def read_ids(
         self, of: type[Record], order: Sequence[str] = (), limit: int | None = None
@@ -207,7 +208,7 @@ class View:
 
     def edges(self, nodes: Collection[str], limit: int | None = None) -> list[Edge]:
         """Return the edges that touch any of the nodes, of the `limit` heaviest those that the caller may see."""
-        return self._with_ends(self._store.edges(self.organization, nodes, limit))
+        return list(self._with_ends(self._store.edges(self.organization, nodes, limit)))
 
     def ties(self, nodes: Collection[str], limit: int) -> list[Tie]:
         """Return the heaviest edges that touch any of the nodes, wherever they lead: read the ends before showing one."""
@@ -241,12 +242,13 @@ class View:
     def _is_whole(self) -> bool:
         return self._where.repositories is None and self._where.users is None
 
-    def _each_with_ends(self, edges: Iterator[R]) -> Iterator[R]:
-        while some := list(islice(edges, _EDGES_AT_ONCE)):
-            yield from self._with_ends(some)
+    def _with_ends(self, edges: Iterable[R]) -> Iterator[R]:
+        """Yield those edges of which the caller may see both ends, a soft-deleted memory too."""
+        waiting = iter(edges)
+        while some := list(islice(waiting, _EDGES_AT_ONCE)):
+            yield from self._seen_among(some)
 
-    def _with_ends(self, edges: list[R]) -> list[R]:
-        """Return those edges of which the caller may see both ends, a soft-deleted memory too."""
+    def _seen_among(self, edges: list[R]) -> list[R]:
         ends: defaultdict[type[Record], set[str]] = defaultdict(set)
         for edge in edges:
             assert isinstance(edge, Edge)
