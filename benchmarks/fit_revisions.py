@@ -41,12 +41,21 @@ OF_MADE, OF_STRANGERS = 0.4, 0.3
 """What all pairs that are made of frames, and all pairs of strangers, weigh beside the written ones."""
 
 MADE_EACH_WAY, STRANGERS = 10, 300
-HIDDEN, ROUNDS, STEP, RIDGE, DROPPED = 8, 250, 0.03, 3e-3, 0.2
-NETS = 3
-"""Networks that are fitted from different beginnings; what they say is averaged."""
+STEP = 0.03
 
 FALSE_MARKS = 0.04
 """The share of look-alikes, judged by folds, at which the cut lies."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How some networks are fitted: their size, rounds, held-back weights, share of signs dropped, from how many beginnings."""
+
+    hidden: int = 8
+    rounds: int = 250
+    ridge: float = 3e-3
+    dropped: float = 0.2
+    nets: int = 3
 
 
 @dataclass(frozen=True)
@@ -200,8 +209,8 @@ def fit_roles(reader: Reader) -> Matrix:
             rows.append(state)
             roles.append(2 if is_value else int(is_subject))
     states, role = _scaled(rows), np.array(roles)
-    things = _logistic(states, (role > 0).astype(float), 4.0)
-    values = _logistic(states[role > 0], (role[role > 0] == 2).astype(float), 4.0)
+    things = logistic(states, (role > 0).astype(float), 4.0)
+    values = logistic(states[role > 0], (role[role > 0] == 2).astype(float), 4.0)
     read = map(json.loads, NOTES.read_text(encoding="utf-8").splitlines())
     texts = [each["text"] for each in read if "document" in each]
     texts += [text for each in lessons() for text in (each.older, each.newer)]
@@ -213,7 +222,7 @@ def fit_roles(reader: Reader) -> Matrix:
         for state, _, is_large in _words(reader, text, inside=True)
     ]
     large = np.array([each for _, each in named], float)
-    names = _logistic(_scaled([each for each, _ in named]), large, 0.7)
+    names = logistic(_scaled([each for each, _ in named]), large, 0.7)
     found: Matrix = np.stack([things, values, names], 1)
     found[:-1] *= _SCALE
     return found
@@ -253,7 +262,7 @@ def _words(
             yield state, word.text.lower(), word.text[:1].isupper()
 
 
-def _logistic(rows: Matrix, wanted: Matrix, ridge: float) -> Matrix:
+def logistic(rows: Matrix, wanted: Matrix, ridge: float) -> Matrix:
     """Fit a logistic model by Newton's method."""
     found = np.zeros(rows.shape[1])
     held = np.eye(rows.shape[1]) * ridge
@@ -264,26 +273,34 @@ def _logistic(rows: Matrix, wanted: Matrix, ridge: float) -> Matrix:
     return found
 
 
-def fit_net(rows: Matrix, wanted: Matrix, weights: Matrix, seed: int) -> list[Matrix]:
-    """Fit a network of one hidden layer beside a logistic model, by Adam with dropped signs; return its parts."""
+def fit_net(
+    rows: Matrix, bags: NDArray[np.intp], wanted: Matrix, weights: Matrix, way: Way, seed: int
+) -> list[Matrix]:
+    """Fit a network of one hidden layer beside a logistic model, by Adam with dropped signs; return its parts.
+
+    `bags` says where the rows of each example begin: the one with the greatest odds tells what it is.
+    """
     chance = np.random.RandomState(seed)
     width = rows.shape[1]
     rows = rows.astype(np.float32)
-    parts = [chance.randn(width, HIDDEN) / np.sqrt(width), np.zeros(HIDDEN)]
-    parts += [chance.randn(HIDDEN) * 0.3, np.zeros(1), np.zeros(width)]
+    parts = [chance.randn(width, way.hidden) / np.sqrt(width), np.zeros(way.hidden)]
+    parts += [chance.randn(way.hidden) * 0.3, np.zeros(1), np.zeros(width)]
     parts = [each.astype(np.float32) for each in parts]
     means, squares = ([np.zeros_like(each) for each in parts] for _ in range(2))
-    share = (weights / weights.mean() / len(rows)).astype(np.float32)
-    for turn in range(1, ROUNDS + 1):
-        drawn = chance.rand(*rows.shape) > DROPPED
-        seen = rows * drawn.astype(np.float32) / np.float32(1 - DROPPED)
+    share = (weights / weights.mean() / len(bags)).astype(np.float32)
+    of = np.repeat(np.arange(len(bags)), np.diff(bags, append=len(rows)))
+    for turn in range(1, way.rounds + 1):
+        drawn = chance.rand(*rows.shape) > way.dropped
+        seen = rows * drawn.astype(np.float32) / np.float32(1 - way.dropped)
         hidden = np.tanh(seen @ parts[0] + parts[1])
         odds = hidden @ parts[2] + parts[3][0] + seen @ parts[4]
-        error = (1 / (1 + np.exp(-odds)) - wanted) * share
+        greatest = np.maximum.reduceat(odds, bags)
+        error = (1 / (1 + np.exp(-greatest)) - wanted) * share
+        error = np.where(odds == greatest[of], error[of], 0)
         back = np.outer(error, parts[2]) * (1 - hidden**2)
-        slopes = [seen.T @ back + RIDGE * parts[0], back.sum(axis=0)]
-        slopes += [hidden.T @ error + RIDGE * parts[2], np.array([error.sum()])]
-        slopes.append(seen.T @ error + RIDGE * parts[4])
+        slopes = [seen.T @ back + way.ridge * parts[0], back.sum(axis=0)]
+        slopes += [hidden.T @ error + way.ridge * parts[2], np.array([error.sum()])]
+        slopes.append(seen.T @ error + way.ridge * parts[4])
         for number, slope in enumerate(slopes):
             means[number] = 0.9 * means[number] + 0.1 * slope
             squares[number] = 0.999 * squares[number] + 0.001 * slope**2
@@ -303,14 +320,20 @@ class Lesson:
     weight: float
 
 
-def fit(learnt: Sequence[Lesson], names: Sequence[str], nets: int = NETS) -> Net:
-    """Fit the networks to the pairs of which each text is one sentence."""
-    single = [each for each in learnt if len(each.signs) == 1]
-    rows = _rows([each.signs[0] for each in single], names)
-    weights = np.array([each.weight for each in single])
+def fit(learnt: Sequence[Lesson], names: Sequence[str], ways: Sequence[Way] = (Way(),)) -> Net:
+    """Fit the networks, whose odds are averaged; of the rows of an example the greatest odds count."""
+    some = [each for each in learnt if each.signs]
+    rows = _rows([row for each in some for row in each.signs], names)
+    bags = np.cumsum([0, *(len(each.signs) for each in some[:-1])])
+    weights = np.array([each.weight for each in some])
     mean, spread = rows.mean(axis=0), rows.std(axis=0) + 0.15
-    wanted = np.array([float(each.revises) for each in single])
-    fits = [fit_net((rows - mean) / spread, wanted, weights, seed) for seed in range(nets)]
+    wanted = np.array([float(each.revises) for each in some])
+    scaled = (rows - mean) / spread
+    fits = [
+        fit_net(scaled, bags, wanted, weights, way, seed)
+        for way in ways
+        for seed in range(way.nets)
+    ]
     parts = [np.stack(each) for each in zip(*fits, strict=True)]
     keys = ("into", "into_bias", "out", "out_bias", "straight")
     return dict(zip(keys, parts, strict=True)) | {
@@ -377,7 +400,7 @@ def _fitted(learnt: Sequence[Lesson], count: int, name: str) -> Net:
         apart = [
             each for number, each in enumerate(learnt) if number >= count or number % 5 != fold
         ]
-        net = fit(apart, names, 1)
+        net = fit(apart, names, (Way(nets=1),))
         scores[fold::5] = [score(net, each.signs) for each in learnt[fold:count:5]]
     wanted = np.array([each.revises for each in learnt[:count]])
     cut, found = rates(scores, wanted, FALSE_MARKS)
@@ -385,7 +408,7 @@ def _fitted(learnt: Sequence[Lesson], count: int, name: str) -> Net:
     area = float((right[:, None] > wrong).mean())
     print(f"{name}: area {area:.3f}, {found:.3f} of revisions at {FALSE_MARKS} of look-alikes")
     # Odds are made a chance at which half of what is marked at that chance revises, by the folds.
-    slope = _logistic(np.c_[scores, np.ones(count)], wanted.astype(float), 1e-3)
+    slope = logistic(np.c_[scores, np.ones(count)], wanted.astype(float), 1e-3)
     likely = 1 / (1 + np.exp(-(cut * slope[0] + slope[1])))
     return fit(learnt, names) | {"scale": slope, "cut": np.array([likely])}
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from benchmarks import summarizing
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from minutebook.domain.records import Turn
-from minutebook.summarizing.extractive import sayings, standing, summarize
+from minutebook.summarizing.extractive import TAKEN_BACK, chances_of, sayings, summarize
 
 LABELLED = Path(__file__).with_name("retractions.jsonl")
 PARTS = (
@@ -36,6 +36,7 @@ PARTS = (
     "kept",
     "long",
     "far",
+    "lessons",
     "distinct",
     "independent",
 )
@@ -100,8 +101,8 @@ def judged(session: Labelled) -> Judged:
     """Summarise a session and compare what is left with its labels."""
     draft = summarize(lambda: session.turns, len(session.turns))
     text = f"{draft.title}\n{draft.summary}".lower()
-    found = sayings(session.turns, len(session.turns))
-    left = standing(found, range(len(found)))
+    found = list(sayings(session.turns, len(session.turns)))
+    left = {i: found[i].text for i, chance in chances_of(found).items() if chance < TAKEN_BACK}
     remains = "\n".join(left.values()).lower()
     said = "\n".join(each.text for each in found).lower()
     innocent = [

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from benchmarks import retractions
+from benchmarks import handovers, retractions
 from benchmarks.summarizing import PARTS, Judged, is_whole, judged, read, spearman
 from minutebook.domain.records import SCORES, Category
 from tests.store.samples import turn
@@ -73,10 +73,9 @@ def test_ranks_correlate_as_by_hand() -> None:
 @pytest.mark.thorough
 def test_few_retractions_are_missed_and_little_is_taken_for_one() -> None:
     # Of sessions by another author more is missed: what is, is told in docs/benchmarks.md.
-    bounds = dict.fromkeys(retractions.PARTS, (0.2, 0.03)) | {
-        "far": (0.25, 0.06),
-        "distinct": (0.35, 0.03),
-        "independent": (0.3, 0.06),
+    bounds = dict.fromkeys(retractions.PARTS, (0.15, 0.15)) | {
+        "distinct": (0.45, 0.12),
+        "independent": (0.3, 0.27),
     }
     for part, (repeated, dropped) in bounds.items():
         own = [retractions.judged(each) for each in retractions.read() if each.part == part]
@@ -85,4 +84,15 @@ def test_few_retractions_are_missed_and_little_is_taken_for_one() -> None:
         hold = sum(len(each.session.holds) for each in own)
         assert sum(len(each.repeated) for each in own) <= repeated * labelled, part
         assert sum(len(each.dropped) for each in own) <= dropped * hold, part
-        assert sum(len(each.told) for each in own) >= 0.55 * hold, part
+        assert sum(len(each.told) for each in own) >= 0.7 * hold, part
+
+
+@pytest.mark.thorough
+def test_a_colleague_learns_most_of_a_session_and_little_that_was_taken_back() -> None:
+    found = handovers.judged(handovers.built_in)
+    facts = sum(len(each.session.facts) for each in found)
+    taken_back = sum(len(each.session.taken_back) for each in found)
+    assert sum(len(each.missing) for each in found) <= 0.22 * facts
+    assert sum(len(each.stale) for each in found) <= 0.05 * taken_back
+    assert not any(each.of_tools or each.twice for each in found)
+    assert all(each.words <= 200 for each in found)

@@ -65,8 +65,8 @@ def test_a_session_of_coding_is_told_so_that_one_need_not_read_it() -> None:
     assert "without a default" in told.summary
     assert "Committed as 3f2a91c" in told.summary
     assert "Files: src/auth/middleware.py, tests/test_login.py." in told.summary
-    assert "KeyError: 'sid' (resolved)" in told.summary
-    assert "OperationalError: database is locked (resolved)" in told.summary
+    assert "KeyError (resolved)" in told.summary
+    assert "OperationalError (resolved)" in told.summary
     assert "Shall I" not in told.summary
     assert {"python", "pytest", "sqlalchemy"} <= set(told.technologies)
     assert told.quality == 90
@@ -85,8 +85,8 @@ def test_sentences_stand_in_the_order_in_which_they_were_said() -> None:
         ([("", "", "")], "A session without words", "Nothing was said."),
         ([("hello", "", "hi")], "Hello", "hello"),
         ([("```\nx = 1\n```", "", "")], "X = 1", "x = 1"),
-        ([("", "", "Cormorants dive for fish.")], "Cormorants dive for fish", "Agent: Cormorants dive for fish."),
-        ([("请修复登录页面的崩溃问题。", "", "好的。")], "请修复登录页面的崩溃问题", "User: 请修复登录页面的崩溃问题。"),
+        ([("", "", "Cormorants dive for fish.")], "Cormorants dive for fish", "Cormorants dive for fish."),
+        ([("请修复登录页面的崩溃问题。", "", "好的。")], "请修复登录页面的崩溃问题", "请修复登录页面的崩溃问题"),
     ],
 )  # fmt: skip
 def test_little_is_told_of_little(said: list[Said], title: str, summary: str) -> None:
@@ -131,7 +131,7 @@ def test_a_long_session_is_told_in_few_sentences_of_all_its_parts() -> None:
     ]
     told = account(long)
     assert len(told.summary) < 4000
-    assert "and 192 more" in told.summary
+    assert "and 195 more" in told.summary
     assert told.complexity > 60
 
 
@@ -146,7 +146,7 @@ def test_a_talk_without_a_request_is_named_by_a_sentence_of_it() -> None:
         ("The lighthouse was painted white.", "", "I painted a lighthouse once."),
         ("The cormorants were diving.", "", "They dive deep, cormorants."),
     ]
-    assert account(talk).title == "We saw cormorants near the lighthouse today"
+    assert account(talk).title in {prompt.rstrip(".") for prompt, *_ in talk}
     assert account(talk).category is Category.OTHER
 
 
@@ -220,8 +220,42 @@ def test_an_error_is_told_as_resolved_when_all_tests_pass_after_it() -> None:
             ("And now?", "", "All 42 tests pass, not one is skipped."),
         ]
     )
-    assert "KeyError: 'sid' (resolved)" in told.summary
+    assert "KeyError (resolved)" in told.summary
     assert told.category is Category.BUGFIX
+
+
+TOOLS = "[Bash] pytest -x\n→ 3 failed, 40 passed\nNot sure yet."
+
+
+def test_requests_head_what_came_of_them_and_what_is_open_ends_it() -> None:
+    told = account(
+        [
+            (
+                "Please move the nightly export to the new server.",
+                TOOLS,
+                "The export runs on the server kolibri since 14:10.",
+            ),
+            (
+                "And the old cron job?",
+                TOOLS,
+                "It is switched off in ops/cron.txt. The old server is not deleted; that waits for Dana.",
+            ),
+        ]
+    ).summary.splitlines()
+    assert told == [
+        "Please move the nightly export to the new server: The export runs on the server kolibri since 14:10.",
+        "And the old cron job: It is switched off in ops/cron.txt.",
+        "Open: The old server is not deleted; that waits for Dana.",
+        "Files: ops/cron.txt.",
+    ]  # fmt: skip
+
+
+def test_thoughts_and_uses_of_tools_are_not_told() -> None:
+    told = account(
+        [("How many rows are there?", TOOLS, "There are 4,120 rows in the table orders.")]
+    )
+    assert "4,120" in told.summary
+    assert not {"pytest", "failed", "sure"} & set(told.summary.split())
 
 
 words = st.sampled_from(
@@ -239,6 +273,7 @@ def test_every_account_keeps_to_its_form_and_is_the_same_each_time(said: list[Sa
     assert len(told.title) <= MAX_TITLE
     assert "\n" not in told.title
     assert told.summary.strip()
+    assert len(told.summary.split("Files: ")[0].split("Errors met: ")[0].split()) <= 200
     assert len(told.technologies) == len(set(told.technologies))
     for name in ("quality", "productivity", "impact", "complexity"):
         assert 0 <= getattr(told, name) <= 100

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.language.comparing import Alignment, Asked, align, said_by, signs
+from minutebook.language.nets import nets
 from minutebook.language.statements import (
     LONGEST,
     Floats,
@@ -61,46 +61,8 @@ class Revision:
     """Whether the chance is one at which few look-alikes are marked."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Net:
-    """Networks of one hidden layer of h beside a logistic model, over n signs; k of them are averaged."""
-
-    names: list[str]
-    mean: Floats
-    spread: Floats
-    into: Floats
-    into_bias: Floats
-    out: Floats
-    out_bias: Floats
-    straight: Floats
-    scale: Floats
-    cut: Floats
-
-    def chances(self, found: Sequence[Mapping[str, float]]) -> Floats:
-        """Return the chance that each of some pairs revises, by its signs, (pairs,)."""
-        rows = np.array([[each.get(name, 0.0) for name in self.names] for each in found])
-        rows = (rows - self.mean) / self.spread
-        hidden = np.tanh(rows @ self.into + self.into_bias[:, None])
-        odds = (hidden @ self.out[:, :, None])[:, :, 0] + self.out_bias
-        odds = (odds + self.straight @ rows.T).mean(axis=0)
-        likely: Floats = 1 / (1 + np.exp(-(odds * self.scale[0] + self.scale[1])))
-        return likely
-
-
-def _nets() -> dict[str, _Net]:
-    """Read the networks: by states or words, of a question or not."""
-    with np.load(Path(__file__).with_name("revision_weights.npz")) as kept:
-        parts: dict[str, dict[str, Any]] = {}
-        for key in kept.files:
-            name, part = key.split(".")
-            parts.setdefault(name, {})[part] = kept[key]
-    return {
-        name: _Net(**{**each, "names": [str(sign) for sign in each["names"]]})
-        for name, each in parts.items()
-    }
-
-
-_NETS = _nets()
+_NETS = nets(Path(__file__).with_name("revision_weights.npz"))
+"""By states or words, of a question or not."""
 
 
 def chance(

@@ -111,13 +111,14 @@ def _read(text: str) -> tuple[Sentence, ...]:
     shown = normalize("NFKC", text[:LONGEST])
     languages = languages_of(shown)
     found = islice(sentences(shown), MOST_SENTENCES)
-    read = [_sentence(each, languages) for each in found]
+    read = [sentence_of(each, languages) for each in found]
     if not read and shown.strip():
-        read = [_sentence(" ".join(shown.split()), languages)]
+        read = [sentence_of(" ".join(shown.split()), languages)]
     return tuple(each for each in read if each.telling)
 
 
-def _sentence(text: str, languages: Languages) -> Sentence:
+def sentence_of(text: str, languages: Languages) -> Sentence:
+    """Read one sentence."""
     marked = {kind: signs.said(kind, text, languages) for kind in signs.KINDS}
     covered = [match.span() for matches in marked.values() for match in matches]
     words = tuple(_words(text, languages, covered))

@@ -15,8 +15,8 @@ from typing import Self
 
 from minutebook.domain.records import MOST_SCORE, Category, Turn
 from minutebook.search.text import word_terms
-from minutebook.summarizing import session_words as words
 from minutebook.summarizing import technologies
+from minutebook.summarizing.session_words import FILE, either, pattern, plain, whole
 from minutebook.summarizing.summary_draft import MAX_TECHNOLOGIES
 
 READ_AT_MOST = 20_000
@@ -96,30 +96,27 @@ class Score:
     reason: str
 
 
-_IS_POLITE = re.compile(rf"\A{words.POLITE}", re.IGNORECASE)
-_POLITE_ANYWHERE = re.compile(words.POLITE_ANYWHERE, re.IGNORECASE)
+_POLITE = either("polite")
+_IS_POLITE = re.compile(rf"\A{_POLITE}", re.IGNORECASE)
+_POLITE_ANYWHERE = pattern("polite_anywhere")
 _SENTENCES = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _CLAUSES = re.compile(r",\s+")
 _SENTENCES_OF_ERRORS = re.compile(r"(?<=[.!?;])\s+(?=[A-ZÄÖÜ¿¡])|\n+")
+_VERBS = {Category(name): plain(each["en"]) for name, each in FILE["verbs"].items()}
+_WEIGHTS = {Category(name): int(each["weight"]) for name, each in FILE["verbs"].items()}
 _ASKED = {
-    category: (
-        strength,
-        re.compile(rf"(?:{words.POLITE}|.*?\b(?:and|then|to|please) )(?:{verbs})\b", re.IGNORECASE),
-    )
-    for category, (strength, verbs) in words.VERBS.items()
+    category: re.compile(rf"(?:{_POLITE}|.*?\b(?:and|then|to|please) )(?:{verbs})\b", re.IGNORECASE)
+    for category, verbs in _VERBS.items()
 }
-_ASKED_ANYWHERE = {
-    category: re.compile(forms, re.IGNORECASE) for category, forms in words.REQUESTED.items()
-}
-_ABOUT = {category: re.compile(nouns, re.IGNORECASE) for category, nouns in words.NOUNS.items()}
+_ASKED_ANYWHERE, _ABOUT = (
+    {Category(name): re.compile(whole(each), re.IGNORECASE) for name, each in FILE[table].items()}
+    for table in ("requested", "nouns")
+)
 _REQUEST = re.compile(
-    rf"{words.POLITE}(?:{'|'.join(verbs for _, verbs in words.VERBS.values())}"
-    r"|update|change|remove|delete|run|test|use|move|replace|check|show|set|deploy|release|install|configure|"
-    r"upgrade|convert|migrate|translate|summari[sz]e|give|list|find|design|plan|improve|optimi[sz]e)\b",
-    re.IGNORECASE,
+    rf"{_POLITE}(?:{'|'.join(_VERBS.values())}|{either('other_verbs')})\b", re.IGNORECASE
 )
 _REQUEST_ANYWHERE = re.compile(
-    "|".join((*words.REQUESTED.values(), words.OTHER_REQUESTS)), re.IGNORECASE
+    "|".join((*map(whole, FILE["requested"].values()), either("other_requests"))), re.IGNORECASE
 )
 _WISH = re.compile(r"(?:we (?:need|want)|i need) (?!to\b)\w", re.IGNORECASE)
 
@@ -127,41 +124,14 @@ _NAMED_ERROR = re.compile(
     r"(?<!\w)([A-Z]\w{0,60}?(?:Error|Exception|Panic|Fault|Timeout|Rejection)"
     r"|(?<=errors\.)[A-Z]\w{2,60}(?=: ))\b(?:: *([^\n`]{1,160}))?"
 )
-_TOLD_ERROR = re.compile(rf"(?:^|[\s\"'`(])({words.ERRORS})", re.IGNORECASE)
-(
-    _MET,
-    _RESOLVED,
-    _RESOLVED_SURELY,
-    _DENIED,
-    _CORRECTION,
-    _DONE,
-    _DONE_FIRST,
-    _CHANGED,
-    _INTENDED,
-) = (
-    re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-    for pattern in (
-        words.MET,
-        words.RESOLVED,
-        words.RESOLVED_SURELY,
-        words.DENIED,
-        words.CORRECTION,
-        words.DONE,
-        words.DONE_FIRST,
-        words.CHANGED,
-        words.INTENDED,
-    )
+_TOLD_ERROR = re.compile(rf"(?:^|[\s\"'`(])({either('errors')})", re.IGNORECASE)
+_MET, _DENIED, _CORRECTION, _INTENDED, _DONE, _CHANGED = map(
+    pattern, ("met", "denied", "correction", "intended", "done", "changed")
 )
-_SUITE_GREEN, _LANDED, _RELEASED, _PAST_CAUSE, _READ_ONLY = (
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        words.SUITE_GREEN,
-        words.LANDED,
-        words.RELEASED,
-        words.PAST_CAUSE,
-        words.READ_ONLY,
-    )
+_RESOLVED, _RESOLVED_SURELY, _SUITE_GREEN, _PAST_CAUSE, _DONE_FIRST = map(
+    pattern, ("resolved", "resolved_surely", "suite_green", "past_cause", "done_first")
 )
+_LANDED, _RELEASED, _READ_ONLY = map(pattern, ("landed", "released", "read_only"))
 
 
 def read_part(text: str) -> str:
@@ -241,7 +211,6 @@ class _Tally:
             self._open |= self._errors.keys()
             self._fault_ended = False
         self._follow_errors(prompt)
-        self._follow_errors(thought, may_end=False)
         self._follow_errors(response)
         if not self._turns:
             self._has_fault = bool(self._errors) or is_about_a_fault(prompt)
@@ -291,10 +260,10 @@ class _Tally:
         self._read_only |= _READ_ONLY.search(prompt) is not None
         for sentence in filter(None, map(_bare, _SENTENCES.split(prompt))):
             self._has_request |= is_request(sentence)
-            for category, (strength, pattern) in _ASKED.items():
+            for category, asked in _ASKED.items():
                 forms = _ASKED_ANYWHERE.get(category)
-                if pattern.match(sentence) or (forms and forms.search(sentence)):
-                    self._cues[category] += weight * strength
+                if asked.match(sentence) or (forms and forms.search(sentence)):
+                    self._cues[category] += weight * _WEIGHTS[category]
                     self._requests += 1
             for category, about in _ABOUT.items():
                 if about.search(sentence):
@@ -313,7 +282,7 @@ class _Tally:
         self._technologies.update(technologies.packages_in(text))
         self._doubtful.update(technologies.doubtful_technologies_in(text))
 
-    def _follow_errors(self, text: str, *, may_end: bool = True) -> None:
+    def _follow_errors(self, text: str) -> None:
         """Enter the errors that a text tells of, and their ends, sentence by sentence.
 
         What says that it works ends every error told before. An error that is told after that in the same
@@ -329,7 +298,7 @@ class _Tally:
                 self._errors.setdefault(key, text)
                 if not ended or (is_new and not _PAST_CAUSE.search(sentence)):
                     self._open.add(key)
-            if may_end and _ends_errors(sentence):
+            if _ends_errors(sentence):
                 self._open.clear()
                 ended = True
 

@@ -1,81 +1,55 @@
-"""Words by which a session's turns are read, in English, German, Spanish and French, from `session_words.toml`.
+"""Words by which a session's turns are read, in English, German, Spanish and French.
 
-Each constant is a regular expression without flags, to be compiled ignoring case; the file says
-what each is for.
+From `session_words.toml`, which says what each is for, and `language/talk_words.toml`.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from minutebook.domain.records import Category
+from minutebook.language.talks import WORDS
+from minutebook.search.text import word_terms
 
-_FILE: Mapping[str, Any] = tomllib.loads(
+FILE: Mapping[str, Any] = tomllib.loads(
     resources.files(__package__).joinpath("session_words.toml").read_text(encoding="utf-8")
 )
+_WHOLE = r"(?<![^\W_])(?:{})(?![^\W_])"
 
+FILLERS = frozenset(FILE["common"]["fillers"].split())
+"""Words of any talk, lower case, as written."""
 
-def either(*alternatives: str) -> str:
-    """Join alternatives into one pattern that matches whole words."""
-    return rf"(?<![^\W_])(?:{'|'.join(alternatives)})(?![^\W_])"
-
-
-def _pattern(text: str) -> str:
-    return text.replace("\n", "")
-
-
-def _words(by_language: Mapping[str, str]) -> str:
-    return either(*map(_pattern, by_language.values()))
-
-
-def _by_category(table: str) -> Mapping[Category, str]:
-    return {Category(name): _words(each) for name, each in _FILE[table].items()}
-
-
-VERBS: Mapping[Category, tuple[int, str]] = {
-    Category(name): (each["weight"], _pattern(each["en"])) for name, each in _FILE["verbs"].items()
+FILLER_TERMS = frozenset(term for word in FILLERS for term in (word, *word_terms(word))) - {
+    "import"
 }
-REQUESTED, NOUNS = _by_category("requested"), _by_category("nouns")
+"""The same, and as the terms of a text; without the stem of `important`, which is a word of its own."""
 
-POLITE = _pattern(_FILE["patterns"]["polite"])
-POLITE_ANYWHERE = _pattern(_FILE["patterns"]["polite_anywhere"])
-CORRECTION = _pattern(_FILE["patterns"]["correction"])
-DONE_FIRST = _pattern(_FILE["patterns"]["done_first"])
-SUITE_GREEN = _pattern(_FILE["patterns"]["suite_green"])
-ERRORS = _pattern(_FILE["patterns"]["errors"])
+FUNCTION_WORDS = frozenset(FILE["common"]["ends_nothing"].split())
+"""Words that must not end a phrase."""
 
-OTHER_REQUESTS = _words(_FILE["words"]["other_requests"])
-READ_ONLY = _words(_FILE["words"]["read_only"])
-RESOLVED = _words(_FILE["words"]["resolved"])
-RESOLVED_SURELY = _words(_FILE["words"]["resolved_surely"])
-DENIED = _words(_FILE["words"]["denied"])
-DONE = _words(_FILE["words"]["done"])
-CHANGED = _words(_FILE["words"]["changed"])
-INTENDED = _words(_FILE["words"]["intended"])
-LANDED = _words(_FILE["words"]["landed"])
-RELEASED = _words(_FILE["words"]["released"])
-MET = _words(_FILE["words"]["met"])
-PAST_CAUSE = _words(_FILE["words"]["past_cause"])
-SETTLED = _words(_FILE["words"]["settled"])
-UNSETTLED = _words(_FILE["words"]["unsettled"])
-SINGLE = _words(_FILE["words"]["single"])
-CONSEQUENCE = _words(_FILE["words"]["consequence"])
-GUESS = _words(_FILE["words"]["guess"])
-ADDED = _words(_FILE["words"]["added"])
-PREFERS = _words(_FILE["words"]["prefers"])
-DISCARDS = _words(_FILE["words"]["discards"])
-PROPOSED = _words(_FILE["words"]["proposed"])
-FAILED = _words(_FILE["words"]["failed"])
-PASSED = _words(_FILE["words"]["passed"])
-CHALLENGED = _words(_FILE["words"]["challenged"])
-CONFIRMED = _words(_FILE["words"]["confirmed"])
-KEPT = _words(_FILE["words"]["kept"])
-OF_ALL = _words(_FILE["words"]["of_all"])
-OF_TESTS = _words(_FILE["words"]["of_tests"])
-CAUSE = _words(_FILE["words"]["cause"])
-ELSEWHERE = _words(_FILE["words"]["elsewhere"])
-THEN_IT = _words(_FILE["words"]["then_it"])
-REMOVED = _words(_FILE["words"]["removed"])
-ROUGHLY = _words(_FILE["words"]["roughly"])
-WITHDRAWN = _words(_FILE["words"]["withdrawn"])
+GERMAN_SIGNS = frozenset(FILE["common"]["german"].split())
+"""Words of which a German sentence holds one."""
+
+
+def pattern(*names: str, begins: bool = False) -> re.Pattern[str]:
+    """Compile the words of some lists, as whole words and ignoring case; `begins`: at the beginning of a text alone."""
+    found = "|".join(map(either, names))
+    return re.compile(rf"\W*(?:{found})" if begins else found, re.IGNORECASE | re.MULTILINE)
+
+
+def either(name: str) -> str:
+    """Return one list of words in all languages, or a pattern, as one regular expression."""
+    if name in FILE["patterns"]:
+        return plain(FILE["patterns"][name])
+    return whole(WORDS[name] if name in WORDS else FILE["words"][name])
+
+
+def whole(by_language: Mapping[str, str]) -> str:
+    """Return the alternatives of each language as one regular expression for whole words."""
+    return _WHOLE.format("|".join(map(plain, by_language.values())))
+
+
+def plain(text: str) -> str:
+    """Return a regular expression without the line ends in it, which mean nothing."""
+    return text.replace("\n", "")

@@ -2,91 +2,43 @@
 
 import re
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib import resources
 from pathlib import PurePosixPath
+from typing import Any
 
 MAX_PACKAGE = 40
 """Characters of a package's name; what is longer is none."""
 
-SUFFIXES = {
-    "py": "python", "pyi": "python", "ipynb": "jupyter", "js": "javascript", "mjs": "javascript",
-    "cjs": "javascript", "jsx": "react", "ts": "typescript", "tsx": "react", "rs": "rust",
-    "go": "go", "java": "java", "kt": "kotlin", "kts": "kotlin", "swift": "swift", "c": "c",
-    "h": "c", "cpp": "c++", "cc": "c++", "cxx": "c++", "hpp": "c++", "cs": "c#", "fs": "f#",
-    "rb": "ruby", "php": "php", "scala": "scala", "sh": "shell", "bash": "bash", "zsh": "zsh",
-    "ps1": "powershell", "sql": "sql", "html": "html", "css": "css", "scss": "sass", "vue": "vue",
-    "svelte": "svelte", "proto": "protobuf", "tf": "terraform", "lua": "lua", "ex": "elixir",
-    "exs": "elixir", "erl": "erlang", "hs": "haskell", "ml": "ocaml", "clj": "clojure",
-    "dart": "dart", "zig": "zig", "jl": "julia", "graphql": "graphql", "tex": "latex",
-    "md": None, "rst": None, "txt": None, "json": None, "jsonl": None, "yaml": None, "yml": None,
-    "toml": None, "ini": None, "cfg": None, "lock": None, "xml": None, "csv": None, "log": None,
-    "svg": None, "env": None, "conf": None, "db": None, "patch": None, "diff": None,
-}  # fmt: skip
+_FILE: Mapping[str, Any] = tomllib.loads(
+    resources.files(__package__).joinpath("technologies.toml").read_text(encoding="utf-8")
+)
+
+
+def _by_name(table: Mapping[str, str]) -> dict[str, str]:
+    return {name: shown for shown, names in table.items() for name in names.split()}
+
+
+SUFFIXES: Mapping[str, str | None] = {
+    suffix: None if shown == "-" else shown for suffix, shown in _by_name(_FILE["suffixes"]).items()
+}
 """What the suffix of a file says of what it is written in; None for what says nothing."""
 
-_NAMED_FILES = {
-    "Dockerfile": "docker", "Makefile": "make", "CMakeLists.txt": "cmake",
-    "docker-compose.yml": "docker", "package.json": "nodejs", "Cargo.toml": "rust",
-    "go.mod": "go", "pom.xml": "maven", "build.gradle": "gradle", "Gemfile": "ruby",
-    "Jenkinsfile": "jenkins", "requirements.txt": "python", "pyproject.toml": "python",
-}  # fmt: skip
-
-# Each name as it is shown; after a colon, other ways in which it is written.
-_CURATED = """
-airflow ajax alembic android angular ansible apache:httpd argocd asp.net:aspnet astro asyncio aws
-azure babel bazel bigquery blazor bootstrap c++:cpp c#:csharp caddy cassandra celery chroma:chromadb
-circleci clickhouse cloudflare cmake cockroachdb couchdb cuda cypress cython databricks datadog
-dbt deno django docker:dockerfile,docker-compose drizzle duckdb dynamodb elasticsearch electron elm
-emscripten esbuild eslint etcd fastapi faiss ffmpeg firebase firestore flask flutter f# git
-github:github actions gitlab golang:go1 gradle grafana graphql grpc hadoop haskell helm heroku
-hibernate hono htmx http:http/2,http/3 httpx hugging face:huggingface influxdb ios istio jest jinja:jinja2
-jpa jquery json schema:jsonschema junit jupyter jwt kafka keras keycloak kotlin kubernetes:k8s,kubectl
-lancedb langchain laravel latex linux llama.cpp llamaindex lxml mariadb matplotlib maven mcp
-mermaid metabase milvus mocha mongodb:mongo mongoose mqtt mypy mysql nats neo.mjs neo4j nestjs:nest.js
-netlify next.js:nextjs nginx nodejs:node.js,node numba numpy nuxt:nuxt.js oauth:oauth2 ollama onnx:onnxruntime
-openai openapi:swagger opencv opensearch opentelemetry oracle pandas perl pgvector php phpunit pinecone
-playwright plotly pnpm poetry polars postgresql:postgres,psql powershell preact prisma prometheus
-protobuf puppeteer pulumi pyarrow pydantic pygame pyside pyspark pytest python:python3,cpython pytorch:torch qdrant qt
-rabbitmq rails:ruby on rails raspberry pi react:react.js,reactjs redis redux regex ripgrep rollup rxjs
-safari sass:scss scikit-learn:sklearn scipy scrapy selenium sentry snowflake socket.io solidity solr spacy
-spring boot sqlalchemy sqlite:sqlite3,fts5 starlette storybook streamlit stripe supabase svelte:sveltekit swiftui symfony
-systemd tailwind:tailwindcss tauri tensorflow terraform three.js threejs tokio tornado tree-sitter trpc typeorm typescript
-unity unicode utf-8 uvicorn vagrant valgrind vercel vite vitest vscode:vs code vue:vue.js,vuejs vuex weaviate webassembly:wasm
-webgl webpack webrtc websocket:websockets wireshark wordpress xcode yarn zod zookeeper zustand npm cargo pip uv ruff
-javascript java ruby scala elixir erlang clojure html css sql bash zsh make redis-cli eventlet gevent kotlinx
-"""
-_OF_SEVERAL_WORDS = (
-    "hugging face", "json schema", "raspberry pi", "ruby on rails", "spring boot", "github actions",
-    "vs code",
-)  # fmt: skip
-
-# Words of every day, which name a technology only as it writes itself.
+_NAMED_FILES = _by_name(_FILE["files"])
 _AS_WRITTEN = {
-    "Go": "go", "Rust": "rust", "Swift": "swift", "React": "react", "Express": "express",
-    "Flask": "flask", "Spring": "spring", "Git": "git", "Make": "make", "Unity": "unity",
-    "Elm": "elm", "Helm": "helm", "Perl": "perl", "Oracle": "oracle", "Safari": "safari",
-    "Sass": "sass", "Astro": "astro", "Stripe": "stripe", "Node": "nodejs",
-    "Java": "java", "Python": "python", "Ruby": "ruby", "Pip": "pip", "Jest": "jest", "Mocha": "mocha",
-    "Rails": "rails", "Electron": "electron", "Bootstrap": "bootstrap", "Babel": "babel",
-    "Celery": "celery", "Kafka": "kafka", "Snowflake": "snowflake", "Flutter": "flutter",
-    "Prometheus": "prometheus", "Cypress": "cypress", "Puppeteer": "puppeteer", "Yarn": "yarn",
-    "Poetry": "poetry", "Vite": "vite", "Linux": "linux", "Unicode": "unicode", "Scala": "scala",
-    "Metabase": "metabase", "Tornado": "tornado", "Heroku": "heroku", "Apache": "apache",
-    "Caddy": "caddy", "Cargo": "cargo", "Cassandra": "cassandra", "Android": "android",
-    "Mermaid": "mermaid", "Ajax": "ajax", "Maven": "maven", "Chroma": "chroma", "Ansible": "ansible",
-}  # fmt: skip
+    name: shown or name.lower()
+    for name, _, shown in (each.partition(":") for each in _FILE["as_written"].split())
+}
+_NO_PACKAGES = frozenset(_FILE["no_packages"].split())
 
 
 def _table() -> dict[str, str]:
-    text = _CURATED
-    for name in _OF_SEVERAL_WORDS:
-        text = text.replace(name, name.replace(" ", "~"))
     careful = {name.lower() for name in _AS_WRITTEN}
     table: dict[str, str] = {}
-    for item in text.split():
-        shown, _, others = item.partition(":")
-        shown = shown.replace("~", " ")
-        for name in (shown, *others.replace("~", " ").split(",")):
+    for item in _FILE["names"].split():
+        shown, _, others = item.replace("~", " ").partition(":")
+        for name in (shown, *others.split(",")):
             if name and name not in careful:
                 table[name] = shown
     return table
@@ -119,24 +71,6 @@ _IMPORTS = (
     re.compile(r"""\brequire\(['"]((?:@[\w-]+/)?[a-z][\w.-]*)['"/)]"""),
     re.compile(r"""\bfrom ['"]((?:@[\w-]+/)?[a-z][\w.-]*)['"/]"""),
 )
-_NO_PACKAGES = frozenset(
-    {
-        "and",
-        "the",
-        "it",
-        "that",
-        "then",
-        "a",
-        "an",
-        "all",
-        "to",
-        "with",
-        "from",
-        "for",
-        "this",
-        "src",
-    }
-) | frozenset({"fs", "path", "os", "http", "https", "util", "crypto", "assert", "events", "stream"})
 
 
 def without_urls(text: str) -> str:

@@ -3,8 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from minutebook.summarizing.common_words import FUNCTION_WORDS, GERMAN_SIGNS
 from minutebook.summarizing.session_facts import without_politeness
+from minutebook.summarizing.session_words import (
+    FILE,
+    FUNCTION_WORDS,
+    GERMAN_SIGNS,
+    either,
+    pattern,
+    plain,
+)
 from minutebook.summarizing.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
 
 LEAST_WORDS = 3
@@ -12,30 +19,16 @@ LEAST_WORDS = 3
 
 _EDGES = " .!?…:;,-–—*\"'。！？¿¡„“”»«("
 _REPORTED = re.compile(
-    r"^(?:(?:our |some |many )?(?:users|customers|people|support|qa|clients) (?:report|say|complain|tell us)s? (?:that )?"
-    r"|(?:die |unsere |einige )?(?:nutzer|kunden|anwender) (?:melden|sagen|berichten),? (?:dass )?"
-    r"|(?:los |unos |nuestros )?(?:usuarios|clientes) (?:dicen|informan|se quejan de) (?:que )?)",
-    re.IGNORECASE,
+    rf"^(?:{plain('|'.join(FILE['words']['reported'].values()))})", re.IGNORECASE
 )
 _JOINING = re.compile(
     r"^(?:and|but|or|und|aber|oder|y|pero|o|et|mais|ou)\s+(?=\S+\s)", re.IGNORECASE
 )
 _PUNCTUATION = re.compile(r"\s*[,;:—–(](?=\s)\s*|\s+\(|\s+-\s+|\.\s+")
-_CONJUNCTION = re.compile(
-    r",?\s+(?=(?:because|so that|which|since|whenever|when|while|but|and then|until|before|after|as soon as|so|if|unless"
-    r"|weil|damit|sobald|während|obwohl|porque|para que|cuando|mientras|pero|aunque|desde que|después de|antes de)\s)",
-    re.IGNORECASE,
-)
+_CONJUNCTION = re.compile(rf",?\s+(?={either('clause')}\s)", re.IGNORECASE)
 _COORDINATION = re.compile(r",?\s+(?=(?:and|und|y)\s)", re.IGNORECASE)
-_PREPOSITION = re.compile(
-    r"\s+(?=(?:of|for|in|on|at|from|with|by|into|across|without|over|under|during|to|en|con|por|para|sin|desde|sobre)\s)",
-    re.IGNORECASE,
-)
-_ASIDE = re.compile(
-    r"(?:and|und|y|or|oder|but|aber|pero|so|that|dass|que|which|if|when|while|because|since|wenn|weil|damit|sobald|cuando|si"
-    r"|porque|mientras|aunque|it|es|they|this|that|das|esto|eso)\b",
-    re.IGNORECASE,
-)
+_PREPOSITION = re.compile(rf"\s+(?={either('preposition')}\s)", re.IGNORECASE)
+_ASIDE = pattern("aside")
 
 
 def title_of(sentence: str) -> str:
@@ -70,8 +63,8 @@ def _parts(text: str) -> Iterator[str]:
     yield from (part for part in can_stand if text.startswith(part))
     yield from (part for part in can_stand if not text.startswith(part) and not _ASIDE.match(part))
     cuts = [_COORDINATION] if GERMAN_SIGNS & set(_words(text)) else [_COORDINATION, _PREPOSITION]
-    for pattern in cuts:
-        for start, _ in sorted(_edges(pattern, text), reverse=True):
+    for cut in cuts:
+        for start, _ in sorted(_edges(cut, text), reverse=True):
             part = text[:start].strip(_EDGES)
             if _can_stand(part) and len(_words(part)) > LEAST_WORDS:
                 yield part
