@@ -26,6 +26,7 @@ NAMES = (
         "retractions",
         "handovers",
         "revisions",
+        "answers",
         "tidying",
         "screening",
         "encryption",

@@ -8,6 +8,7 @@ they are not there. `--keep` writes the figures to `docs/quality.json`, from whi
 """
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from benchmarks.measure import RESULTS, ROOT, asked
 from minutebook.config import load
 from minutebook.evaluation import datasets, metrics, report, runs
-from minutebook.evaluation.datasets import Collection
+from minutebook.evaluation.datasets import Collection, Dataset, Query
 from minutebook.evaluation.metrics import METRICS
 
 PUBLIC = ROOT.parent / "shared" / "data"
@@ -27,6 +28,7 @@ SETS = {
     OURS / "relations.jsonl": None,
     PUBLIC / "locomo-dev.json": None,
     PUBLIC / "xquad-dev.json": 60,
+    PUBLIC / "beam-dev.jsonl": None,
     PUBLIC / "cosqa-dev.json": None,
 }
 """The sets, and how many questions of each category are asked; None: all."""
@@ -46,11 +48,30 @@ def measured(sets: dict[Path, int | None], *, is_small: bool) -> report.Report:
             print(f"left out: there is no {path}")
             continue
         whole = datasets.read(path)
+        changes = path.with_name(f"{path.stem}-updates.json")
+        if changes.exists():
+            whole = with_changes(whole, json.loads(changes.read_text(encoding="utf-8")))
         chosen = whole if sample is None else datasets.sampled(whole, sample)
         if is_small:
             chosen = replace(chosen, collections=[thinned(each) for each in chosen.collections])
         done.append(runs.run(chosen, load({}), lambda part, what: None))
     return report.report(done)
+
+
+def with_changes(dataset: Dataset, changes: Iterable[Mapping[str, Any]]) -> Dataset:
+    """Tell of some questions what said it before it changed, and what since."""
+    told = {each["query"]: each for each in changes}
+
+    def told_of(query: Query) -> Query:
+        if (change := told.get(query.id)) is None:
+            return query
+        return replace(query, old=frozenset(change["old"]), new=frozenset(change["new"]))
+
+    collections = [
+        replace(each, queries=[told_of(query) for query in each.queries])
+        for each in dataset.collections
+    ]
+    return replace(dataset, collections=collections)
 
 
 def thinned(collection: Collection) -> Collection:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.evaluation.report import ALL, picture
-from tools import calibration_page, verdict_page
+from tools import answers_page, calibration_page, verdict_page
 
 ROOT = Path(__file__).resolve().parent.parent
 NOW = ROOT / "docs" / "quality.json"
@@ -17,7 +17,7 @@ OPENING = """\
 # Quality of search
 
 How well questions find what answers them, measured by `python -m benchmarks.quality --keep`, which is
-`minutebook bench` on five sets. [The guide](guides/bench.md) describes the measures and how to run it on a set of
+`minutebook bench` on six sets. [The guide](guides/bench.md) describes the measures and how to run it on a set of
 your own. Every document is stored by the service that tools use, every question goes unchanged to the tools, with
 their default weights and the built-in model. Figures are per cent; in brackets the 95 % interval of 2,000 resamples
 of the questions. *Before* is NDCG@10 of the same set on 22 November 2026.
@@ -28,6 +28,8 @@ of the questions. *Before* is NDCG@10 of the same set on 22 November 2026.
   the graph and 26 that do not (`benchmarks/relations.jsonl`, ours, fixed before tuning).
 - `locomo-dev`: five of LoCoMo's ten conversations, a memory a turn; 1–4 are the questions that have an answer.
 - `xquad-dev`: 120 paragraphs; questions in twelve languages on the English ones, and within four languages.
+- `beam-dev`: ten long chats of BEAM (100K), a memory a message of some 300 tokens, 199 questions in ten categories; for
+  20 of them it is known what said it before it changed and what since.
 - `cosqa-dev`: 500 web queries for Python functions, asked of `search_code`.
 
 ![NDCG@10 against the median time of a call](quality.svg)
@@ -59,7 +61,15 @@ def page() -> str:
     lines = [OPENING, f"Measured with {told['program']}, {told['model']}, on {_machine(told)}.", ""]
     for each in told["sets"]:
         lines += _set(each, before.get(each["name"], {"levels": {}}))
-    return "\n".join([*lines, *calibration_page.section(), *verdict_page.section(), NO_HELP])
+    return "\n".join(
+        [
+            *lines,
+            *answers_page.section(),
+            *calibration_page.section(),
+            *verdict_page.section(),
+            NO_HELP,
+        ]
+    )
 
 
 def drawing() -> str:
@@ -83,6 +93,8 @@ def _set(told: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[str]:
     for system, cost in told["cost"].items():
         times = [f"{cost[name]:.1f} ms" for name in ("median_ms", "p95_ms", "cpu_ms")]
         yield from _row([system, *times, f"{cost['tokens']:.0f}"])
+    yield from _changed(told.get("updates"))
+    yield from _within(told.get("within"))
     if told["separation"] is not None:
         yield from ("", *_separation(told["separation"], told["main"]))
     yield ""
@@ -117,7 +129,7 @@ def _separation(told: Mapping[str, Any], main: str) -> Iterator[str]:
     heads = ["answered or not", "with", "without", "vectors, area", f"{main}, area", "answer kept"]
     yield f"Without an answer: {told['negatives']}."
     yield ""
-    yield from _row([*heads, "results without one"], head=True)
+    yield from _row([*heads, "lost", "told *nothing*", "results without one"], head=True)
     for group, summed in told["groups"].items():
         figures = summed["systems"][main]
         area, low, high = figures["area"]
@@ -129,9 +141,42 @@ def _separation(told: Mapping[str, Any], main: str) -> Iterator[str]:
                 f"{summed['systems']['vectors']['area'][0]:.3f}",
                 f"{area:.3f} [{low:.3f}, {high:.3f}]",
                 _cent(figures["kept"]),
+                *(
+                    _ranged(figures[name]) if name in figures else ""
+                    for name in ("lost", "nothing")
+                ),
                 f"{figures['returned']:.1f}",
             ]
         )
+
+
+def _changed(told: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield how often what is new stands before what is old."""
+    if told is None:
+        return
+    names = list(next(iter(told["systems"].values())))
+    yield ""
+    yield from _row([f"{told['questions']} questions about what changed", *names], head=True)
+    for system, figures in told["systems"].items():
+        yield from _row([system, *(_ranged(figures[name]) for name in names)])
+
+
+def _within(told: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield what of the relevant arrives within some tokens of an answer in lines."""
+    if told is None:
+        return
+    budgets = list(told[ALL])
+    yield ""
+    heads = [f"{int(each):,} tokens" for each in budgets]
+    yield from _row(["of the relevant, in lines", *heads], head=True)
+    for group, figures in told.items():
+        yield from _row([group, *(_ranged(figures[each]) for each in budgets)])
+    yield ""
+
+
+def _ranged(figure: Any) -> str:
+    value, low, high = (100 * each for each in figure)
+    return f"{value:.1f} [{low:.1f}, {high:.1f}]"
 
 
 def _cent(figure: Any) -> str:
