@@ -411,7 +411,8 @@ def test_a_command_reaches_the_keyboard_through_one_module(text: str) -> None:
 
 
 REASONED = """
-class Reason(str): ...
+class Reason(str):
+    def __new__(cls, template: str, /, **values: object) -> Self: ...
 class MinutebookError(Exception): ...
 class Conflict(MinutebookError):
     def __init__(self, id: str, reason: str, **values: object) -> None: ...
@@ -437,7 +438,7 @@ class Other(Exception): ...
         ('raise Taken(f"{kind} {id}", "it is {status}", status=status)', None),
         ('reason = "it is {status}"; raise Taken(id, reason, status=status)', None),
         ('raise Locked("read", Reason("it is {status}", status=status))', None),
-        ('raise Taken(id, Reason("{not} a name"))', None),
+        ('raise Taken(id, "it is {status}")', "a reason that names status and is given none"),
         ('raise Taken(id, "it is {status}", **values)', None),
         ('raise Other(f"{id} {status}")', None),
     ],

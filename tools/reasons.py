@@ -1,18 +1,17 @@
 """The templates of the reasons that errors and notes give, found where they are raised."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 from string import Formatter
 
-ROOT = "MinutebookError"
-MAKERS = {"Reason": (0,), "counted": (0, 1)}
-"""What makes a reason of a template, and which of its arguments are one."""
+_TEXTS = {"template", "reason", "remedy", "one", "many"}
+"""The parameters that take a template, of whatever takes the values for it as `**values`."""
 
-_TEXTS = {"reason", "remedy"}
-"""The parameters of an error's class that take a template."""
+_SENTENCE = "says"
+"""The attribute of an error's class that is the template of its sentence, filled with its fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,11 @@ class Reasons:
             for node in texts:
                 if isinstance(node, ast.Constant):
                     yield Template(path, call.lineno, str(node.value), values)
+        for path, module in self._modules.items():
+            for each in ast.walk(module):
+                match each:
+                    case ast.Assign([ast.Name(name)], ast.Constant(str(text))) if name == _SENTENCE:
+                        yield Template(path, each.lineno, text, None)
 
     def misuses(self) -> Iterator[Misuse]:
         """Yield each text that is put together where it is raised, and values that are not those of the template."""
@@ -68,83 +72,91 @@ class Reasons:
             written = [str(each.value) for each in texts if isinstance(each, ast.Constant)]
             each_names = [names_in(text) for text in written]
             every = frozenset[str]().union(*each_names)
-            # Without values a template is not read for names; one that is made elsewhere is not seen here.
-            if values and len(written) == len(texts) and values not in (every, *each_names):
+            # What is given as `**values` is not seen here, nor is a template that is made elsewhere.
+            if values is None or not written or len(written) < len(texts):
+                continue
+            if values not in (every, *each_names):
                 what = f"a reason that names {_listed(every)} and is given {_listed(values)}"
                 yield Misuse(path, call.lineno, what, "give the values of its names, and no other")
 
     def _calls(
         self,
     ) -> Iterator[tuple[PurePosixPath, ast.Call, list[ast.expr], frozenset[str] | None]]:
-        """Yield each call that makes a reason: its texts, and the names of its values."""
+        """Yield each call that makes a reason: its texts, and the names of its values (None: not known)."""
         for path, module in self._modules.items():
             for call, function in _calls(module, None):
-                name = call.func.id if isinstance(call.func, ast.Name) else ""
-                places, own = (
-                    MAKERS.get(name) or self._places.get(name, ()),
-                    self._own.get(name, set()),
-                )
+                name = _name_of(call.func)
+                parameters = self._makers.get(name, ())
                 texts = [
                     each
-                    for place in places
-                    if place < len(call.args)
-                    for each in _written(call.args[place], function)
+                    for at, parameter in enumerate(parameters)
+                    if parameter in _TEXTS and at < len(call.args)
+                    for each in _written(call.args[at], function)
                 ]
                 if not texts:
                     continue
-                given = {keyword.arg for keyword in call.keywords} - own
-                if name == "counted":
+                given = {keyword.arg for keyword in call.keywords} - set(parameters)
+                if "count" in parameters:
                     given.add("count")
                 known = frozenset(each for each in given if each is not None)
                 yield path, call, texts, None if None in given else known
 
     @cached_property
-    def _own(self) -> dict[str, set[str]]:
-        """The parameters of each class of errors, which are no values."""
-        return {name: set(parameters) for name, parameters in self._parameters.items()}
-
-    @cached_property
-    def _places(self) -> dict[str, tuple[int, ...]]:
-        """The arguments of each class of errors that are templates."""
-        return {
-            name: tuple(at for at, each in enumerate(parameters) if each in _TEXTS)
-            for name, parameters in self._parameters.items()
+    def _makers(self) -> dict[str, list[str]]:
+        """The parameters of each function and class that makes a reason of a template and `**values`."""
+        nodes = [node for module in self._modules.values() for node in ast.walk(module)]
+        found = {
+            node.name: parameters
+            for node in nodes
+            if isinstance(node, ast.FunctionDef) and (parameters := _parameters(node))
         }
-
-    @cached_property
-    def _parameters(self) -> dict[str, list[str]]:
-        """The parameters of each class of errors, in order, as it or the class above it takes them."""
-        classes = {
-            node.name: node
-            for module in self._modules.values()
-            for node in ast.walk(module)
-            if isinstance(node, ast.ClassDef)
-        }
-        found: dict[str, list[str]] = {ROOT: []}
+        classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+        for node in classes:
+            for each in node.body:
+                match each:
+                    case ast.FunctionDef(name="__init__" | "__new__") if parameters := _parameters(
+                        each
+                    ):
+                        found[node.name] = parameters
         while True:
-            above = {
-                name: base
-                for name, node in classes.items()
-                for base in map(ast.unparse, node.bases)
-                if base in found and name not in found
+            # A dataclass with fields of its own has a constructor of its own.
+            more = {
+                node.name: found[base]
+                for node in classes
+                for base in map(_name_of, node.bases)
+                if base in found and node.name not in found and not _has_fields(node)
             }
-            if not above:
-                return found
-            for name, base in above.items():
-                found[name] = _parameters(classes[name], found[base])
+            if not more:
+                return {name: each for name, each in found.items() if name not in _MAKING}
+            found |= more
 
 
-def _parameters(node: ast.ClassDef, above: Sequence[str]) -> list[str]:
-    """Return the parameters of a class: of its `__init__`, or else its fields after those above it."""
-    for each in node.body:
-        if isinstance(each, ast.FunctionDef) and each.name == "__init__":
-            return [arg.arg for arg in (*each.args.args[1:], *each.args.kwonlyargs)]
-    fields = [
-        each.target.id
-        for each in node.body
-        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+_MAKING = {"__init__", "__new__"}
+
+
+def _parameters(node: ast.FunctionDef) -> list[str]:
+    """Return the parameters of a function that makes a reason, those by name last; none if it makes none."""
+    taken = node.args
+    names = [each.arg for each in (*taken.posonlyargs, *taken.args)]
+    if taken.kwarg is None or taken.kwarg.arg != "values" or not _TEXTS & set(names):
+        return []
+    return [
+        *(each for each in names if each not in {"self", "cls"}),
+        *(each.arg for each in taken.kwonlyargs),
     ]
-    return [*above, *(each for each in fields if each not in above)]
+
+
+def _has_fields(node: ast.ClassDef) -> bool:
+    return any(isinstance(each, ast.AnnAssign) for each in node.body)
+
+
+def _name_of(node: ast.expr) -> str:
+    """Return the last name of what is called or inherited."""
+    match node:
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
 
 
 def _calls(node: ast.AST, function: ast.AST | None) -> Iterator[tuple[ast.Call, ast.AST | None]]:

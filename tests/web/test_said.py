@@ -16,6 +16,7 @@ from minutebook.domain.errors import (
     Locked,
     MinutebookError,
     NotFound,
+    StoreError,
     UnderReview,
 )
 from minutebook.domain.reason import Reason, Word, counted, must_be_one_of, of_system
@@ -143,6 +144,10 @@ def test_what_is_asked_again_and_again_has_its_reason() -> None:
         (Locked("delete", Reason("locked by the role {role}", role=Role.ADMIN), "m1"), "Admin"),
         (InvalidInput("the text", "must not be empty"), "Der Text darf nicht leer sein."),
         (LedgerError("{path}: gone", "try again", path="p"), "Erneut versuchen."),
+        (
+            StoreError(of_system("/data", PermissionError(13, "Permission denied"))),
+            "/data: das Recht fehlt.",
+        ),
         (InBatch(3, NotFound("memory", "m1")), "[3]: Erinnerung m1 gibt es nicht"),
         (
             UnderReview(

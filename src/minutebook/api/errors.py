@@ -10,13 +10,9 @@ from minutebook.domain.reason import Reason
 class ServerError(MinutebookError):
     """The server at `url` gave no answer of use, for this reason."""
 
+    says = "{url}: {reason}"
     url: str
     reason: Reason
-
-    @property
-    def sentence(self) -> Reason:
-        """Which server, and why."""
-        return Reason("{url}: {reason}", url=self.url, reason=self.reason)
 
 
 class ServerUnreachable(ServerError):

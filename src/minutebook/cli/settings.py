@@ -14,7 +14,7 @@ from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, home_option, identity
 from minutebook.config import Settings, check_setting, environment, load, stated, variable_of
 from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.domain.reason import of_system
+from minutebook.domain.reason import cause_of, of_system
 from minutebook.invocation import FILE, HIDDEN, PREFIX
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _document(path: Path) -> "TOMLDocument":
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise InvalidInput(str(path), "must be valid TOML: {error}", error=error) from error
     except OSError as error:
-        raise InvalidInput(str(path), "must be readable: {cause}", cause=error.strerror) from error
+        raise InvalidInput(str(path), "must be readable: {cause}", cause=cause_of(error)) from error
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from minutebook.config.kinds import Kind
 from minutebook.config.settings import Settings
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import cause_of
 from minutebook.invocation import FILE, PREFIX, SECRET, environment
 
 
@@ -91,7 +92,7 @@ def _read_file(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(str(path), "must be valid TOML: {error}", error=error) from error
     except OSError as error:
-        raise InvalidInput(str(path), "must be readable: {cause}", cause=error.strerror) from error
+        raise InvalidInput(str(path), "must be readable: {cause}", cause=cause_of(error)) from error
 
 
 _KINDS: Mapping[str, Kind] = {each.name: each.metadata["kind"] for each in fields(Settings)}

@@ -201,8 +201,7 @@ def _instant(name: str, text: str) -> datetime:
         return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         remedy = Reason(
-            "must be a time in ISO 8601 format, such as {example}",
-            example=EXAMPLE_INSTANT,
+            "must be a time in ISO 8601 format, such as {example}", example=EXAMPLE_INSTANT
         )
         raise InvalidInput(name, "{what} (got {given})", what=remedy, given=_shown(text)) from error
 

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 from minutebook.disk.os_locks import try_lock
 from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.domain.reason import cause_of
 
 if sys.platform == "darwin":
     import fcntl
@@ -66,7 +67,7 @@ def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
             remedy = "must be in a folder that exists; make that of {called} first"
             raise InvalidInput("file", remedy, called=called) from error
         raise StoreError(
-            "{called}: {cause}; nothing was kept of it", called=called, cause=error.strerror
+            "{called}: {cause}; nothing was kept of it", called=called, cause=cause_of(error)
         ) from error
 
 

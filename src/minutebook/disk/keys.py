@@ -12,7 +12,7 @@ from typing import Protocol
 from minutebook.disk.atomic_file import sync_folder
 from minutebook.disk.encryption import Key
 from minutebook.domain.errors import EncryptionKeyMissing, InvalidInput
-from minutebook.domain.reason import Reason
+from minutebook.domain.reason import Reason, cause_of
 from minutebook.invocation import KEY_FILE, KEYRING
 
 _SERVICE = "minutebook"
@@ -49,7 +49,7 @@ class FilePlace:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.name = f"the file {path}"
+        self.name: str = Reason("the file {path}", path=path)
         self._known: dict[str, Key] = {}
 
     def find(self, id: str, for_what: str) -> Key:
@@ -58,10 +58,7 @@ class FilePlace:
             self._known |= self._read(id, for_what)
         if id not in self._known:
             raise _unavailable(
-                for_what,
-                id,
-                Reason("{name} has no such key", name=self.name),
-                Reason("put it back there"),
+                for_what, id, "{name} has no such key", "put it back there", name=self.name
             )
         return self._known[id]
 
@@ -81,7 +78,7 @@ class FilePlace:
             sync_folder(self.path.parent)
         except OSError as error:
             reason = "{path}: {cause}; the setting `key` names another place"
-            raise EncryptionKeyMissing(reason, path=self.path, cause=error.strerror) from error
+            raise EncryptionKeyMissing(reason, path=self.path, cause=cause_of(error)) from error
         self._known.pop(key.id, None)
         self.find(key.id, "The new key")
 
@@ -101,11 +98,13 @@ class FilePlace:
         except FileNotFoundError as error:
             remedy = Reason("bring that file back, or name its place by the setting `key`")
             raise _unavailable(
-                for_what, id, Reason("there is no {path}", path=self.path), remedy
+                for_what, id, "there is no {path}", remedy, path=self.path
             ) from error
         except OSError as error:
-            reason = Reason("{path} cannot be read ({cause})", path=self.path, cause=error.strerror)
-            raise _unavailable(for_what, id, reason, Reason("make it readable")) from error
+            reason = Reason(
+                "{path} cannot be read ({cause})", path=self.path, cause=cause_of(error)
+            )
+            raise _unavailable(for_what, id, reason, "make it readable") from error
         found = {}
         for line in lines:
             name, _, digits = line.strip().partition(" ")
@@ -132,7 +131,7 @@ class KeyringPlace:
                 digits = keyring.get_password(_SERVICE, id)
             except ImportError as error:
                 raise _unavailable(
-                    for_what, id, Reason("{name} cannot be read", name=self.name), _INSTALL
+                    for_what, id, "{name} cannot be read", _INSTALL, name=self.name
                 ) from error
             except keyring.errors.KeyringError as error:
                 raise _unavailable(for_what, id, *_locked(error)) from error
@@ -143,9 +142,7 @@ class KeyringPlace:
                     id=id,
                     service=_SERVICE,
                 )
-                raise _unavailable(
-                    for_what, id, Reason("{name} has no such key", name=self.name), remedy
-                )
+                raise _unavailable(for_what, id, "{name} has no such key", remedy, name=self.name)
             self._known[id] = key
         return self._known[id]
 
@@ -195,11 +192,13 @@ def _locked(error: Exception) -> tuple[Reason, Reason]:
     return reason, Reason(remedy)
 
 
-def _unavailable(for_what: str, id: str, reason: Reason, remedy: Reason) -> EncryptionKeyMissing:
+def _unavailable(
+    for_what: str, id: str, reason: str, remedy: str, **values: object
+) -> EncryptionKeyMissing:
     return EncryptionKeyMissing(
         "{for_what} is encrypted with the key {id}, and {cause}: {remedy}. Nothing was changed",
         for_what=for_what,
         id=id,
-        cause=reason,
-        remedy=remedy,
+        cause=Reason(reason, **values),
+        remedy=Reason(remedy, **values),
     )

@@ -36,11 +36,14 @@ MinutebookError
     └── ModelUnavailable    the model cannot be had
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from http import HTTPStatus
 
 from minutebook.domain.reason import Reason, Word
+
+_WORDS = {"act", "argument", "kind"}
+"""The fields that hold a word of ours."""
 
 
 @dataclass(eq=False)
@@ -50,10 +53,16 @@ class MinutebookError(Exception):
     status = int(HTTPStatus.SERVICE_UNAVAILABLE)
     """The HTTP status of a page that shows it."""
 
+    says = "{reason}"
+    """The template of its sentence, in which its fields stand."""
+
     @property
     def sentence(self) -> Reason:
         """What stood in the way, to what, and why."""
-        return Reason(type(self).__name__)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        for name in _WORDS & values.keys():
+            values[name] = Word(values[name])
+        return Reason(self.says, **values)
 
     def __str__(self) -> str:
         return self.sentence
@@ -64,13 +73,9 @@ class NotFound(MinutebookError):
     """No record with that id, or none that the caller may see."""
 
     status = HTTPStatus.NOT_FOUND
+    says = "there is no {kind} {id}"
     kind: str
     id: str
-
-    @property
-    def sentence(self) -> Reason:
-        """Which record is not there."""
-        return Reason("there is no {kind} {id}", kind=Word(self.kind), id=self.id)
 
 
 @dataclass(eq=False)
@@ -78,16 +83,12 @@ class Conflict(MinutebookError):
     """The record is not as the request supposed."""
 
     status = HTTPStatus.CONFLICT
+    says = "{id}: {reason}"
     id: str
     reason: Reason
 
     def __init__(self, id: str, reason: str, **values: object) -> None:
         self.id, self.reason = id, Reason(reason, **values)
-
-    @property
-    def sentence(self) -> Reason:
-        """How the record is."""
-        return Reason("{id}: {reason}", id=self.id, reason=self.reason)
 
 
 @dataclass(eq=False)
@@ -102,6 +103,7 @@ class Refused(MinutebookError):
     """The caller may not do this; `needs` names a role that may, where one would do."""
 
     status = HTTPStatus.FORBIDDEN
+    says = "not allowed to {act}: {reason}"
     act: str
     reason: Reason
     needs: str | None = field(default=None, kw_only=True)
@@ -110,11 +112,6 @@ class Refused(MinutebookError):
         self, act: str, reason: str, *, needs: str | None = None, **values: object
     ) -> None:
         self.act, self.reason, self.needs = act, Reason(reason, **values), needs
-
-    @property
-    def sentence(self) -> Reason:
-        """What may not be done, and why."""
-        return Reason("not allowed to {act}: {reason}", act=Word(self.act), reason=self.reason)
 
 
 class Forbidden(Refused):
@@ -129,12 +126,8 @@ class ScopeViolation(Refused):
 class Locked(Refused):
     """The record is locked; it can be changed only after an unlock."""
 
+    says = "{id} stays as it is: {reason}"
     id: str
-
-    @property
-    def sentence(self) -> Reason:
-        """Which record is locked."""
-        return Reason("{id} stays as it is: {reason}", id=self.id, reason=self.reason)
 
 
 @dataclass(eq=False)
@@ -142,14 +135,9 @@ class UnderReview(Refused):
     """The proposal's review lasts until `opens`."""
 
     status = HTTPStatus.CONFLICT
+    says = "{id}: {reason}; accept it from {opens:%Y-%m-%d %H:%M:%S} UTC on"
     id: str
     opens: datetime
-
-    @property
-    def sentence(self) -> Reason:
-        """From when on it can be accepted."""
-        template = "{id}: {reason}; accept it from {opens:%Y-%m-%d %H:%M:%S} UTC on"
-        return Reason(template, id=self.id, reason=self.reason, opens=self.opens)
 
 
 class WrongSecret(Refused):
@@ -161,13 +149,8 @@ class GuessedTooOften(Refused):
     """Wrong secrets were given; the next one is looked at from `opens` on."""
 
     status = HTTPStatus.TOO_MANY_REQUESTS
+    says = "{reason}; the next is looked at from {opens:%Y-%m-%d %H:%M:%S} UTC on"
     opens: datetime
-
-    @property
-    def sentence(self) -> Reason:
-        """From when on a secret is looked at again."""
-        template = "{reason}; the next is looked at from {opens:%Y-%m-%d %H:%M:%S} UTC on"
-        return Reason(template, reason=self.reason, opens=self.opens)
 
 
 @dataclass(eq=False)
@@ -181,26 +164,17 @@ class Unidentified(MinutebookError):
     def __init__(self, reason: str, *, is_given: bool = True, **values: object) -> None:
         self.reason, self.is_given = Reason(reason, **values), is_given
 
-    @property
-    def sentence(self) -> Reason:
-        """Why nobody is known."""
-        return self.reason
-
 
 @dataclass(eq=False)
 class KeysUnavailable(MinutebookError):
     """The keys of who signs tokens cannot be read; `remedy` says what to do."""
 
+    says = "{reason}; {remedy}"
     reason: Reason
     remedy: Reason
 
     def __init__(self, reason: str, remedy: str, **values: object) -> None:
         self.reason, self.remedy = Reason(reason, **values), Reason(remedy, **values)
-
-    @property
-    def sentence(self) -> Reason:
-        """What is wrong, and what to do."""
-        return Reason("{reason}; {remedy}", reason=self.reason, remedy=self.remedy)
 
 
 @dataclass(eq=False)
@@ -208,16 +182,12 @@ class InvalidInput(MinutebookError):
     """An argument is not what it must be; `remedy` says what it must be."""
 
     status = HTTPStatus.BAD_REQUEST
+    says = "{argument} {remedy}"
     argument: str
     remedy: Reason
 
     def __init__(self, argument: str, remedy: str, **values: object) -> None:
         self.argument, self.remedy = argument, Reason(remedy, **values)
-
-    @property
-    def sentence(self) -> Reason:
-        """What the argument must be."""
-        return Reason("{argument} {remedy}", argument=Word(self.argument), remedy=self.remedy)
 
 
 @dataclass(eq=False)
@@ -247,26 +217,18 @@ class InvalidArchive(MinutebookError):
 class InBatch(MinutebookError):
     """What stood in the way of one of several acts that go together; `index` counts from 0."""
 
+    says = "[{index}]: {error}"
     index: int
     error: MinutebookError
-
-    @property
-    def sentence(self) -> Reason:
-        """Which act, and what stood in its way."""
-        return Reason("[{index}]: {error}", index=self.index, error=self.error.sentence)
 
 
 @dataclass(eq=False)
 class InvalidRoot(MinutebookError):
     """The path cannot be the root of a project; `reason` goes on from it: `does not exist`."""
 
+    says = "{path} {reason}"
     path: str
     reason: Reason
-
-    @property
-    def sentence(self) -> Reason:
-        """Which path, and why."""
-        return Reason("{path} {reason}", path=self.path, reason=self.reason)
 
 
 @dataclass(eq=False)
@@ -274,18 +236,12 @@ class Fault(MinutebookError):
     """A mistake of ours in a request; the log tells more."""
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
+    says = (
+        "Internal error in {act}. Nothing was changed. Please report it with the lines on stderr "
+        "around request {request}."
+    )
     act: str
     request: str
-
-    @property
-    def sentence(self) -> Reason:
-        """Where it happened, and what to report."""
-        return Reason(
-            "Internal error in {act}. Nothing was changed. Please report it with the lines on stderr around "
-            "request {request}.",
-            act=self.act,
-            request=self.request,
-        )
 
 
 @dataclass(eq=False)
@@ -296,11 +252,6 @@ class StoreError(MinutebookError):
 
     def __init__(self, reason: str, **values: object) -> None:
         self.reason = Reason(reason, **values)
-
-    @property
-    def sentence(self) -> Reason:
-        """Why it could not."""
-        return self.reason
 
 
 class StoreBusy(StoreError):
@@ -337,16 +288,12 @@ class StoreClosed(StoreError):
 class LedgerError(MinutebookError):
     """The ledger could not be read or written; `remedy` says what to do. Nothing was changed."""
 
+    says = "{reason}; {remedy}"
     reason: Reason
     remedy: Reason
 
     def __init__(self, reason: str, remedy: str, **values: object) -> None:
         self.reason, self.remedy = Reason(reason, **values), Reason(remedy, **values)
-
-    @property
-    def sentence(self) -> Reason:
-        """What is wrong, and what to do."""
-        return Reason("{reason}; {remedy}", reason=self.reason, remedy=self.remedy)
 
 
 class LedgerBusy(LedgerError):
@@ -376,22 +323,12 @@ class Unanswered(MinutebookError):
     def __init__(self, reason: str, **values: object) -> None:
         self.reason = Reason(reason, **values)
 
-    @property
-    def sentence(self) -> Reason:
-        """Why there is no text."""
-        return self.reason
-
 
 @dataclass(eq=False)
 class AskedEnough(MinutebookError):
     """The client's model is not asked again in this call; in another it is. `reason` says so."""
 
     reason: Reason
-
-    @property
-    def sentence(self) -> Reason:
-        """Why it is not asked again."""
-        return self.reason
 
 
 class EmbeddingError(MinutebookError):
@@ -418,13 +355,9 @@ class EmbeddingNotReady(EmbeddingError):
 class ModelUnavailable(EmbeddingError):
     """The model cannot be opened or reached; `remedy` says what to do."""
 
+    says = "{reason}; {remedy}"
     reason: Reason
     remedy: Reason
 
     def __init__(self, reason: str, remedy: str, **values: object) -> None:
         self.reason, self.remedy = Reason(reason, **values), Reason(remedy, **values)
-
-    @property
-    def sentence(self) -> Reason:
-        """What is wrong, and what to do."""
-        return Reason("{reason}; {remedy}", reason=self.reason, remedy=self.remedy)

@@ -67,6 +67,12 @@ class Violation:
     ids: tuple[str, ...]
     reason: Reason
 
+    def __init__(self, rule: Rule, ids: tuple[str, ...], reason: str, **values: object) -> None:
+        for name, value in zip(
+            ("rule", "ids", "reason"), (rule, ids, Reason(reason, **values)), strict=True
+        ):
+            object.__setattr__(self, name, value)
+
 
 class TargetKey(NamedTuple):
     """Where at most one decision is active: a target, however spelled, for those whom it concerns."""
@@ -155,7 +161,9 @@ def _crowded(active: Sequence[Decision]) -> Iterable[Violation]:
         yield Violation(
             Rule.ONE_ACTIVE,
             ids,
-            Reason("{count} are active on {targets}", count=len(ids), targets=_spellings(active)),
+            "{count} are active on {targets}",
+            count=len(ids),
+            targets=_spellings(active),
         )
 
 
@@ -175,33 +183,25 @@ def _unmirrored(decision: Decision, find: Lookup) -> Iterable[Violation]:
             other, ids = find(id), (decision.id, id)
             if other is None:
                 yield Violation(
-                    Rule.MIRRORED,
-                    ids,
-                    Reason("its {field} names one that is not there", field=ours),
+                    Rule.MIRRORED, ids, "its {field} names one that is not there", field=ours
                 )
             elif decision.id not in getattr(other, theirs):
-                yield Violation(
-                    Rule.MIRRORED, ids, Reason("its {field} is not answered", field=ours)
-                )
+                yield Violation(Rule.MIRRORED, ids, "its {field} is not answered", field=ours)
             elif scoped_target(other) != scoped_target(decision):
-                yield Violation(
-                    Rule.SAME_SEAT, tuple(sorted(ids)), Reason("they have different targets")
-                )
+                yield Violation(Rule.SAME_SEAT, tuple(sorted(ids)), "they have different targets")
         if len(set(named)) < len(named):
             yield Violation(
-                Rule.MIRRORED, (decision.id,), Reason("its {field} names one twice", field=ours)
+                Rule.MIRRORED, (decision.id,), "its {field} names one twice", field=ours
             )
 
 
 def _badly_ended(decision: Decision) -> Iterable[Violation]:
     is_superseded = decision.status is DecisionStatus.SUPERSEDED
     if is_superseded and not decision.superseded_by:
-        yield Violation(Rule.ENDED, (decision.id,), Reason("it is superseded, by nothing"))
+        yield Violation(Rule.ENDED, (decision.id,), "it is superseded, by nothing")
     if not is_superseded and decision.superseded_by:
         yield Violation(
-            Rule.ENDED,
-            (decision.id,),
-            Reason("it is {status} and superseded", status=decision.status),
+            Rule.ENDED, (decision.id,), "it is {status} and superseded", status=decision.status
         )
 
 
@@ -218,7 +218,7 @@ def _cycle(start: Decision, find: Lookup, ended: set[str]) -> Iterable[Violation
             ended.add(left)
         elif id in on_path:
             ids = tuple(sorted(path[path.index(id) :]))
-            yield Violation(Rule.NO_CYCLE, ids, Reason("each is superseded by the next"))
+            yield Violation(Rule.NO_CYCLE, ids, "each is superseded by the next")
         elif id not in ended and (decision := find(id)) is not None:
             path.append(id)
             on_path.add(id)
@@ -234,10 +234,10 @@ def violations_between(before: Decision | None, after: Decision | None) -> list[
     if before is None:
         return []
     if after is None:
-        return [Violation(Rule.KEPT, (before.id,), Reason("it was removed"))]
+        return [Violation(Rule.KEPT, (before.id,), "it was removed")]
     ids = (before.id,)
     found = [
-        Violation(Rule.FIXED, ids, Reason("its {name} was changed", name=name))
+        Violation(Rule.FIXED, ids, "its {name} was changed", name=name)
         for name in FIXED
         if getattr(before, name) != getattr(after, name)
     ]
@@ -246,11 +246,13 @@ def violations_between(before: Decision | None, after: Decision | None) -> list[
             Violation(
                 Rule.FORWARD,
                 ids,
-                Reason("{status} became {after}", status=before.status, after=after.status),
+                "{status} became {after}",
+                status=before.status,
+                after=after.status,
             )
         )
     if not set(before.superseded_by) <= set(after.superseded_by):
-        found.append(Violation(Rule.FORWARD, ids, Reason("what superseded it was changed")))
+        found.append(Violation(Rule.FORWARD, ids, "what superseded it was changed"))
     return found
 
 
@@ -333,12 +335,8 @@ def check_may_supersede(
             raise Conflict(each.id, reason, target=each.target)
     if authorship_of(caller) is Authorship.AGENT:
         if len(named) > 1:
-            reason = Reason(
-                "{count} are active on one target ({targets}); a person chooses",
-                count=len(named),
-                targets=_spellings(old),
-            )
-            raise Forbidden("supersede", reason)
+            reason = "{count} are active on one target ({targets}); a person chooses"
+            raise Forbidden("supersede", reason, count=len(named), targets=_spellings(old))
         for each in old:
             if each.authorship is Authorship.HUMAN:
                 reason = "{id} was decided by a person; a person may"

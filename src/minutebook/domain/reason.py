@@ -55,6 +55,11 @@ def must_be_one_of(names: Iterable[str], given: str | None = None) -> Reason:
     return Reason("must be one of {names} (got {given!r})", names=listed, given=given[:50])
 
 
+def cause_of(error: OSError) -> Word:
+    """Return what the operating system says; a page says what is usual in its language."""
+    return Word(error.strerror or error)
+
+
 def of_system(path: object, error: OSError) -> Reason:
-    """Return why the operating system refused a file or folder, in its words."""
-    return Reason("{path}: {cause}", path=path, cause=error.strerror or error)
+    """Return why the operating system refused a file or folder."""
+    return Reason("{path}: {cause}", path=path, cause=cause_of(error))

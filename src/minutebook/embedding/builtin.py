@@ -225,9 +225,7 @@ def prepare(
             shutil.rmtree(models_dir / f"{NAME}-{MODEL.digest[:8]}{earlier}", ignore_errors=True)
     except OSError as error:
         reason = Reason(
-            "the model cannot be written to {folder}: {error}",
-            folder=models_dir,
-            error=error,
+            "the model cannot be written to {folder}: {error}", folder=models_dir, error=error
         )
         raise ModelUnavailable(
             reason, "make room or choose another models directory, then {prepare}", prepare=PREPARE

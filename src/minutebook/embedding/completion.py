@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 
 from minutebook.domain.errors import ModelUnavailable, Unanswered
-from minutebook.domain.reason import Reason
 from minutebook.embedding.http_client import Service
 from minutebook.embedding.protocol import without_surrogates
 
@@ -52,7 +51,5 @@ class Completion:
         except (KeyError, IndexError, TypeError):
             text = None
         if not isinstance(text, str):
-            raise Unanswered(
-                self._service.refusal(Reason("answered what is not a completion")).reason
-            )
+            raise Unanswered(self._service.refusal("answered what is not a completion").reason)
         return text

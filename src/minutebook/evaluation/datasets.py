@@ -11,6 +11,7 @@ from typing import Any
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import moment_of
+from minutebook.domain.reason import cause_of
 from minutebook.domain.records import MemoryType
 
 
@@ -93,7 +94,7 @@ def read(path: Path, form: str | None = None, split: str | None = None) -> Datas
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InvalidInput(str(path), "cannot be read: {cause}", cause=error.strerror) from error
+        raise InvalidInput(str(path), "cannot be read: {cause}", cause=cause_of(error)) from error
     except UnicodeDecodeError as error:
         raise InvalidInput(
             str(path), "cannot be read: it is not UTF-8 ({reason})", reason=error.reason

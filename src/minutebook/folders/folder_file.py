@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import cause_of
 from minutebook.folders.remotes import is_name, remote_name
 from minutebook.folders.small_files import read_small
 
@@ -30,7 +31,9 @@ def read_folder_file(path: Path) -> FolderFile | None:
     try:
         text = read_small(path)
     except OSError as error:
-        raise InvalidInput(str(path), "cannot be read: it {cause}", cause=error.strerror) from error
+        raise InvalidInput(
+            str(path), "cannot be read: it {cause}", cause=cause_of(error)
+        ) from error
     if text is None:
         return None
     try:

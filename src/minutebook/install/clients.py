@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.domain.reason import Reason, must_be_one_of
+from minutebook.domain.reason import Reason, cause_of, must_be_one_of
 from minutebook.install.config_edits import Value, edited, read
 from minutebook.install.known_clients import CLIENTS, Base, Client, ClientFile
 
@@ -483,7 +483,7 @@ def read_configuration(path: Path) -> str | None:
             str(path), "must be UTF-8; save it so first (byte {at} is not)", at=error.start
         ) from error
     except OSError as error:
-        raise Conflict(str(path), "it cannot be read: {cause}", cause=error.strerror) from error
+        raise Conflict(str(path), "it cannot be read: {cause}", cause=cause_of(error)) from error
 
 
 @contextmanager
@@ -493,5 +493,5 @@ def _writing(path: Path) -> Iterator[None]:
     except OSError as error:
         where = error.filename or path
         raise Conflict(
-            str(path), "it cannot be written: {cause}: {where}", cause=error.strerror, where=where
+            str(path), "it cannot be written: {cause}: {where}", cause=cause_of(error), where=where
         ) from error

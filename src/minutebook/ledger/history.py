@@ -186,9 +186,7 @@ def _wrong(
         # The violation was reported with its commit; mending the file is allowed.
         return []
     if before is not None and after is not None and before.id != after.id:
-        return [
-            Violation(Rule.KEPT, (before.id,), Reason("{id} took the place of it", id=after.id))
-        ]
+        return [Violation(Rule.KEPT, (before.id,), "{id} took the place of it", id=after.id)]
     return violations_between(before, after)
 
 

@@ -122,9 +122,9 @@ class Objects:
                 elif word == "gpgsig":
                     is_signed = True
         except (ValueError, IndexError) as error:
-            raise self._damaged(id, Reason("is no whole commit ({error})", error=error)) from error
+            raise self._damaged(id, "is no whole commit ({error})", error=error) from error
         if tree is None:
-            raise self._damaged(id, Reason("is a commit without a tree"))
+            raise self._damaged(id, "is a commit without a tree")
         above = () if id in self._shallow else tuple(parents)
         return Commit(id, tree, above, at, author, is_signed, _trailers(message))
 
@@ -135,7 +135,7 @@ class Objects:
             return known
         data = self.read(id, ObjectType.TREE)
         if _WHOLE_TREE.fullmatch(data) is None:
-            raise self._damaged(id, Reason("is no whole tree"))
+            raise self._damaged(id, "is no whole tree")
         entries = {
             name.decode("utf-8", "surrogateescape"): TreeEntry(mode, raw)
             for mode, name, raw in _ENTRY.findall(data)
@@ -158,16 +158,11 @@ class Objects:
                 pack.refresh()
             found = self._find(id)
         if found is None:
-            raise self._damaged(id, Reason("is missing"))
+            raise self._damaged(id, "is missing")
         if found[0] != kind:
             there, wanted_kind = found[0].name.lower(), kind.name.lower()
             raise self._damaged(
-                id,
-                Reason(
-                    "is a {there} where a {wanted} belongs",
-                    there=there,
-                    wanted=wanted_kind,
-                ),
+                id, "is a {there} where a {wanted} belongs", there=there, wanted=wanted_kind
             )
         return found[1]
 
@@ -235,9 +230,7 @@ class Objects:
             except FileNotFoundError:
                 continue
             except (ValueError, zlib.error) as error:
-                damage = self._damaged(
-                    id, Reason("is damaged: {file}: {error}", file=file, error=error)
-                )
+                damage = self._damaged(id, "is damaged: {file}: {error}", file=file, error=error)
         for folder, pack in zip(self._folders, self._packs, strict=True):
             try:
                 if pack.read_header(id)[1] > LARGEST:
@@ -248,30 +241,29 @@ class Objects:
             except (pygit2.GitError, ValueError) as error:
                 damage = damage or self._damaged(
                     id,
-                    Reason(
-                        "is damaged, in a pack in {folder}: {error}",
-                        folder=folder / "pack",
-                        error=error,
-                    ),
+                    "is damaged, in a pack in {folder}: {error}",
+                    folder=folder / "pack",
+                    error=error,
                 )
                 continue
             if _digest(ObjectType(kind), data) == name:
                 return ObjectType(kind), data
             damage = damage or self._damaged(
                 id,
-                Reason(
-                    "is damaged, in a pack in {folder}: {other}",
-                    folder=folder / "pack",
-                    other=_OTHER,
-                ),
+                "is damaged, in a pack in {folder}: {other}",
+                folder=folder / "pack",
+                other=_OTHER,
             )
         if damage is not None:
             raise damage
         return None
 
-    def _damaged(self, id: pygit2.Oid, reason: Reason) -> LedgerDamaged:
+    def _damaged(self, id: pygit2.Oid, reason: str, **values: object) -> LedgerDamaged:
         message = Reason(
-            "{path}: the Git object {id} {reason}", path=self._path, id=id, reason=reason
+            "{path}: the Git object {id} {reason}",
+            path=self._path,
+            id=id,
+            reason=Reason(reason, **values),
         )
         return LedgerDamaged(message, self._remedy, str(id))
 

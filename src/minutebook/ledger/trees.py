@@ -66,7 +66,9 @@ class Layout:
             return Violation(
                 Rule.PLACED,
                 (decision.id,),
-                Reason("it lies in {path}, not in {belongs}", path=path, belongs=belongs),
+                "it lies in {path}, not in {belongs}",
+                path=path,
+                belongs=belongs,
             )
         return decision
 

@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
 from minutebook.domain.caller import OWNER
+from minutebook.domain.reason import Reason
 
 CALLS = 1000
 STREAMS = 384
@@ -76,9 +77,9 @@ def quota_of(total: int) -> int:
 class TooManyRequests(MCPError):
     """A limit is reached; the message says which, and what to do."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(INTERNAL_ERROR, reason)
-        self.reason = reason
+    def __init__(self, reason: str, **values: object) -> None:
+        self.reason = Reason(reason, **values)
+        super().__init__(INTERNAL_ERROR, self.reason)
 
 
 class ConcurrencyLimit:
@@ -259,13 +260,13 @@ class Limits:
         self.requests = RateLimit(rate)
         self.body_bytes = body_bytes
         self.body_seconds = body_seconds
-        under_way = "As many calls of yours are under way as one caller may have; await one"
+        under_way = Reason("As many calls of yours are under way as one caller may have; await one")
         self.calls = ConcurrencyLimit(calls, quota_of(calls), under_way)
         self.streams = ConcurrencyLimit(STREAMS, quota_of(STREAMS), under_way)
         self.sessions = ConcurrencyLimit(
             None,
             quota_of(SESSIONS),
-            "As many sessions of yours are open as one caller may have; DELETE ends one",
+            Reason("As many sessions of yours are open as one caller may have; DELETE ends one"),
         )
         self.threads = FairQueue(quota_of(THREADS), CROWDED_THREADS, WAITING_CALLS)
         self.turns = FairQueue(math.inf, CROWDED_TURNS, WAITING_REQUESTS)
@@ -273,6 +274,9 @@ class Limits:
         self.paused_calls = ConcurrencyLimit(
             None,
             PAUSED_CALLS,
-            f"{PAUSED_CALLS} calls of yours wait for your model's answer; go on with those",
+            Reason(
+                "{count} calls of yours wait for your model's answer; go on with those",
+                count=PAUSED_CALLS,
+            ),
             binds_owner=True,
         )

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO, NoReturn
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import cause_of
 from minutebook.domain.source_drafts import LeftOut, Place
 
 LONGEST_LINE = 16 * 2**20
@@ -79,7 +80,7 @@ class Source:
             is_folder = stat.S_ISDIR(self.root.stat().st_mode)
         except OSError as error:
             raise InvalidInput(
-                "PATH", "must exist: {path}: {cause}", path=root, cause=error.strerror
+                "PATH", "must exist: {path}: {cause}", path=root, cause=cause_of(error)
             ) from error
         if is_folder:
             self._walk(wanted)

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entry, Kind
-from minutebook.web.find import day
+from minutebook.web.find import day, shown
 from minutebook.web.pages import Page, View, Visit
 from minutebook.web.words import ON_THE_TRAIL, OUTCOMES, word
 
@@ -25,7 +25,7 @@ FIELDS = ("actor", "client", "act", "subject", "outcome", "since")
 
 def show(visit: Visit) -> Page:
     """Show the trail, newest first. Raises Forbidden to those who see a part of an organization."""
-    wanted, limit = _given(visit.query), _limit(visit.query)
+    wanted, limit = _given(visit.query), shown(visit.query, SHOWN, MOST)
     mark = mark_of(visit.app.trail.ends(visit.caller))
     conditions = conditions_of(visit.query)
     entries = visit.app.trail.entries(visit.caller, limit=limit + 1, **conditions)
@@ -98,12 +98,3 @@ def _given(query: Mapping[str, str]) -> dict[str, str]:
     """Return the filters that are set."""
     given = {name: query.get(name, "").strip() for name in FIELDS}
     return {name: value for name, value in given.items() if value}
-
-
-def _limit(query: Mapping[str, str]) -> int:
-    given = query.get("show", str(SHOWN))
-    if not given.isdecimal() or not 1 <= int(given[:9]) <= MOST:
-        raise InvalidInput(
-            "show", "must be a number from 1 to {most} (got {given!r})", most=MOST, given=given[:50]
-        )
-    return int(given)

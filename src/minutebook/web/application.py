@@ -49,6 +49,7 @@ from minutebook.web.pages import Frame, Goto, Page, View, Visit, rendered, troub
 from minutebook.web.round_trips import LASTS, RoundTrips
 from minutebook.web.sign_ins import CALLBACK, LONGEST, SignIn, SignIns
 from minutebook.web.wording import Trouble, provider_trouble, trouble_of
+from minutebook.web.words import said
 
 SIGN_IN = "/signin"
 
@@ -157,7 +158,7 @@ class BrowserAuthentication:
                 is_limit = error.status == HTTPStatus.TOO_MANY_REQUESTS
                 title = _("Too many requests") if is_limit else _("That cannot be read")
                 return self._failed(
-                    request, Trouble(error.status, title, error.reason), error.headers
+                    request, Trouble(error.status, title, said(error.reason)), error.headers
                 )
             except ClientDisconnect:
                 return Response(status_code=400)
@@ -196,7 +197,7 @@ class BrowserAuthentication:
         except MinutebookError as error:
             return self._failed(request, trouble_of(error))
         except Rejected as error:
-            return self._form(request, "/", error.reason, error.status)
+            return self._form(request, "/", said(error.reason), error.status)
         return self._signed_in(request, authorization, Goto(onward))
 
     async def set_out(self, request: Request) -> Response:
@@ -234,8 +235,8 @@ class BrowserAuthentication:
         trip = self._round_trips.finish(cookie, answer.get("state", ""))
         if (fault := answer.get("error")) is not None:
             await self._host.check_issuer(answer.get("iss"))
-            said = f"{fault}: {answer.get('error_description', '')}"[:300]
-            raise ProviderError(ProviderFault.DECLINED, said.strip(": "))
+            detail = f"{fault}: {answer.get('error_description', '')}"[:300]
+            raise ProviderError(ProviderFault.DECLINED, detail.strip(": "))
         code = answer.get("code", "")
         person = await self._host.redeem(code, trip.verifier, trip.nonce, answer.get("iss"))
         # A redirect from another site brings no strict cookie: the browser goes on by itself.
@@ -250,7 +251,9 @@ class BrowserAuthentication:
         try:
             form = await self._host.form(request)
         except Rejected as error:
-            return self._failed(request, Trouble(error.status, _("Not signed out"), error.reason))
+            return self._failed(
+                request, Trouble(error.status, _("Not signed out"), said(error.reason))
+            )
         if sign_in is not None:
             if not _is_ours(request) or not _same(form.get("csrf"), sign_in.csrf):
                 return self._failed(request, _stale_form())
@@ -301,7 +304,7 @@ class BrowserAuthentication:
             return self._failed(request, trouble_of(error))
         except Rejected as error:
             return self._failed(
-                request, Trouble(error.status, _("Not now"), error.reason), error.headers
+                request, Trouble(error.status, _("Not now"), said(error.reason)), error.headers
             )
         secret = request.cookies.get(self._cookie(request), "")
 

@@ -126,6 +126,15 @@ def find_query(parameters: Mapping[str, str]) -> FindQuery:
     )
 
 
+def shown(query: Mapping[str, str], usual: int, most: int) -> int:
+    """Read how many to show. Raises InvalidInput if it is no number from 1 to `most`."""
+    given = query.get("show", str(usual))
+    if not given.isdecimal() or not 1 <= int(given[:9]) <= most:
+        remedy = "must be a number from 1 to {most} (got {given!r})"
+        raise InvalidInput("show", remedy, most=most, given=given[:50])
+    return int(given)
+
+
 def offset(query: Mapping[str, str]) -> int:
     """Read how many to leave out first. Raises InvalidInput if it is no number."""
     given = query.get("from", "0")

@@ -11,7 +11,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entity, Memory
 from minutebook.domain.validity import holds_at
 from minutebook.services.knowledge.surroundings import Node, Step, Surrounded
-from minutebook.web.find import offset
+from minutebook.web.find import offset, shown
 from minutebook.web.markup import visible
 from minutebook.web.memories import address as memory_address
 from minutebook.web.pages import Data, Page, View, Visit
@@ -182,12 +182,8 @@ def graph_query(parameters: Mapping[str, str]) -> GraphQuery:
     if len(opened) > MOST_OPENED:
         remedy = "must name {most} things at most (got {count})"
         raise InvalidInput("open", remedy, most=MOST_OPENED, count=len(opened))
-    given = parameters.get("show", str(SHOWN))
-    if not given.isdecimal() or not 1 <= int(given[:9]) <= MOST:
-        raise InvalidInput(
-            "show", "must be a number from 1 to {most} (got {given!r})", most=MOST, given=given[:50]
-        )
-    return GraphQuery(at, opened, int(given), parameters.get("of", "").strip(), offset(parameters))
+    count = shown(parameters, SHOWN, MOST)
+    return GraphQuery(at, opened, count, parameters.get("of", "").strip(), offset(parameters))
 
 
 def name_of(node: Node) -> str:

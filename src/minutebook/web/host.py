@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
+from minutebook.domain.reason import Reason
 
 T = TypeVar("T")
 
@@ -111,8 +112,9 @@ class Host(Protocol):
 class Rejected(Exception):
     """A request that is not looked at: the HTTP status, and the reason as a sentence."""
 
-    def __init__(self, status: int, reason: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, reason: str, headers: dict[str, str] | None = None, **values: object
+    ) -> None:
         super().__init__(reason)
-        self.status = status
-        self.reason = reason
+        self.status, self.reason = status, Reason(reason, **values)
         self.headers = headers or {}

@@ -11,7 +11,7 @@ from minutebook.domain.reason import must_be_one_of
 from minutebook.services.knowledge.timeline import Change, Event
 from minutebook.web.catalogue import later
 from minutebook.web.differences import Stretch, differences
-from minutebook.web.find import day, offset
+from minutebook.web.find import day, offset, shown
 from minutebook.web.pages import Goto, Page, View, Visit
 
 LISTED = 20
@@ -107,7 +107,7 @@ def changes(visit: Visit) -> Page:
     assert since is not None
     if since >= until.at:
         raise InvalidInput("since", "must be earlier than until")
-    limit = _shown(query)
+    limit = shown(query, SHOWN, MOST)
     found = visit.app.timeline.changes(visit.caller, since, until.at)
     more = None
     if len(found.changes) > limit and limit < MOST:
@@ -189,15 +189,6 @@ def _moved(start: date, days: int) -> str:
 def _is_day(start: date, days: int) -> bool:
     """Tell whether a date so many days away can be written."""
     return 1 <= start.toordinal() + days < date.max.toordinal()
-
-
-def _shown(query: Mapping[str, str]) -> int:
-    given = query.get("show", str(SHOWN))
-    if not given.isdecimal() or not 1 <= int(given[:9]) <= MOST:
-        raise InvalidInput(
-            "show", "must be a number from 1 to {most} (got {given!r})", most=MOST, given=given[:50]
-        )
-    return int(given)
 
 
 def _edit(visit: Visit, change: Change, since: datetime, until: datetime) -> list[Stretch] | None:

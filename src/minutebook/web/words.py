@@ -59,13 +59,22 @@ _IN_REASONS = (
 )
 """What reasons name besides."""
 
+_CAUSES = (
+    *(later("No such file or directory"), later("Permission denied"), later("File exists")),
+    *(later("Operation not permitted"), later("Not a directory"), later("Is a directory")),
+    *(later("No space left on device"), later("Disk quota exceeded"), later("Input/output error")),
+    *(later("Read-only file system"), later("Too many open files"), later("File too large")),
+    *(later("Directory not empty"), later("File name too long"), later("Device or resource busy")),
+)
+"""What an operating system says of files, as far as it is usual."""
+
 OUTCOMES = tuple(each.message for each in _OUTCOMES)
 """How an act ends on the trail: done, or refused for which reason."""
 
 ON_THE_TRAIL = ("link", *(each.message for each in _ACTS if " " not in each.message))
 """The acts that people look for on the trail."""
 
-WORDS = {each.message: each for each in (*_MARKED, *_ACTS, *_OUTCOMES, *_IN_REASONS)}
+WORDS = {each.message: each for each in (*_MARKED, *_ACTS, *_OUTCOMES, *_IN_REASONS, *_CAUSES)}
 
 
 def word(value: str) -> str:

@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import anyio
 import numpy as np
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
+from minutebook.domain.reason import Reason
 from minutebook.server.http.turns import Turn, while_waiting
 from minutebook.server.limits import Limits
 
@@ -22,12 +22,12 @@ JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 
 
-@dataclass(eq=False)
 class BadBody(Exception):
     """A body that is not read: the HTTP status and the reason."""
 
-    status: int
-    reason: str
+    def __init__(self, status: int, reason: str, **values: object) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, Reason(reason, **values)
 
 
 async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes:
@@ -38,12 +38,15 @@ async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != type:
-        raise BadBody(415, f"Content-Type must be {type} (it is {kind[:100]!r})")
+        reason = "Content-Type must be {type} (it is {given!r})"
+        raise BadBody(415, reason, type=type, given=kind[:100])
     limit, within = limits.body_bytes, limits.body_seconds
-    too_large = BadBody(413, f"The body is larger than {limit} bytes, which http_body allows")
+    reason = "The body is larger than {most} bytes, which http_body allows"
+    too_large = BadBody(413, reason, most=limit)
     if int(request.headers.get("content-length") or 0) > limit:
         raise too_large
-    too_many = BadBody(413, f"The body has more than {MOST_PARTS} values; send fewer at once")
+    reason = "The body has more than {most} values; send fewer at once"
+    too_many = BadBody(413, reason, most=MOST_PARTS)
     body, parts = bytearray(), Parts()
     try:
         async with while_waiting(request), _place(request, limits):
@@ -55,7 +58,8 @@ async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes
                     if type == JSON and parts.add(part) > MOST_PARTS:
                         raise too_many
     except TimeoutError:
-        raise BadBody(408, f"The body did not come within {within:g} seconds") from None
+        reason = "The body did not come within {wait:g} seconds"
+        raise BadBody(408, reason, wait=within) from None
     whole = bytes(body)
     if parts.most > MOST_PARTS and parts_of(whole) > MOST_PARTS:
         raise too_many

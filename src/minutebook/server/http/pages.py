@@ -118,7 +118,7 @@ class PageHost:
         except TooManyRequests as error:
             raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
         except ValueError as error:
-            raise Rejected(400, f"The form cannot be read: {error}") from error
+            raise Rejected(400, "The form cannot be read: {error}", error=error) from error
 
     async def run(
         self, request: Request, act: str, caller: Caller, task: Callable[[App, Caller], T]
@@ -129,8 +129,8 @@ class PageHost:
         """
         limits = self._access.limits
         if caller.token and (wait := limits.requests.wait(caller.principal)):
-            reason = f"This token has made too many requests; come again in {wait} s"
-            raise Rejected(429, reason, {"Retry-After": str(wait)})
+            reason = "This token has made too many requests; come again in {wait} s"
+            raise Rejected(429, reason, {"Retry-After": str(wait)}, wait=wait)
         origin = Origin(client=CLIENT)
         caller = in_call(caller, request=request.state.id, origin=origin, notes={})
         request.state.caller = caller = self._access.in_session(caller)

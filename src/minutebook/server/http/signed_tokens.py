@@ -15,6 +15,7 @@ from minutebook.config import Settings
 from minutebook.domain.caller import SIGNED, Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.domain.grants import Grant, caller_with, check_grant
+from minutebook.domain.reason import cause_of
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role
 from minutebook.server.http.published import Published, fetch, is_protected
 
@@ -222,5 +223,5 @@ def _from_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise KeysUnavailable(
-            "{path}: {cause}", "set jwt_keys to a file", path=path, cause=error.strerror
+            "{path}: {cause}", "set jwt_keys to a file", path=path, cause=cause_of(error)
         ) from error

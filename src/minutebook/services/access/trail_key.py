@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from minutebook.disk.atomic_file import new_file, replace_file
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.head_signatures import public_key_bytes, public_key_text
-from minutebook.domain.reason import of_system
+from minutebook.domain.reason import cause_of, of_system
 
 if TYPE_CHECKING:
     # Only who signs or checks a signature loads it.
@@ -77,7 +77,7 @@ def private_key(path: Path) -> "Ed25519PrivateKey":
         remedy = (
             "must be a file that can be read ({path}: {cause}); `minutebook audit key` makes one"
         )
-        raise InvalidInput("audit_key", remedy, path=path, cause=error.strerror) from error
+        raise InvalidInput("audit_key", remedy, path=path, cause=cause_of(error)) from error
     if os.name == "posix" and mode & 0o077:
         raise InvalidInput(
             "audit_key", "must be its owner's alone; run `chmod 600 {path}`", path=path

@@ -13,7 +13,7 @@ from minutebook.domain.errors import InvalidInput, MinutebookError, Refused, Sto
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.origin import answers_for
-from minutebook.domain.reason import of_system
+from minutebook.domain.reason import cause_of, of_system
 from minutebook.domain.records import (
     CLASSES,
     Entity,
@@ -278,7 +278,7 @@ class Erasing:
             except OSError as error:
                 reason = "{path}: {cause}; remove it by hand, then `minutebook erase --resume` ends the erasure"
                 raise StoreError(
-                    reason, path=error.filename or self._where.copies, cause=error.strerror
+                    reason, path=error.filename or self._where.copies, cause=cause_of(error)
                 ) from error
 
     def _rewrite_backups(self, caller: Caller, order: Order, done: Erased) -> None:

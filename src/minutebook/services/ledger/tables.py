@@ -199,9 +199,7 @@ def check_uncontradicted(pairs: Iterable[tuple[Decision, Decision]]) -> None:
     """Raise LedgerBroken if two readings of one decision differ in what never changes."""
     check_sound(
         [
-            Violation(
-                Rule.FIXED, (earlier.id,), Reason("its {name} is not what was recorded", name=name)
-            )
+            Violation(Rule.FIXED, (earlier.id,), "its {name} is not what was recorded", name=name)
             for earlier, written in pairs
             for name in fixed_differences(earlier, written)
         ]

@@ -12,6 +12,7 @@ from pathlib import Path
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.reason import cause_of
 from minutebook.domain.roots import Roots
 
 SUFFIX = ".jsonl"
@@ -51,7 +52,7 @@ class ArchivePaths:
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             except OSError as error:
                 reason = "{folder}: {cause}; archive_roots names others"
-                raise StoreError(reason, folder=folder, cause=error.strerror) from error
+                raise StoreError(reason, folder=folder, cause=cause_of(error)) from error
         if named is not None:
             return self.known(caller, named)
         stem = f"journal-{rfc3339(now).replace(':', '').replace('.', '-')}"

@@ -16,7 +16,7 @@ from minutebook.disk.encryption import Key, encrypting
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
-from minutebook.domain.reason import of_system
+from minutebook.domain.reason import cause_of, of_system
 from minutebook.domain.records import Kind
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
@@ -92,7 +92,7 @@ class Backups:
             except OSError as error:
                 name = error.filename or path
                 raise StoreError(
-                    "{name}: {cause}; nothing was kept of it", name=name, cause=error.strerror
+                    "{name}: {cause}; nothing was kept of it", name=name, cause=cause_of(error)
                 ) from error
             yield
 

@@ -11,6 +11,7 @@ from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
 from minutebook.disk.keys import KeyPlace
 from minutebook.domain.errors import StoreBusy, StoreDamaged, StoreError
+from minutebook.domain.reason import cause_of
 from minutebook.store.file_locks import FileLocks
 from minutebook.store.sqlite.encryption import IN_USE, key_of
 from minutebook.store.sqlite.exclusive import exclusive_access
@@ -134,4 +135,4 @@ def make_home(home: Path) -> None:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         reason = "{home}: {cause}; choose another data directory with --home"
-        raise StoreError(reason, home=home, cause=error.strerror) from error
+        raise StoreError(reason, home=home, cause=cause_of(error)) from error

@@ -215,9 +215,7 @@ def check_restorable(backup: Path, keys: Keys | None = None) -> None:
             unpack(backup, draft, keys)
             with closing(SqliteStore(draft / DATABASE, keys=keys)) as store:
                 for finding in store.check():
-                    raise _wrong(
-                        backup, Reason("the store in it is not whole: {finding}", finding=finding)
-                    )
+                    raise _wrong(backup, "the store in it is not whole: {finding}", finding=finding)
     except OSError as error:
         raise StoreError(of_system(error.filename or backup, error)) from error
 
@@ -237,26 +235,22 @@ def unpack(backup: Path, draft: Path, keys: Keys | None) -> str:
         ):
             for member in tar:
                 if manifest is not None:
-                    raise _wrong(
-                        backup, Reason("{name} stands after the manifest", name=member.name)
-                    )
+                    raise _wrong(backup, "{name} stands after the manifest", name=member.name)
                 source = _opened(backup, tar, member)
                 if member.name == MANIFEST:
                     manifest = source.read(_MOST_MANIFEST)
                 elif member.name in found:
-                    raise _wrong(backup, Reason("{name} stands there twice", name=member.name))
+                    raise _wrong(backup, "{name} stands there twice", name=member.name)
                 else:
                     found[member.name] = _copied(source, draft / member.name)
     except FileNotFoundError as error:
         raise InvalidInput("file", "must exist; there is no {path}", path=backup) from error
     except FileDamaged as error:
-        raise _wrong(backup, Reason("it was changed or cut short")) from error
+        raise _wrong(backup, "it was changed or cut short") from error
     except tarfile.TarError as error:
-        raise _wrong(
-            backup, Reason("it is no backup, or not whole: {error}", error=error)
-        ) from error
+        raise _wrong(backup, "it is no backup, or not whole: {error}", error=error) from error
     if manifest is None:
-        raise _wrong(backup, Reason("it ends before its manifest"))
+        raise _wrong(backup, "it ends before its manifest")
     _check_manifest(backup, manifest, found)
     return hashlib.sha256(manifest).hexdigest()
 
@@ -266,11 +260,9 @@ def _opened(backup: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[b
     path = PurePosixPath(member.name)
     parts = member.name.split("/")
     if not member.isreg() or path.is_absolute() or {"", ".", ".."} & set(parts):
-        raise _wrong(
-            backup, Reason("{name!r} is no plain file below the data directory", name=member.name)
-        )
+        raise _wrong(backup, "{name!r} is no plain file below the data directory", name=member.name)
     if "\\" in member.name or ":" in member.name or parts[0].startswith("."):
-        raise _wrong(backup, Reason("{name!r} is no name that a backup gives", name=member.name))
+        raise _wrong(backup, "{name!r} is no name that a backup gives", name=member.name)
     file = tar.extractfile(member)
     assert file is not None, "a plain file can be read"
     return file
@@ -292,7 +284,7 @@ def _check_manifest(backup: Path, manifest: bytes, found: dict[str, str]) -> Non
         stated = json.loads(manifest)
         is_ours, version, digests = stated["format"] == FORMAT, stated["version"], stated["sha256"]
     except (ValueError, RecursionError, KeyError, TypeError) as error:
-        raise _wrong(backup, Reason("its manifest cannot be read")) from error
+        raise _wrong(backup, "its manifest cannot be read") from error
     if not is_ours or version != VERSION:
         reason = Reason(
             "another program wrote it, or a later version of Minutebook: then upgrade this one"
@@ -300,10 +292,8 @@ def _check_manifest(backup: Path, manifest: bytes, found: dict[str, str]) -> Non
         raise _wrong(backup, reason)
     for name in sorted(found.keys() | digests.keys() | {DATABASE}):
         if name not in found or found[name] != digests.get(name):
-            raise _wrong(
-                backup, Reason("{name} is not what it was when the backup was made", name=name)
-            )
+            raise _wrong(backup, "{name} is not what it was when the backup was made", name=name)
 
 
-def _wrong(backup: Path, reason: Reason) -> InvalidArchive:
-    return InvalidArchive(str(backup), reason)
+def _wrong(backup: Path, reason: str, **values: object) -> InvalidArchive:
+    return InvalidArchive(str(backup), Reason(reason, **values))

@@ -176,11 +176,8 @@ class NoteFolder:
         lines = _lines(self._home / _STATE)
         head = lines[0] if lines else {}
         if lines and (head.get("format"), head.get("version")) != (_FORMAT, 1):
-            raise InvalidInput(
-                "FOLDER",
-                "was begun by a later version ({path}); upgrade Minutebook",
-                path=self._home / _STATE,
-            )
+            remedy = "was begun by a later version ({path}); upgrade Minutebook"
+            raise InvalidInput("FOLDER", remedy, path=self._home / _STATE)
         for document in lines[1:]:
             if (agreed := _agreed_of(document)) is not None:
                 self.agreed[agreed.key] = agreed

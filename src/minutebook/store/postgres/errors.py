@@ -64,8 +64,9 @@ class translate_errors:  # noqa: N801 - reads as a word: `with translate_errors(
                 raise fault from None
 
 
-def damaged(what: Reason) -> StoreDamaged:
+def damaged(reason: str, **values: object) -> StoreDamaged:
     """Return the error that says what is damaged, and what helps."""
+    what = Reason(reason, **values)
     return StoreDamaged(Reason("{what}. {rescue}", what=what, rescue=RESCUE), what)
 
 
@@ -81,7 +82,7 @@ def fault_of(error: psycopg.Error, place: str) -> StoreError | None:
             return StoreError("{place}: {cause}", place=place, cause=reason)
     if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
         return damaged(
-            Reason("{place}: the database is damaged ({error})", place=place, error=_told(error))
+            "{place}: the database is damaged ({error})", place=place, error=_told(error)
         )
     if isinstance(error, errors.InFailedSqlTransaction):
         return StoreError("{place}: the transaction was undone by an error before", place=place)

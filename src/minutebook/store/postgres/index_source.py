@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple
 
-from minutebook.domain.reason import Reason
 from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind
 from minutebook.search.text import ANALYSIS
 from minutebook.store.postgres import change_feed
@@ -175,8 +174,6 @@ class WordSource(Source[Postings]):
             return Postings.of_packed(kept_terms)
         except ValueError as error:
             raise damaged(
-                Reason(
-                    "the database is damaged: a row of {name} holds in terms what no such column can",
-                    name=self._table.name,
-                )
+                "the database is damaged: a row of {name} holds in terms what no such column can",
+                name=self._table.name,
             ) from error

@@ -13,7 +13,6 @@ from minutebook.disk.encryption import Key, Keys
 from minutebook.disk.network_files import network_type
 from minutebook.domain.errors import StoreBusy
 from minutebook.domain.filters import Filter
-from minutebook.domain.reason import Reason
 from minutebook.domain.records import TEXT_CLASSES, Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.housekeeper import Housekeeper
@@ -442,7 +441,7 @@ class SqliteStore:
                 connection.execute("REINDEX")
             except apsw.ConstraintError as error:
                 raise damaged(
-                    Reason("{path}: two rows have one key ({error})", path=self._path, error=error)
+                    "{path}: two rows have one key ({error})", path=self._path, error=error
                 ) from error
         with self._connections.writing() as connection:
             for of in TEXT_CLASSES.values():

@@ -13,7 +13,7 @@ import apsw
 from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
-from minutebook.domain.reason import Reason, Word, of_system
+from minutebook.domain.reason import Reason, Word, cause_of, of_system
 from minutebook.store.protocol import Writes
 from minutebook.store.sqlite import log_damage, missing_database, schema, text_analysis
 from minutebook.store.sqlite.encryption import connect
@@ -265,7 +265,7 @@ class Connections:
             if not log_damage.unread_transactions(connection, self._path):
                 return
         except OSError as error:
-            reason = Reason("its log cannot be read ({cause})", cause=error.strerror)
+            reason = Reason("its log cannot be read ({cause})", cause=cause_of(error))
             raise StoreError(
                 "{path}: {cause}. {rescue}", path=self._path, cause=reason, rescue=RESCUE
             ) from error
@@ -275,7 +275,7 @@ class Connections:
         except OSError as error:
             reason = Reason(
                 "its log is damaged, and no copy of it can be put aside ({cause})",
-                cause=error.strerror,
+                cause=cause_of(error),
             )
             raise StoreError(
                 "{path}: {cause}. Make room there, and try again", path=self._path, cause=reason

@@ -110,7 +110,7 @@ def _take_alone(connection: apsw.Connection, path: Path) -> None:
 def _check_whole(copy: Path, key: Key | None, path: Path, counted: list[tuple[str, int]]) -> None:
     with translate_errors(copy), closing(connect(copy, key)) as written:
         if _counts(written) != counted or written.pragma("integrity_check") != "ok":
-            raise damaged(Reason("{path}: it could not be copied whole", path=path))
+            raise damaged("{path}: it could not be copied whole", path=path)
         written.pragma("synchronous", "full")
         written.pragma("journal_mode", "wal")
 

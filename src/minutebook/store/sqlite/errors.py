@@ -65,8 +65,9 @@ class translate_errors:  # noqa: N801 - reads as a word: `with translate_errors(
                 raise fault from error
 
 
-def damaged(what: Reason) -> StoreDamaged:
+def damaged(reason: str, **values: object) -> StoreDamaged:
     """Return the error that says what is damaged, and what helps."""
+    what = Reason(reason, **values)
     return StoreDamaged(Reason("{what}. {rescue}", what=what, rescue=RESCUE), what)
 
 
@@ -78,9 +79,7 @@ def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
         return StoreBusy("{path}: another process keeps the file locked", path=path)
     if getattr(error, "extendedresult", 0) in _FULL:
         return StoreError(
-            "{path}: {cause}, or the file may not grow",
-            path=path,
-            cause=_REASONS[apsw.FullError],
+            "{path}: {cause}, or the file may not grow", path=path, cause=_REASONS[apsw.FullError]
         )
     reason = _REASONS.get(type(error))
     if reason is None:
@@ -97,7 +96,7 @@ def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
             "{path}: {cause}; make room, then try again", path=path, cause=_NO_ROOM[number]
         )
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-        return damaged(Reason("{path}: {reason} ({error})", path=path, reason=reason, error=error))
+        return damaged("{path}: {cause} ({error})", path=path, cause=reason, error=error)
     return StoreError("{path}: {cause} ({error})", path=path, cause=reason, error=error)
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import apsw
 
 from minutebook.domain.errors import StoreError, StoreTooNew
-from minutebook.domain.reason import Reason
 from minutebook.store.sqlite.errors import damaged
 
 APPLICATION_ID = 0x4D69_426F
@@ -48,7 +47,7 @@ def is_current(connection: apsw.Connection, path: Path) -> bool:
             format=FORMAT,
         )
     if found == FORMAT and not _holds_anything(connection):
-        raise damaged(Reason("{path}: the file is damaged: its tables are gone", path=path))
+        raise damaged("{path}: the file is damaged: its tables are gone", path=path)
     return bool(found == FORMAT)
 
 
