@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.config import load
 from minutebook.invocation import read_hook
+from minutebook.server.hooks.answers import Answer, answer
 from tests.commands_in_daemon import Daemon, daemon_of_commands
 from tests.examples import parametrize_in_part
 from tests.folders.test_finding import repository
@@ -178,3 +180,28 @@ def test_a_repository_is_that_of_the_folder_in_which_a_command_was_typed(
     assert kept["Tea"] is not None
     assert kept["Milk"] != kept["Tea"]
     assert kept["Sit down"] is None
+
+
+def test_a_hook_says_what_the_folder_of_its_session_shows(
+    daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
+    api, web = repository(tmp_path / "api"), repository(tmp_path / "web", None)
+    for text, folder in (
+        ("Milk first in api", api),
+        ("Tea only in web", web),
+        ("Sit down", tmp_path),
+    ):
+        monkeypatch.chdir(folder)
+        assert daemon.run("remember", text, "--type", "business_rule").exit_code == 0
+
+    def begun_in(folder: Path) -> Answer:
+        event = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(folder)}
+        return answer(daemon.app, load({}), "claude-code", event, None)[0]
+
+    said = {folder: json.dumps(begun_in(folder).output) for folder in (api, web, tmp_path)}
+    assert [text in said[api] for text in ("Milk", "Tea", "Sit")] == [True, False, True]
+    assert [text in said[web] for text in ("Milk", "Tea", "Sit")] == [False, True, True]
+    assert [text in said[tmp_path] for text in ("Milk", "Tea", "Sit")] == [False, False, True]
+    (api / ".minutebook.toml").write_text('hooks = "off"\n')
+    assert begun_in(api).outcome == "ignored"

@@ -407,7 +407,7 @@ def test_no_error_is_listed_after_a_semicolon(head: str, name: str) -> None:
 def test_a_command_reaches_the_keyboard_through_one_module(text: str) -> None:
     assert len(told("src/minutebook/cli/memories.py", text)) == 1
     assert text.startswith("input") or told("src/minutebook/cli/keyboard.py", text) == []
-    assert told("src/minutebook/server/daemon/command_client.py", text) == []
+    assert told("src/minutebook/server/daemon/greeting.py", text) == []
 
 
 REASONED = """

@@ -10,58 +10,22 @@ with open_memory() as memory:
 from importlib import import_module
 
 _MODULES = {
-    "minutebook.api.asynchronous": (
-        "AsyncMinutebook",
-        "open_memory_async",
-    ),
-    "minutebook.api.client": (
-        "Decisions",
-        "Entities",
-        "Minutebook",
-        "Sessions",
-    ),
-    "minutebook.api.errors": (
-        "ServerError",
-        "ServerRefused",
-        "ServerSilent",
-        "ServerUnreachable",
-    ),
-    "minutebook.api.opening": ("open_memory",),
+    "minutebook.api.asynchronous": "AsyncMinutebook open_memory_async",
+    "minutebook.api.client": "Decisions Entities Minutebook Sessions",
+    "minutebook.api.errors": "ServerError ServerRefused ServerSilent ServerUnreachable",
+    "minutebook.api.opening": "open_memory",
     "minutebook.api.records": (
-        "About",
-        "Decision",
-        "DecisionLine",
-        "Entity",
-        "FoundDecision",
-        "Hit",
-        "Memory",
-        "MemoryPage",
-        "Neighbourhood",
-        "Relation",
-        "SignalShare",
-        "Summary",
-        "SummaryHit",
-        "Turn",
-        "TurnHit",
-        "TurnPage",
-        "Version",
+        "About Decision DecisionLine Entity FoundDecision Hit Memory MemoryPage Neighbourhood "
+        "Relation SignalShare Summary SummaryHit Turn TurnHit TurnPage Version"
     ),
     "minutebook.domain.errors": (
-        "Conflict",
-        "Forbidden",
-        "InvalidInput",
-        "Locked",
-        "MinutebookError",
-        "NotFound",
-        "Refused",
-        "ScopeViolation",
-        "StoreError",
-        "Unidentified",
+        "Conflict Forbidden InvalidInput Locked MinutebookError NotFound Refused "
+        "ScopeViolation StoreError Unidentified"
     ),
 }
 """Where each name is defined; type checkers read `__init__.pyi`."""
 
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = sorted(_MODULE_OF)
 

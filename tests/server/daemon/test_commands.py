@@ -63,6 +63,18 @@ def test_a_command_has_the_daemon_read_and_write(asked: Invocation, daemon: Daem
     assert OWN_PROCESS not in unknown.stderr
 
 
+def test_a_command_beside_a_daemon_imports_what_reads_and_prints_and_no_more(
+    asked: Invocation, daemon: DaemonAddress
+) -> None:
+    typed(asked, "remember", "The kettle is in the attic.")
+    found = typed(asked, "search", "kettle")
+    assert "The kettle is in the attic." in found.stdout
+    imported = {line.rpartition("|")[2].strip() for line in found.stderr.splitlines()}
+    heavy = ("numpy", "pydantic", "mcp", "anyio", "httpx2", "apsw", "tomllib", "asyncio")
+    own = ("app", "config", "contracts", "services.search", "store", "embedding", "whereabouts")
+    assert imported.isdisjoint({*heavy, *(f"minutebook.{each}" for each in own)})
+
+
 @pytest.mark.thorough
 def test_a_command_does_not_wait_for_a_daemon_that_does_not_answer(
     asked: Invocation, daemon: DaemonAddress
