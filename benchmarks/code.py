@@ -26,7 +26,7 @@ from benchmarks import code_speed, docstrings, peers
 from benchmarks.docstrings import Question
 from benchmarks.measure import DATA, FORM, NotThere, Table, asked, machine, opened, publish
 from minutebook.app import App
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
@@ -123,7 +123,7 @@ def index_once(home: Path, library: Path) -> None:
     if whole.exists():
         return
     with opened(home) as app:
-        app.get(CodeServices).projects.index(Settings().caller(), str(library), None)
+        app.get(CodeServices).projects.index(settings_with().caller(), str(library), None)
         if app.embeddings.pending(
             CodeChunk, everything_in(app.infrastructure.store, DEFAULT_ORGANIZATION)
         ):
@@ -302,7 +302,7 @@ def _places(app: App, ids: Sequence[str]) -> list[Place]:
 
 
 def _called(app: App, contract: Contract, **arguments: object) -> Mapping[str, Any]:
-    answer = contract.call(app, Settings().caller(), TOOL, arguments)
+    answer = contract.call(app, settings_with().caller(), TOOL, arguments)
     if answer.content is None:
         raise RuntimeError(f"{TOOL}: {answer.error}")
     return answer.content

@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.measure import DATA, ROOT, Table, Timing, opened, stopwatch, timed
 from benchmarks.reading import SETTLED, again, change, memory
 from minutebook.app import App
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.caller import in_call
@@ -150,7 +150,7 @@ def _first_query(home: Path) -> None:
 
 def _with_vectors(app: App, library: Path) -> list[float]:
     """Change one file some times and index it with its vectors; milliseconds of each."""
-    caller = Settings().caller()
+    caller = settings_with().caller()
     (project,) = app.get(CodeServices).projects.all(caller)
     app.infrastructure.store.put(replace(project, path=str(library)))
     index = partial(app.get(CodeServices).projects.index, caller, str(library), None)
@@ -166,7 +166,7 @@ def _beside(app: App, library: Path, others: Path, turns: int, rounds: int) -> M
     In blocks that take turns, so that all meet the same weather.
     """
     contract, numbers = knowledge(), count()
-    app.get(CodeServices).projects.index(Settings().caller(), str(others), 0.0)
+    app.get(CodeServices).projects.index(settings_with().caller(), str(others), 0.0)
     works: dict[str, Callable[[threading.Event], object]] = {
         "nothing": lambda stop: stop.wait(),
         "vectors are made": app.embeddings.backfill,
@@ -206,7 +206,7 @@ def _at_work(work: Callable[[threading.Event], object]) -> Iterator[None]:
 
 def _reading(app: App, folder: Path, stop: threading.Event) -> None:
     """Read a folder as if it was never read, over and over."""
-    caller = in_call(Settings().caller(), progress=stopping(stop))
+    caller = in_call(settings_with().caller(), progress=stopping(stop))
     while not stop.is_set():
         try:
             project = (
@@ -218,7 +218,7 @@ def _reading(app: App, folder: Path, stop: threading.Event) -> None:
 
 
 def _search(app: App, contract: Contract, query: str) -> None:
-    answer = contract.call(app, Settings().caller(), "search_code", {"query": query})
+    answer = contract.call(app, settings_with().caller(), "search_code", {"query": query})
     if answer.content is None:
         raise RuntimeError(answer.error)
 

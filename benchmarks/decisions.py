@@ -24,7 +24,7 @@ import pygit2
 
 from benchmarks.measure import DATA, Cell, Table, asked, machine, publish, stopwatch, timed
 from minutebook.app import App, open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import decision_id
@@ -68,7 +68,7 @@ def opened(home: Path) -> App:
     """Open a store whose model is ready."""
     embedder = Anyhow()
     app = open_app(
-        Settings(home=home),
+        settings_with(home=home),
         models=Models(Embedding(lambda: embedder, embedder.model, cache_size=0), None),
     )
     app.embedding.settle()

@@ -20,7 +20,7 @@ from typing import Literal
 from benchmarks import store as data
 from benchmarks.measure import DATA, Table, asked, machine, publish, stopwatch, timed
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.caller import Call, Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import MemoryQuery
@@ -61,7 +61,7 @@ class Asked:
 def writes(durability: Durability, rounds: int) -> list[Written]:
     """Measure a new memory and a new version of one."""
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
-        app = open_app(Settings(home=Path(folder), durability=durability, embedder="none"))
+        app = open_app(settings_with(home=Path(folder), durability=durability, embedder="none"))
         drawn = data.Records(2)
         texts = [" ".join(drawn.words(data.WORDS)) for _ in range(rounds + 3)]
         ids: list[str] = []

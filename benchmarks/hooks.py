@@ -19,17 +19,18 @@ from typing import Any
 
 from benchmarks.measure import ROOT, Table, asked, machine, publish
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
 from minutebook.features.hooks.services import HookServices
+from minutebook.features.hooks.settings import HookSettings
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import daemon_address
 from minutebook.server.hooks import log as hook_log
 
-LEAST = Settings().hook_relevance
+LEAST = settings_with().of(HookSettings).hook_relevance
 WRITER = Caller(name="benchmark", role=Role.HUMAN)
 _CALLS, _QUICK_CALLS = 41, 2
 _QUICK_STEP = 9
@@ -57,7 +58,7 @@ def _lines(name: str) -> list[dict[str, Any]]:
 
 def _fill(home: Path, wanted: Container[str] | None) -> Mapping[str, str]:
     """Keep the notes, all or those that are wanted; return which document each memory is."""
-    app = open_app(Settings(home=home))
+    app = open_app(settings_with(home=home))
     try:
         app.embedding.start()
         app.embedding.wait(timeout=None)
@@ -76,7 +77,7 @@ def _said(
     home: Path, documents: Mapping[str, str], rows: Iterable[Mapping[str, Any]]
 ) -> list[tuple[Mapping[str, Any], list[str], int]]:
     """Return for each prompt which documents are put before it, and how many tokens that takes."""
-    app = open_app(Settings(home=home))
+    app = open_app(settings_with(home=home))
     try:
         app.embedding.start()
         app.embedding.wait(timeout=None)

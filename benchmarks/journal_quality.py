@@ -17,12 +17,13 @@ from typing import Any
 from benchmarks.measure import asked
 from benchmarks.quality import PUBLIC
 from minutebook.app import open_app
-from minutebook.config import Settings, load
+from minutebook.config import Settings, load, settings_with
 from minutebook.contracts.journal import journal
 from minutebook.domain.errors import MinutebookError
 from minutebook.evaluation import datasets
 from minutebook.evaluation.datasets import Collection
 from minutebook.evaluation.metrics import interval
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.models import Models, models_of
 
 LOCOMO = PUBLIC / "locomo-dev.json"
@@ -35,7 +36,7 @@ def shares(
     collection: Collection, models: Models, settings: Settings
 ) -> Iterator[tuple[str, float]]:
     """Keep the turns of a conversation and ask its questions; give each one's groups and share of evidence."""
-    contract, caller = journal(), Settings().caller()
+    contract, caller = journal(), settings_with().caller()
     with closing(open_app(settings, models=models)) as app:
 
         def call(tool: str, **arguments: object) -> Any:
@@ -72,7 +73,13 @@ def main() -> None:
     with closing(models.embedding), tempfile.TemporaryDirectory() as top:
         for collection in collections:
             home = Path(top) / collection.name
-            settings = replace(load({}), home=home, durability="normal", policy=None, ledger=None)
+            settings = replace(
+                load({}).of(LedgerSettings),
+                home=home,
+                durability="normal",
+                policy=None,
+                ledger=None,
+            )
             for group, share in shares(collection, models, settings):
                 by_group[group].append(share)
     print(f"{'share of the evidence among ten':<34}{'n':>5}{'share':>8}   95 %")

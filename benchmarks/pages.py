@@ -33,7 +33,7 @@ from benchmarks.measure import DATA, FORM, Cell, Table, asked, machine, publish
 from benchmarks.store import UNRELATED, Records, text_queries, word
 from benchmarks.store_calls import calls, first_question
 from minutebook.app import App, open_app
-from minutebook.config import Settings
+from minutebook.config import Settings, settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
@@ -101,7 +101,7 @@ def built(size: int) -> Path:
     """Fill the data directory of a size, if it is not there yet; return it."""
     home = DATA / f"pages-{size}-{FORM}-1"
     if not (home / "whole").exists():
-        settings = Settings(home=home, embedder="none", durability="normal")
+        settings = settings_with(home=home, embedder="none", durability="normal")
         app = open_app(settings, models=models())
         try:
             _fill(app, size)
@@ -249,7 +249,7 @@ class Visitor:
 @contextmanager
 def visited(home: Path) -> Iterator[tuple[App, Visitor]]:
     """Serve the pages of a store in this process; give the app, and a visitor who is its owner."""
-    settings = Settings(home=home, durability="normal")
+    settings = settings_with(home=home, durability="normal")
     loader, sign_ins = Loader(settings), SignIns(OWNER)
     served = application(
         settings,
@@ -274,7 +274,7 @@ def visited(home: Path) -> Iterator[tuple[App, Visitor]]:
 @contextmanager
 def _another(home: Path) -> Iterator[App]:
     """Open a store once more, as another process does."""
-    app = open_app(Settings(home=home, durability="normal"), models=models())
+    app = open_app(settings_with(home=home, durability="normal"), models=models())
     try:
         app.embedding.wait()
         yield app

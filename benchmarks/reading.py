@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.measure import stopwatch
 from minutebook.app import open_app
 from minutebook.code.files import walk
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.features.code.services import CodeServices
 
 ROUNDS = 5
@@ -56,9 +56,9 @@ def change(file: Path) -> Callable[[int], None]:
 
 def read(folder: Path, home: Path, changed: Path) -> dict[str, Any]:
     """Read a folder, then again unchanged, and with one file changed."""
-    app = open_app(Settings(home=home, embedder="none"))
+    app = open_app(settings_with(home=home, embedder="none"))
     app.embedding.settle()
-    caller = Settings().caller()
+    caller = settings_with().caller()
     before = memory("VmRSS")
     with stopwatch() as watch:
         progress = app.get(CodeServices).projects.index(caller, str(folder), 0.0).progress

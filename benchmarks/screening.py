@@ -24,7 +24,7 @@ from time import process_time
 from benchmarks.measure import Cell, Table, asked, machine, publish, timed_in_turn
 from benchmarks.secret_samples import filled
 from minutebook.app import App, open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
@@ -120,7 +120,7 @@ def writes(rounds: int) -> Table:
     """Time what a write costs with and without looking, in turn, without a model."""
     notes = [json.loads(line)["text"] for line in NOTES.read_text(encoding="utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as folder:
-        plain = Settings(embedder="none", durability="normal")
+        plain = settings_with(embedder="none", durability="normal")
         on = replace(plain, home=Path(folder, "on"), redact=Redact.MASK)
         off = replace(plain, home=Path(folder, "off"), redact=Redact.OFF)
         with closing(open_app(on)) as looking, closing(open_app(off)) as blind:

@@ -32,7 +32,7 @@ from benchmarks.pipe import Pipe
 from benchmarks.tool import Caller, Work, copied, drawn, filled, serve_command
 from benchmarks.wire import Served, Wire, served
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 
 SIZE, SIZE_QUICK = 1_000, 30
 CONNECTIONS, CONNECTIONS_QUICK = (1, 8, 64), (2,)
@@ -69,7 +69,7 @@ def overhead(rounds: int, size: int) -> list[Row]:
     work = drawn(rounds)
     with ExitStack() as stack:
         homes = [stack.enter_context(without_model(size)) for _ in range(3)]
-        settings = Settings(home=homes[0], embedder="none")
+        settings = settings_with(home=homes[0], embedder="none")
         app = open_app(settings)
         stack.callback(app.close)
         inside = Caller(app, settings)

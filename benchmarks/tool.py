@@ -36,7 +36,7 @@ from benchmarks.measure import (
 from benchmarks.pipe import Pipe
 from benchmarks.store import Records, text_queries
 from minutebook.app import App, open_app
-from minutebook.config import Settings, load
+from minutebook.config import Settings, load, settings_with
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory
@@ -153,7 +153,7 @@ def _fill(folder: Path, data: Records, size: int) -> None:
 
 @contextmanager
 def _given(folder: Path, given: Given) -> Iterator["Caller"]:
-    settings = Settings(home=folder / "home", durability="normal")
+    settings = settings_with(home=folder / "home", durability="normal")
     app = open_app(settings, models=Models(Embedding(lambda: given, given.model), None))
     app.embedding.wait()
     yield Caller(app, settings)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.measure import Cell
 from minutebook.app import App, open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import MinutebookError
@@ -72,7 +72,7 @@ def writing(apps: Mapping[str, App]) -> Iterator[dict[str, Writer]]:
 
 def caller_of(app: App, organization: str) -> Caller:
     """Return an agent of an organization."""
-    return replace(Settings(home=Path()).caller(), organization=organization)
+    return replace(settings_with(home=Path()).caller(), organization=organization)
 
 
 def store(app: App, caller: Caller, number: int) -> Memory:
@@ -102,6 +102,6 @@ def judged(what: str, app: App, known: Sequence[Writer], of: str) -> tuple[Cell,
 def app_on(url: str) -> Iterator[App]:
     """Open an app on a database, without a model and with indices of its own."""
     with tempfile.TemporaryDirectory() as home:
-        settings = Settings(home=Path(home), store=url, embedder="none", writer_wait=20.0)
+        settings = settings_with(home=Path(home), store=url, embedder="none", writer_wait=20.0)
         with closing(open_app(settings)) as app:
             yield app

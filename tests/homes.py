@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from minutebook.config import Settings
+from minutebook.config import Settings, settings_with
 
 
 def note_store(home: Path, url: str) -> None:
@@ -16,7 +16,7 @@ def settings_at(home: str | Path, **options: Any) -> Settings:
     """Return settings for a data directory, with its database if one was noted."""
     note = _note(Path(home))
     url = note.read_text(encoding="utf-8") if note.exists() else None
-    return Settings(home=Path(home), store=url, **options)
+    return settings_with(home=Path(home), store=url, **options)
 
 
 def _note(home: Path) -> Path:

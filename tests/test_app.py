@@ -9,7 +9,7 @@ import pytest
 
 import minutebook
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import Settings, settings_with
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Role
 from minutebook.places import data_directory
@@ -18,7 +18,7 @@ from tests.world import wait_until
 
 
 def test_an_app_that_cannot_be_opened_leaves_nothing_open(tmp_path: Path) -> None:
-    settings = Settings(
+    settings = settings_with(
         home=tmp_path / "home", embedder="none", role=Role.ADMIN, agent_memory_secret="short"
     )
     # The error at hand holds on to all that was made before it.
@@ -36,7 +36,7 @@ def test_half_a_setting_is_refused_before_anything_is_opened(
 ) -> None:
     home = tmp_path / "home"
     with pytest.raises(InvalidInput, match="as well"):
-        AppLoader(Settings(home=home, **half))  # type: ignore[arg-type]
+        AppLoader(settings_with(home=home, **half))
     assert not home.exists()
 
 
@@ -61,13 +61,13 @@ def warned(settings: Settings, caplog: pytest.LogCaptureFixture) -> list[str]:
 def test_whoever_wants_no_model_is_not_warned_that_there_is_none(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert not warned(Settings(home=tmp_path, embedder="none"), caplog)
+    assert not warned(settings_with(home=tmp_path, embedder="none"), caplog)
 
 
 def test_a_model_that_cannot_be_had_is_warned_of_in_a_sentence(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (warning,) = warned(Settings(home=tmp_path, embedder=str(tmp_path / "no model")), caplog)
+    (warning,) = warned(settings_with(home=tmp_path, embedder=str(tmp_path / "no model")), caplog)
     assert warning.startswith("searching by meaning is off: the embedding model failed to load: ")
     assert "holds no model" in warning
     assert "EmbeddingNotReady" not in warning

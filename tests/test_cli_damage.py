@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
@@ -32,7 +32,7 @@ RESTORE = "`minutebook restore BACKUP --replace`"
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a store that holds memories and a decision, and beside it a backup of that."""
     folder = tmp_path_factory.mktemp("kept")
-    with closing(open_app(Settings(home=folder / "home", embedder="none"))) as app:
+    with closing(open_app(settings_with(home=folder / "home", embedder="none"))) as app:
         for number in range(60):
             app.memories.store(OWNER, Draft(content=f"tea {number} " * 40, type=MemoryType.FACT))
         app.get(LedgerServices).decisions.record(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.caller import Call, Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
@@ -166,7 +166,7 @@ def test_an_unknown_memory_is_named(run: Run, command: str) -> None:
 def test_which_program_wrote_what_is_shown_and_asked_for(run: Run, tmp_path: Path) -> None:
     asks = Caller(name="agent", role=Role.AGENT, call=Call(session="session_1"))
     origin = Origin(client="cursor", version="1.2.3", contract="knowledge", session="session_1")
-    with closing(open_app(Settings(home=tmp_path / "home", embedder="none"))) as app:
+    with closing(open_app(settings_with(home=tmp_path / "home", embedder="none"))) as app:
         cursor = in_call(asks, origin=origin)
         draft = Draft(content="Deploy on Tuesdays.", type=MemoryType.FACT)
         id = app.memories.store(cursor, draft).id

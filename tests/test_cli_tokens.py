@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.errors import Unidentified
 from minutebook.domain.records import Role
 from tests.terminal import Run
@@ -120,7 +120,7 @@ def test_acts_on_tokens_are_on_the_trail_with_who_did_them(run: Run) -> None:
 
 def test_a_revocation_is_heard_at_once_by_a_process_that_runs(run: Run, tmp_path: Path) -> None:
     told = made(run, "--role", "viewer")
-    app = open_app(Settings(home=tmp_path / "home", embedder="none"))
+    app = open_app(settings_with(home=tmp_path / "home", embedder="none"))
     try:
         assert app.tokens.caller_of(told["secret"]).role is Role.VIEWER
         command = [sys.executable, "-m", "minutebook", "token", "revoke", told["id"]]

@@ -9,6 +9,9 @@ from minutebook import invocation
 from minutebook.config import Settings, load
 from minutebook.config.kinds import FILE, FOLDER, ROOTS
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.code.settings import CodeSettings
+from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.features.sign_in.settings import SignInSettings
 
 
 @pytest.mark.parametrize(
@@ -30,8 +33,8 @@ def test_what_is_no_path_stays_as_it_was_said(tmp_path: Path) -> None:
         f'embedder = "none"\njwt_keys = "{keys}"\nledger = "none"\n'
     )
     settings = load({"home": str(tmp_path)}, {})
-    assert (settings.embedder, settings.jwt_keys) == ("none", keys)
-    assert settings.ledger == tmp_path / "none"
+    assert (settings.embedder, settings.of(SignInSettings).jwt_keys) == ("none", keys)
+    assert settings.of(LedgerSettings).ledger == tmp_path / "none"
 
 
 def test_a_path_that_is_no_text_is_refused_by_what_is_wanted(tmp_path: Path) -> None:
@@ -60,12 +63,14 @@ zoo = { api = ["/srv/api"], web = "/srv/web" }
 
 def test_roots_are_a_list_or_a_table_by_organization_and_repository(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(TABLE)
-    assert load({"home": str(tmp_path)}, {}).index_roots == {
+    assert load({"home": str(tmp_path)}, {}).of(CodeSettings).index_roots == {
         "acme": (tmp_path / "code", Path("/srv/acme")),
         "zoo": {"api": (Path("/srv/api"),), "web": (Path("/srv/web"),)},
     }
     variables = {"MINUTEBOOK_INDEX_ROOTS": '{"acme": ["/srv/acme"]}'}
-    assert load({"home": str(tmp_path)}, variables).index_roots == {"acme": (Path("/srv/acme"),)}
+    assert load({"home": str(tmp_path)}, variables).of(CodeSettings).index_roots == {
+        "acme": (Path("/srv/acme"),)
+    }
 
 
 @pytest.mark.parametrize(

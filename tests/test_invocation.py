@@ -11,8 +11,10 @@ import platformdirs
 import pytest
 
 from minutebook import invocation
-from minutebook.config import Settings, load
+from minutebook.config import Settings, load, settings_with
 from minutebook.domain.records import Role
+from minutebook.features.code.settings import CodeSettings
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.invocation import OWN, SERVING
 from minutebook.server.daemon.process import shared
 
@@ -159,13 +161,13 @@ def test_paths_mean_the_same_wherever_a_daemon_was_started(
     monkeypatch.chdir("/")
     settings = load(found.given, found.variables)
     assert settings.home == tmp_path / "here"
-    assert settings.ledger == Path("~/there").expanduser()
-    assert settings.index_roots == (tmp_path / "one", Path("/two"))
+    assert settings.of(LedgerSettings).ledger == Path("~/there").expanduser()
+    assert settings.of(CodeSettings).index_roots == (tmp_path / "one", Path("/two"))
     table = json.dumps({"acme": ["one"], "zoo": {"api": ["/two", "~/three"]}})
     monkeypatch.chdir(tmp_path)
     found = asked(MINUTEBOOK_INDEX_ROOTS=table)
     monkeypatch.chdir("/")
-    assert load({}, found.variables).index_roots == {
+    assert load({}, found.variables).of(CodeSettings).index_roots == {
         "acme": (tmp_path / "one",),
         "zoo": {"api": (Path("/two"), Path("~/three").expanduser())},
     }
@@ -210,11 +212,11 @@ def test_what_connections_share_is_all_but_their_own() -> None:
     assert set(everything) == OWN
     assert set(SERVING) >= OWN
     home = Path(sys.prefix)
-    assert shared(Settings(home=home, **everything)) == Settings(home=home)
-    of_calls = Settings(home=home, hook_wait=2.0, hooks="off", rate_limit=9.0)
-    assert shared(of_calls) == Settings(home=home)
-    with_ledger = Settings(home=home, ledger=home, **everything)
-    assert shared(with_ledger) == Settings(home=home, ledger=home, organization="acme")
+    assert shared(settings_with(home=home, **everything)) == settings_with(home=home)
+    of_calls = settings_with(home=home, hook_wait=2.0, hooks="off", rate_limit=9.0)
+    assert shared(of_calls) == settings_with(home=home)
+    with_ledger = settings_with(home=home, ledger=home, **everything)
+    assert shared(with_ledger) == settings_with(home=home, ledger=home, organization="acme")
 
 
 @pytest.mark.parametrize(

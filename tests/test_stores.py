@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from minutebook.config import Settings, load
+from minutebook.config import load, settings_with
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.store.postgres import PostgresStore
 from minutebook.store.postgres.connections import place_of
@@ -57,11 +57,11 @@ def test_without_the_driver_the_extra_is_named(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(InvalidInput, match=r"minutebook\[server\]"):
-        open_store(Settings(home=tmp_path, store="postgresql://host/store"))
+        open_store(settings_with(home=tmp_path, store="postgresql://host/store"))
 
 
 def test_the_settings_open_the_database(tmp_path: Path, url: str) -> None:
-    store = open_store(Settings(home=tmp_path, store=url))
+    store = open_store(settings_with(home=tmp_path, store=url))
     assert isinstance(store, PostgresStore)
     store.close()
     assert not (tmp_path / "minutebook.db").exists()

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from minutebook.app import App, open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
@@ -423,7 +423,7 @@ def worlds(home: Path) -> Iterator[Opener]:
         **changes: Any,
     ) -> World:
         options: dict[str, Any] = {"durability": "normal", "embedding_wait": wait} | changes
-        settings = Settings(home=home / name, **options)
+        settings = settings_with(home=home / name, **options)
         if ON_SERVER:
             from tests.postgres_server import server
 

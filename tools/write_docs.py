@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from minutebook.config import SUBJECTS, variable_of  # noqa: E402
+from minutebook.config import subjects, variable_of  # noqa: E402
 from minutebook.contracts.contract import Contract  # noqa: E402
 from minutebook.contracts.registry import CONTRACTS  # noqa: E402
 from minutebook.invocation import FILE  # noqa: E402
@@ -40,7 +40,7 @@ def settings_page() -> str:
         "Relative paths in it are from its folder; elsewhere, from where the command is given.",
     ]
     heads = ["setting", "environment variable", "type", "default", "meaning"]
-    for subject in SUBJECTS:
+    for subject in subjects():
         rows = [
             [
                 f"`{each.name}`",

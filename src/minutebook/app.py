@@ -369,7 +369,7 @@ def open_app(
         presence = opened.enter_context(closing(data_directory(settings).use()))
         store = opened.enter_context(closing(open_store(settings)))
         trail = Trail(store, clock)
-        tokens = Tokens(store, trail, clock, randbits, trusts_issuer=settings.trusts_issuer)
+        tokens = Tokens(store, trail, clock, randbits)
         locks = locks_of(settings, store)
         infrastructure = Infrastructure(
             store=store,

@@ -22,6 +22,14 @@ class Feature:
     name: str
     needs: Sequence[str] = ()
     """Names of the features that it may import."""
+    settings: str = ""
+    """Its settings, a dataclass below `Settings`."""
+    check_settings: str = ""
+    """What raises InvalidInput if settings do not fit together: a function of Settings."""
+    copies: str = ""
+    """Where it keeps copies of records: a function from Settings to folders."""
+    beside: str = ""
+    """What it keeps in a data directory, and only where there was a store: a function from Settings to paths."""
     services: str = ""
     """Its services, a `FeatureServices`, which `App.get` makes."""
     commands: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)

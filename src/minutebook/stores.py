@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from minutebook.config import Settings
 from minutebook.disk.keys import place_of
 from minutebook.domain.errors import InvalidInput
+from minutebook.feature import loaded
 from minutebook.store.file_locks import FileLocks
 from minutebook.store.leases import LeaseLocks
 from minutebook.store.named_locks import NamedLocks
@@ -24,7 +25,8 @@ def open_store(settings: Settings) -> Tended:
     Raises StoreError if it cannot be opened as a store of this version, InvalidInput if what a
     server's store needs is not installed, or settings do not fit the engine.
     """
-    _check_fits(settings)
+    for check_fits in loaded("check_settings"):
+        check_fits(settings)
     return (
         file_store(settings) if settings.store is None else server_store(settings, settings.store)
     )
@@ -81,15 +83,6 @@ def server_store(settings: Settings, url: str, *, receives: bool = False) -> "Po
     )
 
 
-def _check_fits(settings: Settings) -> None:
-    if settings.store is None and settings.ledgers_folder is not None:
-        raise InvalidInput(
-            "ledgers_folder",
-            "is for servers that share a database, which `store` names; without it the ledgers stand in "
-            "the data directory, where a backup takes them along. Unset it, or set `store`",
-        )
-
-
 def _beside(settings: Settings) -> tuple[Path, ...]:
     """Return what is in a data directory only if there was a store."""
-    return settings.ledgers, settings.secret
+    return tuple(path for beside in loaded("beside") for path in beside(settings))

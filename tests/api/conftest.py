@@ -13,7 +13,7 @@ from minutebook import open_memory
 from minutebook.api import Minutebook
 from minutebook.api.in_process import InProcess
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.grants import Grant
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
@@ -51,7 +51,7 @@ def opener(
     with ExitStack() as stack:
         if request.param == "over http":
             server: Server = request.getfixturevalue("server")
-            app = open_app(Settings(home=server.home, embedder="none"))
+            app = open_app(settings_with(home=server.home, embedder="none"))
             stack.callback(app.close)
 
             def over_http(**bound: Any) -> Minutebook:
@@ -71,7 +71,7 @@ def opener(
         home = tmp_path_factory.mktemp("own")
 
         def in_process(**bound: Any) -> Minutebook:
-            settings = Settings(home=home, embedder="none", **{"agent": "ana"} | bound)
+            settings = settings_with(home=home, embedder="none", **{"agent": "ana"} | bound)
             connection = InProcess(open_app(settings), settings.caller(), Origin(client="test"))
             return stack.enter_context(Minutebook(connection))
 
@@ -91,7 +91,7 @@ def own_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minutebook]
 
     from minutebook.models import models_of
 
-    settings = Settings(home=tmp_path_factory.mktemp("meaning"), agent="ana")
+    settings = settings_with(home=tmp_path_factory.mktemp("meaning"), agent="ana")
     app = open_app(settings, models=replace(models_of(settings), embedding=ready()))
     with Minutebook(InProcess(app, settings.caller(), Origin(client="test"))) as memory:
         yield memory

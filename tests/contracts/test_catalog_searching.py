@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.models import open_embedding
 from tests.contracts.cataloged import facts_of, found, write
 from tests.contracts.requirements import requirement
@@ -136,7 +136,9 @@ def test_without_a_model_a_search_goes_by_words(opener: Opener) -> None:
     failure = facts.failure("memory-vector-search", query="kettle")
     assert failure.code == -32603
     assert "memory-search" in failure.text
-    unknown = facts_of(opener(name="unknown", embedding=open_embedding(Settings(embedder="none"))))
+    unknown = facts_of(
+        opener(name="unknown", embedding=open_embedding(settings_with(embedder="none")))
+    )
     assert unknown.failure("memory-vector-search", vector=[0.5, 0.5]).code == -32603
 
 

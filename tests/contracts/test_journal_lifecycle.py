@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from minutebook import __version__
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.records import Role
 from tests.contracts.journaled import CONTRACT, Client, check_shape
@@ -115,7 +115,7 @@ def test_the_other_contracts_of_a_connection_say_that_the_store_is_closed(client
 def test_a_store_that_cannot_be_opened_is_told_as_promised(error: Any, said: str) -> None:
     unopened = CONTRACT.unopened("healthcheck")
     assert unopened is not None
-    answer = unopened(error, Settings().caller())
+    answer = unopened(error, settings_with().caller())
     told: Any = answer.content
     check_shape("healthcheck", told)
     assert told["status"] == "unhealthy"

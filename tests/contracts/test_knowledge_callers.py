@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.config import Settings, load
+from minutebook.config import load, settings_with
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
@@ -188,9 +188,9 @@ def test_every_refusal_is_entered_and_nothing_else_of_it_is_kept(world: World) -
 
 
 def test_settings_and_their_caller_agree() -> None:
-    caller = Settings(organization="acme", repository="r", user="u").caller()
+    caller = settings_with(organization="acme", repository="r", user="u").caller()
     assert caller.repositories == frozenset({"r"})
-    assert Settings().caller().repositories is None
+    assert settings_with().caller().repositories is None
 
 
 def test_a_caller_of_one_organization_cannot_change_what_concerns_everyone(world: World) -> None:

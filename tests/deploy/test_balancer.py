@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.grants import Grant
 from minutebook.domain.records import Role
 from tests import postgres_server
@@ -96,7 +96,7 @@ def balanced(tmp_path: Path) -> Iterator[Balanced]:
     name = f"balanced_{uuid4().hex}"
     postgres_server.server().make_store(name)
     url = postgres_server.server().url(name)
-    app = open_app(Settings(home=tmp_path / "desk", store=url, embedder="none"))
+    app = open_app(settings_with(home=tmp_path / "desk", store=url, embedder="none"))
     grants = [
         Grant(name=f"ci{number}", role=Role.AGENT, organization="acme", repositories=None)
         for number in range(24)

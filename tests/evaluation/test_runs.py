@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from minutebook.cli import main
-from minutebook.config import Settings, load
+from minutebook.config import load, settings_with
 from minutebook.embedding import Embedding
 from minutebook.evaluation import datasets, report, runs
 from tests.evaluation.test_datasets import CHANGED, COSQA, LINES, LOCOMO, SQUAD, written
@@ -58,7 +58,7 @@ def test_questions_without_an_answer_are_held_against_the_others(
     tmp_path: Path, built_in: Embedding
 ) -> None:
     # The settings of the user's own store do not count.
-    settings = Settings(
+    settings = settings_with(
         home=tmp_path / "home", models=load({}).models, organization="acme", repository="web"
     )
     heard: list[float] = []

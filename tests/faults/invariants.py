@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.app import App, open_app
-from minutebook.config import Settings
+from minutebook.config import Settings, settings_with
 from minutebook.disk.atomic_file import PART
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import Caller
@@ -35,6 +35,7 @@ from minutebook.domain.records import (
 from minutebook.domain.trail import DONE, ERASE, text_digest
 from minutebook.domain.trail_proof import Proof
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.ledger.history import read_all
 from minutebook.places import data_directory
 from minutebook.services.access.audit_proof import proof_of
@@ -98,7 +99,7 @@ def check(home: Path, said: Acknowledged, **options: Any) -> None:
 def violations(home: Path, said: Acknowledged, **options: Any) -> list[str]:
     """Return what does not hold, as `check` looks at it."""
     given: dict[str, Any] = {"embedder": "none", "writer_wait": 20.0} | options
-    settings = Settings(home=home, **given)
+    settings = settings_with(home=home, **given)
     with closing(open_app(settings)) as app:
         found = [*of_app(app, said), *_goes_on(app)]
     return [*found, *of_folder(settings)]
@@ -204,7 +205,7 @@ def _leftovers(settings: Settings) -> Iterator[str]:
     for path in sorted(home.rglob("*")):
         is_part = PART in path.name or path.suffix == ".queue"
         is_log = path.name == f"{settings.database.name}-wal" or _is_hot(path)
-        is_gits = path.suffix == ".lock" and settings.ledgers in path.parents
+        is_gits = path.suffix == ".lock" and settings.of(LedgerSettings).ledgers in path.parents
         if is_part or is_gits or (is_log and path.stat().st_size):
             yield f"left over: {path.relative_to(home)}"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias, TypeVar
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.archive import JOURNAL, OWN, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
@@ -418,7 +418,7 @@ def restore(w: Walk) -> None:
         raise Nothing
     w.world.app.close()
     home, at = w.home / f"machine{w.at}", w.world.clock()
-    Restores(data_directory(Settings(home=home))).run(PERSON, w.chance.choice(found), at)
+    Restores(data_directory(settings_with(home=home))).run(PERSON, w.chance.choice(found), at)
     w.reopen()
 
 

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType
@@ -112,7 +112,7 @@ def used(home: Path, *limit: object) -> dict[str, list[str]]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     folder = tmp_path_factory.mktemp("whole")
     first, home = folder / "first", folder / "home"
-    with closing(open_app(Settings(home=first, embedder="none"))) as app:
+    with closing(open_app(settings_with(home=first, embedder="none"))) as app:
         for number in range(40):
             app.memories.store(
                 OWNER, Draft(content=TEXT.format(number=number), type=MemoryType.FACT)

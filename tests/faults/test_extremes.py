@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.contracts.catalog import catalog
 from minutebook.contracts.journal import journal
 from minutebook.contracts.ledger import ledger
@@ -48,11 +48,11 @@ def test_a_clock_that_jumps_back_and_forward_breaks_nothing(opener: Opener) -> N
 def test_a_copy_of_a_data_directory_is_a_store_of_its_own(tmp_path: Path) -> None:
     """Copied while the first is open: what one is told the other knows nothing of, nor do they wait for one another."""
     one, other, said = tmp_path / "one", tmp_path / "other", Acknowledged()
-    with closing(open_app(Settings(home=one, embedder="none"))) as first:
+    with closing(open_app(settings_with(home=one, embedder="none"))) as first:
         first.memories.store(ANA, Draft(content="Before", type=MemoryType.FACT))
         said.note(Memory, "Before")
         shutil.copytree(one, other)
-        with closing(open_app(Settings(home=other, embedder="none"))) as second:
+        with closing(open_app(settings_with(home=other, embedder="none"))) as second:
             with first.infrastructure.store.transaction("default"):
                 second.memories.store(ANA, Draft(content="There", type=MemoryType.FACT))
             first.memories.store(ANA, Draft(content="Here", type=MemoryType.FACT))

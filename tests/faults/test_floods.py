@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
@@ -96,7 +96,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 def filled(home: Path) -> str:
     """Fill a store; the id of its entity with most relations."""
-    app = open_app(Settings(home=home, embedder="none", durability="normal"))
+    app = open_app(settings_with(home=home, embedder="none", durability="normal"))
     caller = Caller(name="root", role=Role.HUMAN, organization="acme")
 
     def call(tool: str, **arguments: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.drafts import Draft
 from minutebook.domain.grants import Grant
@@ -124,7 +124,7 @@ def test_what_came_back_is_named(kept: World) -> None:
 
 def test_leftovers_and_held_locks_are_named(kept: World, tmp_path: Path) -> None:
     kept.app.close()
-    settings = Settings(home=tmp_path / "home", embedder="none")
+    settings = settings_with(home=tmp_path / "home", embedder="none")
     assert of_folder(settings) == []
     (settings.home / ".a.1.minutebook.part").touch()
     held = FileLock(settings.home / "minutebook.db-lock")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import StoreBusy
@@ -96,7 +96,7 @@ def woken(process: "subprocess.Popen[str]") -> str:
 
 
 def test_who_sleeps_within_a_write_keeps_its_claim_and_others_are_told(tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path / "home", embedder="none", writer_wait=0.3)
+    settings = settings_with(home=tmp_path / "home", embedder="none", writer_wait=0.3)
     said = Acknowledged()
     with closing(open_app(settings)) as app:
         app.memories.store(ANA, Draft(content="Before", type=MemoryType.FACT))

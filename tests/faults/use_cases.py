@@ -12,7 +12,7 @@ from typing import Self
 import apsw
 
 from minutebook.app import App, open_app
-from minutebook.config import Settings
+from minutebook.config import Settings, settings_with
 from minutebook.disk.keys import place_of
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
@@ -25,6 +25,7 @@ from minutebook.domain.sources import TEXTS
 from minutebook.embedding import Embedding
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
+from minutebook.features.encryption.services import encryption_of
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.explain.services import ExplainServices
 from minutebook.features.importers.services import ImporterServices
@@ -35,7 +36,7 @@ from minutebook.features.screening.services import ScreeningServices
 from minutebook.features.sync.services import SyncServices
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.models import models_of
-from minutebook.places import data_directory, encryption_of
+from minutebook.places import data_directory
 from minutebook.services.erasure.selection import Choice
 from minutebook.services.knowledge.entities import Direction
 from minutebook.services.maintenance.migration import Migration
@@ -78,7 +79,7 @@ class Ground:
     @property
     def settings(self) -> Settings:
         """The settings for it; every commit is flushed, as by default."""
-        return Settings(
+        return settings_with(
             home=self.home,
             store=self.store,
             index_roots={"acme": (self.given.folder.parent,)},

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp.client import Client
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.contracts.journal import journal
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import in_call
@@ -73,13 +73,13 @@ def test_a_stop_is_one_connections_and_one_that_ended_holds_nothing_open(world: 
 @pytest.fixture
 def opening(tmp_path: Path) -> Iterator[AppLoader]:
     """A store that nobody has opened yet."""
-    opened = AppLoader(Settings(home=tmp_path / "home", embedder="none", writer_wait=60.0))
+    opened = AppLoader(settings_with(home=tmp_path / "home", embedder="none", writer_wait=60.0))
     yield opened
     opened.close()
 
 
 def of(opening: AppLoader) -> Any:
-    caller = Settings().caller()
+    caller = settings_with().caller()
     return build_server([journal()], Dispatcher(opening, lambda context: caller))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.disk.mirrored_folder import NOTES, MirroredFolder
 from minutebook.domain.errors import StoreError
 from minutebook.features.archives.services import ArchiveServices
@@ -32,7 +32,7 @@ def _agreed(folder: Path) -> object:
 
 
 def _failure(folder: Path) -> object:
-    with closing(open_app(Settings(home=folder, embedder="none"))) as app:
+    with closing(open_app(settings_with(home=folder, embedder="none"))) as app:
         return app.get(ArchiveServices).scheduled_backups.state().failure
 
 

@@ -4,7 +4,7 @@ import sys
 from dataclasses import replace
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Refused
 from minutebook.domain.records import MemoryType, Role
@@ -20,7 +20,7 @@ REFUSED = 20
 def main(home: str, name: str) -> None:
     """Write once told to, while others do too."""
     app = open_app(settings_at(home, embedder="none", durability="normal"))
-    caller = replace(Settings().caller(), name=name)
+    caller = replace(settings_with().caller(), name=name)
     viewer = replace(caller, role=Role.VIEWER)
     _say("ready")
     sys.stdin.readline()

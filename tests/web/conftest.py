@@ -15,12 +15,13 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from minutebook.app import App
-from minutebook.config import Settings
+from minutebook.config import Settings, settings_with
 from minutebook.domain.caller import Call, Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.grants import Grant
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Memory, MemoryType, Role
+from minutebook.features.http.settings import HttpSettings
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.http.application import application
 from minutebook.server.http.authentication import Authenticator
@@ -126,11 +127,11 @@ def pages_on(settings: Settings, loader: AppLoader, sign_ins: SignIns) -> Starle
 @contextmanager
 def site_on(home: Path, **changes: Any) -> Iterator[Site]:
     """Serve the pages of a new store in a folder; `changes` are settings."""
-    settings = Settings(home=home, **{"embedder": "none", "durability": "normal", **changes})
+    settings = settings_with(home=home, **{"embedder": "none", "durability": "normal", **changes})
     loader = AppLoader(settings)
     sign_ins = SignIns(OWNER)
     served = pages_on(settings, loader, sign_ins)
-    is_secure = settings.public_url is not None
+    is_secure = settings.of(HttpSettings).public_url is not None
     base = "https://minutebook.example" if is_secure else BASE
     with ExitStack() as stack:
         stack.callback(loader.close)

@@ -20,7 +20,7 @@ from playwright.sync_api import (
 )
 
 from minutebook.app import App, open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Memory, MemoryType
@@ -94,7 +94,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def kept(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     home = tmp_path_factory.mktemp("pages")
-    with closing(open_app(Settings(home=home, embedder="none"))) as app:
+    with closing(open_app(settings_with(home=home, embedder="none"))) as app:
         deploy, hostile, proposal, kettle = _filled(app)
         pot = tmp_path_factory.mktemp("code") / "pot"
         pot.mkdir()

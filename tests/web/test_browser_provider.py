@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, ConsoleMessage, expect
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.http.hosts import Address
 from minutebook.server.http.process import listen
@@ -24,7 +24,7 @@ def serving(home: Path) -> Iterator[tuple[str, OpenIdProvider]]:
     listener = listen(Address("127.0.0.1", 0))
     base = f"http://localhost:{listener.getsockname()[1]}"
     with provided(f"{base}/signin/callback") as provider:
-        settings = Settings(
+        settings = settings_with(
             home=home,
             embedder="none",
             public_url=base,

@@ -21,6 +21,7 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound
 from minutebook.domain.records import Kind, Memory
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
@@ -172,8 +173,10 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str
     echo(
         f"Backed up {count_of(made.files, 'file')} ({count_of(made.size, 'byte')}) to {made.path}{verified}."
     )
-    if settings.ledger is not None:
-        echo(f"The ledger in {settings.ledger} is a repository of its own; it is not in it.")
+    if settings.of(LedgerSettings).ledger is not None:
+        echo(
+            f"The ledger in {settings.of(LedgerSettings).ledger} is a repository of its own; it is not in it."
+        )
     return {"path": made.path, "files": made.files, "size": made.size, "digest": made.digest}
 
 

@@ -237,7 +237,11 @@ def key(options: dict[str, str], to: Path | None, replace: bool) -> dict[str, ob
 
     settings = settings_of(options)
     check_begun(settings)
-    path = (to or settings.audit_key or default_key(settings.home)).expanduser().absolute()
+    path = (
+        (to or settings.of(ProofSettings).audit_key or default_key(settings.home))
+        .expanduser()
+        .absolute()
+    )
     if path.resolve().is_relative_to(settings.home.resolve()):
         raise InvalidInput("--to", "must lie outside the data directory {home}", home=settings.home)
     if to is None:

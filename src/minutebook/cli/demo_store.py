@@ -17,6 +17,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, MemoryType, Role
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.recall_log.settings import RecallLogSettings
 from minutebook.services.search.recall import WEIGHTS
 
 BEGAN = timedelta(days=60)
@@ -193,7 +194,7 @@ def fill(
     The story ends at an instant, by default a minute ago.
     """
     clock = _Clock((ends or now()) - timedelta(minutes=1))
-    settings = replace(settings, embedder="none", recall_log="questions")
+    settings = replace(settings.of(RecallLogSettings), embedder="none", recall_log="questions")
     with closing(open_app(settings, clock=clock, randbits=randbits)) as app:
         _Story(app, clock).tell(settings.home / "billing")
 

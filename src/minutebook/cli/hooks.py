@@ -59,9 +59,9 @@ def hooks(options: dict[str, str], as_json: bool, switch: str | None) -> None:  
     lines = [_row(row) for row in rows] or [
         f"No hook was called yet. `minutebook install CLIENT --hooks` enters them: {', '.join(HOOKS)}."
     ]
-    if settings.hooks == "off":
+    if settings.of(HookSettings).hooks == "off":
         lines.insert(0, "Hooks are off: `minutebook hooks on` has them speak again.")
-    say({"hooks": settings.hooks, "events": rows}, lines, as_json)
+    say({"hooks": settings.of(HookSettings).hooks, "events": rows}, lines, as_json)
 
 
 def lately(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -93,7 +93,9 @@ def _end_in_time(
     if event.moment not in (Moment.START, Moment.PROMPT):
         return
     least = START_WAIT if event.moment is Moment.START else WAIT
-    timer = threading.Timer(max(least, settings.hook_wait), _end, (home, entry, "late"))
+    timer = threading.Timer(
+        max(least, settings.of(HookSettings).hook_wait), _end, (home, entry, "late")
+    )
     timer.daemon = True
     timer.start()
 
@@ -108,10 +110,10 @@ def _answered(
     is_apart: bool,
 ) -> tuple[str, object]:
     """Return what became of an event, and what the client is to print; add to the entry of the log."""
-    if settings.hooks == "off":
+    if settings.of(HookSettings).hooks == "off":
         return "off", None
     place = known_place(settings, event.folder)
-    if is_ignored(event.folder, settings.hook_ignore) or place.hooks_off:
+    if is_ignored(event.folder, settings.of(HookSettings).hook_ignore) or place.hooks_off:
         return "ignored", None
     if event.moment is Moment.END and not is_apart:
         _keep_apart(event)

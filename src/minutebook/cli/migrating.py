@@ -19,6 +19,7 @@ from minutebook.domain.caller import Progress
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreBusy
 from minutebook.domain.records import LedgerMark
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _advise_about_server(settings: Settings, file: str, *, decides: bool) -> Non
             "Decisions stand in Git, too: servers record them in one folder, which `ledgers_folder` "
             f"names. Move {settings.home / 'ledgers'} there, or let this machine record them."
         )
-    if settings.secret.exists():
+    if settings.of(LedgerSettings).secret.exists():
         echo(
             "The secret that accepts proposals is one for all servers: pin it there by "
             "`minutebook secret set --role admin`."
@@ -168,10 +169,14 @@ def _advise_about_server(settings: Settings, file: str, *, decides: bool) -> Non
 def _advise_about_file(settings: Settings, *, decides: bool) -> None:
     """Say how servers use the file, and what stays there that they need."""
     echo("Servers use it without the setting `store`: `minutebook settings unset store`.")
-    if decides and not settings.ledgers.is_dir() and settings.ledger is None:
+    if (
+        decides
+        and not settings.of(LedgerSettings).ledgers.is_dir()
+        and settings.of(LedgerSettings).ledger is None
+    ):
         echo(
             f"Decisions stand in Git, too: copy the folder `ledgers` of the server that recorded them "
-            f"to {settings.ledgers}."
+            f"to {settings.of(LedgerSettings).ledgers}."
         )
 
 

@@ -26,6 +26,8 @@ from minutebook.cli.terminal import identity, serving
 from minutebook.config import Settings, environment, load, option_of, stated
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.http.settings import HttpSettings
+from minutebook.features.sign_in.settings import SignInSettings
 from minutebook.invocation import DEFAULT_CONTRACT, FILE, FLAGS, IDENTITY, PREFIX, SERVING
 from minutebook.server.logs import log_to_stderr
 
@@ -110,8 +112,14 @@ def _serve_http(
     def announce(url: str) -> None:
         warn(f"Minutebook serves at {url}/mcp")
         if sign_ins is not None:
-            way = "a token" if settings.oidc_client is None else "a token or the provider"
-            warn(f"Its pages are at {settings.public_url or url}; {way} lets people in")
+            way = (
+                "a token"
+                if settings.of(SignInSettings).oidc_client is None
+                else "a token or the provider"
+            )
+            warn(
+                f"Its pages are at {settings.of(HttpSettings).public_url or url}; {way} lets people in"
+            )
 
     serve_http(settings, by_name, address_given(address), announce, sign_ins)
 

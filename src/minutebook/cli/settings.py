@@ -12,7 +12,15 @@ from click.shell_completion import CompletionItem
 
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, home_option, identity
-from minutebook.config import Settings, check_setting, environment, load, stated, variable_of
+from minutebook.config import (
+    Settings,
+    all_settings,
+    check_setting,
+    environment,
+    load,
+    stated,
+    variable_of,
+)
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.reason import cause_of, of_system
 from minutebook.invocation import FILE, HIDDEN, PREFIX
@@ -20,7 +28,7 @@ from minutebook.invocation import FILE, HIDDEN, PREFIX
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-_HELP = {each.name: str(each.metadata["help"]) for each in fields(Settings)}
+_HELP = {each.name: str(each.metadata["help"]) for each in fields(all_settings())}
 
 
 def _completing(

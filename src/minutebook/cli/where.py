@@ -15,6 +15,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import default_organization
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Kind
+from minutebook.features.hooks.settings import HookSettings
 from minutebook.folders.finding import FolderPlace
 from minutebook.folders.trust import TrustedFolders
 from minutebook.operations.upkeep import kept_for
@@ -79,7 +80,7 @@ def _shape(settings: Settings, place: FolderPlace, origins: Mapping[str, str]) -
         "writes_go_to": _written_to(settings, place),
         "claim": None if place.claim is None else place.claim.repository,
         "problem": place.problem,
-        "hooks": "off" if place.hooks_off or settings.hooks == "off" else "on",
+        "hooks": "off" if place.hooks_off or settings.of(HookSettings).hooks == "off" else "on",
     }
 
 

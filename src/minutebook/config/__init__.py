@@ -13,17 +13,19 @@ from minutebook.config.loading import (
     stated,
     variable_of,
 )
-from minutebook.config.settings import SUBJECTS, Settings
+from minutebook.config.settings import Settings, all_settings, settings_with, subjects
 from minutebook.invocation import environment
 
 __all__ = [
-    "SUBJECTS",
     "Settings",
     "Stated",
+    "all_settings",
     "check_setting",
     "environment",
     "load",
     "option_of",
+    "settings_with",
     "stated",
+    "subjects",
     "variable_of",
 ]

@@ -3,11 +3,12 @@
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from minutebook.config.kinds import Kind
-from minutebook.config.settings import Settings
+from minutebook.config.settings import Settings, all_settings, settings_with
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import cause_of
 from minutebook.invocation import FILE, PREFIX, SECRET, environment
@@ -26,7 +27,7 @@ def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -
 
     A value that does not fit raises InvalidInput with the setting, where it was read and the remedy.
     """
-    return Settings(**{name: each.value for name, each in stated(given, variables).items()})
+    return settings_with(**{name: each.value for name, each in stated(given, variables).items()})
 
 
 def stated(
@@ -45,14 +46,14 @@ def stated(
 
     for name, value in given.items():
         add(name, value, option_of(name))
-    for name in _KINDS:
+    for name in _kinds():
         if value := variables.get(variable_of(name)):
             add(name, value, variable_of(name))
     if secret := variables.get(SECRET):
         add("agent_memory_secret", secret, SECRET)
     home = found["home"].value if "home" in found else Settings().home
     for name, value in _read_file(home / FILE).items():
-        if name not in _KINDS or name == "home":
+        if name not in _kinds() or name == "home":
             raise InvalidInput(
                 name, "in {home} is no setting; see `minutebook settings`", home=home / FILE
             )
@@ -75,7 +76,7 @@ def check_setting(name: str, text: str, folder: str) -> Any:
 
     Raises InvalidInput if there is no such setting, or the value does not fit.
     """
-    if name == "home" or name not in _KINDS:
+    if name == "home" or name not in _kinds():
         raise InvalidInput(
             name, "is no setting of {file}; `minutebook settings` names them", file=FILE
         )
@@ -95,17 +96,22 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise InvalidInput(str(path), "must be readable: {cause}", cause=cause_of(error)) from error
 
 
-_KINDS: Mapping[str, Kind] = {each.name: each.metadata["kind"] for each in fields(Settings)}
+@cache
+def _kinds() -> Mapping[str, Kind]:
+    return {each.name: each.metadata["kind"] for each in fields(all_settings())}
 
-_HIDDEN = frozenset(each.name for each in fields(Settings) if each.metadata["is_secret"])
+
+@cache
+def _hidden() -> frozenset[str]:
+    return frozenset(each.name for each in fields(all_settings()) if each.metadata["is_secret"])
 
 
 def _parsed(name: str, value: Any, origin: str, folder: str) -> Any:
-    kind = _KINDS[name]
+    kind = _kinds()[name]
     try:
         return kind.parse(value, folder)
     except (TypeError, ValueError) as error:
-        if name in _HIDDEN:
+        if name in _hidden():
             raise InvalidInput(
                 name, "must be {wanted} ({origin} is another)", wanted=kind.wanted, origin=origin
             ) from None

@@ -1,67 +1,45 @@
 """All settings together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from minutebook import __version__
 from minutebook.config.answers import AnswerSettings
-from minutebook.config.archives import ArchiveSettings
 from minutebook.config.callers import CallerSettings
 from minutebook.config.clients import ClientSettings
 from minutebook.config.content import ContentSettings
-from minutebook.config.decisions import DecisionSettings
 from minutebook.config.embedding import EmbeddingSettings
-from minutebook.config.hooks import HookSettings
-from minutebook.config.http import HttpSettings
 from minutebook.config.process import ProcessSettings
 from minutebook.config.sessions import SessionSettings
-from minutebook.config.sign_in import SignInSettings
 from minutebook.config.store import StoreSettings
-from minutebook.config.tidying import TidyingSettings
 from minutebook.domain.caller import ANYBODY, Call, Caller
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
+from minutebook.feature import loaded
+
+P = TypeVar("P", bound="Settings")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(
-    SignInSettings,
-    HttpSettings,
     ProcessSettings,
-    HookSettings,
     ClientSettings,
     SessionSettings,
-    DecisionSettings,
     AnswerSettings,
-    TidyingSettings,
-    ArchiveSettings,
     EmbeddingSettings,
     ContentSettings,
     CallerSettings,
     StoreSettings,
 ):
-    """What a person may set; `SUBJECTS` has the parts in the order in which people read them."""
+    """What a person may set of the core; `all_settings` has the settings of features, too."""
 
     @property
     def claims(self) -> Path:
         """The folder of the named locks."""
         return self.home / "claims"
-
-    @property
-    def ledgers(self) -> Path:
-        """The folder of the ledgers that are not placed elsewhere."""
-        return self.ledgers_folder or self.home / "ledgers"
-
-    @property
-    def ledger_key(self) -> Path:
-        """The file with the key by which this store knows its own commits to ledgers."""
-        return self.home / "ledger.key"
-
-    @property
-    def secret(self) -> Path:
-        """The file with the hash of the secret."""
-        return self.home / "secret"
 
     @property
     def database(self) -> Path:
@@ -73,20 +51,10 @@ class Settings(
         """The folder of the indices that this machine derives from a database on a server."""
         return self.home / "server-index"
 
-    @property
-    def backups(self) -> Path:
-        """The folder in which clients may name archives, unless `archive_roots` names others."""
-        return self.home / "backups"
-
-    @property
-    def scheduled_backups(self) -> Path:
-        """The folder of the backups that are made by schedule."""
-        return self.backup_folder or self.backups
-
-    @property
-    def trusts_issuer(self) -> bool:
-        """Whether signed tokens let others in."""
-        return self.jwt_issuer is not None
+    def of(self, part: type[P]) -> P:
+        """Return these settings as those of a feature, by their class."""
+        assert isinstance(self, part)
+        return self
 
     def caller(self) -> Caller:
         """Return the caller whose identity these settings state."""
@@ -112,4 +80,19 @@ class Settings(
         return replace(asks, name=user) if asks.name == ANYBODY else asks
 
 
-SUBJECTS = tuple(reversed(Settings.__bases__))
+@cache
+def all_settings() -> type[Any]:
+    """Return the class that has the settings of the core and of every feature."""
+    parts: list[type[Settings]] = list(loaded("settings"))
+    return dataclass(frozen=True, kw_only=True)(type("AllSettings", (*parts, Settings), {}))
+
+
+def settings_with(**values: Any) -> Settings:
+    """Return settings that have these values, and else the defaults."""
+    made: Settings = all_settings()(**values)
+    return made
+
+
+def subjects() -> Sequence[type]:
+    """Return the classes that state settings, those of the core first, in the order in which people read them."""
+    return (*reversed(Settings.__bases__), *loaded("settings"))

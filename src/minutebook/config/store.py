@@ -8,7 +8,6 @@ import platformdirs
 
 from minutebook.config.kinds import (
     COUNT,
-    FILE,
     FOLDER,
     PLACE_OF_KEYS,
     SECONDS,
@@ -66,10 +65,4 @@ class StoreSettings:
     )
     writer_wait: float = setting(
         30.0, SECONDS, "Seconds to wait for another process that is writing."
-    )
-    audit_key: Path | None = setting(
-        None,
-        FILE,
-        "The private key, outside the data directory, with which a daemon or server signs each minute "
-        "where the audit trails end; `minutebook audit key` makes one. None named: they are not signed.",
     )

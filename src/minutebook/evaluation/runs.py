@@ -22,6 +22,7 @@ from minutebook.domain.errors import EmbeddingNotReady, MinutebookError
 from minutebook.domain.origin import Origin
 from minutebook.evaluation.datasets import Collection, Dataset, Document, Query
 from minutebook.features.code.services import CodeServices
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.models import Models, models_of
 
 LIMIT = 10
@@ -141,7 +142,7 @@ def run(dataset: Dataset, settings: Settings, progress: Progress) -> Run:
         raise EmbeddingNotReady(models.embedding.state, models.embedding.reason)
     with closing(models.embedding), tempfile.TemporaryDirectory(prefix="minutebook-bench-") as top:
         own = replace(
-            settings,
+            settings.of(LedgerSettings),
             home=Path(top) / "home",
             durability="normal",
             policy=None,

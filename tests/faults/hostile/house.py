@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from minutebook.app import App
 from minutebook.cli import main
-from minutebook.config import Settings
+from minutebook.config import Settings, settings_with
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.policy import Redact
 from minutebook.server import logs
@@ -111,7 +111,7 @@ class House:
 def house(folder: Path, redact: Redact | None = None) -> Iterator[House]:
     """Serve a new data directory in a folder until the block ends."""
     home = folder / "home"
-    settings = Settings(
+    settings = settings_with(
         home=home,
         embedder="none",
         durability="normal",

@@ -336,7 +336,7 @@ def houses(home: Path, policy: str) -> Iterator[House]:
         stack.enter_context(redirect_stderr(StringIO()))
         open_one = stack.enter_context(worlds(home))
         world = open_one(**options)
-        settings = Settings(home=home / "one", durability="normal", **options)
+        settings = settings_with(home=home / "one", durability="normal", **options)
         loader: Any = _Loaded(world.app)
         made = {
             who.name: world.app.tokens.create(OWNER, _grant(who)).secret

@@ -22,7 +22,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import Caller
 from minutebook.domain.grants import Grant
@@ -184,7 +184,7 @@ def answers(server: Server) -> bool:
 @contextmanager
 def tokens_of(home: Path) -> Iterator[Tokens]:
     """The tokens of a data directory, as its owner keeps them beside the server."""
-    app = open_app(Settings(home=home, embedder="none"))
+    app = open_app(settings_with(home=home, embedder="none"))
     try:
         yield app.tokens
     finally:

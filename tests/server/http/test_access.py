@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entry, Role
 from tests.contracts.requirements import requirement
@@ -232,7 +232,7 @@ def test_many_at_once_are_each_known_by_their_own_token(server: Server) -> None:
             asked = call("get_memory", id=id)
             told = server.post("/mcp", asked, Authorization=f"Bearer {secret}").json()
             assert told["result"]["structuredContent"]["id"]["id"]["String"] == id
-    app = open_app(Settings(home=server.home, embedder="none"))
+    app = open_app(settings_with(home=server.home, embedder="none"))
     try:
         entries = app.infrastructure.store.find(
             Entry, Filter(organization="acme", with_deleted=True)

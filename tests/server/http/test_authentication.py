@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.domain.grants import Grant, is_live
@@ -24,7 +24,7 @@ KNOWLEDGE = "/mcp/knowledge"
 
 
 def identity(world: World, **settings: object) -> Authenticator:
-    return Authenticator(Settings(**settings), lambda: world.app)  # type: ignore[arg-type]
+    return Authenticator(settings_with(**settings), lambda: world.app)
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_a_session_belongs_to_who_stays_the_same_while_secrets_are_renewed(
     other = knows.caller_of(f"Bearer {two.secret}")
     ana = [knows.caller_of(f"Bearer {signed(jti=jti)}") for jti in ("1", "2")]
     named_ci = knows.caller_of(f"Bearer {signed(sub='ci')}")
-    owner = Settings().caller()
+    owner = settings_with().caller()
     assert first.principal == again.principal
     assert ana[0].principal == ana[1].principal
     everyone = [first, other, ana[0], named_ci, owner]

@@ -196,7 +196,7 @@ def test_what_a_server_does_not_serve_no_operation_reaches(tmp_path: Path) -> No
 def test_an_error_says_nothing_of_the_servers_machine(
     server: Server, typed: Typed, secrets: dict[str, str]
 ) -> None:
-    with closing(open_app(Settings(home=server.home, embedder="none"))) as app:
+    with closing(open_app(settings_with(home=server.home, embedder="none"))) as app:
         assert app.tokens.is_shared()
     status, _, said = typed("show", "0" * 20)
     assert status == 1

@@ -11,7 +11,7 @@ import pytest
 from mcp.client import Client
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.origin import Origin
 from tests.contracts.requirements import requirement
@@ -82,7 +82,7 @@ def test_the_program_behind_a_post_is_known_by_its_user_agent_or_its_handshake(
     server: Server,
 ) -> None:
     def wrote(content: str) -> Origin | None:
-        with closing(open_app(Settings(home=server.home, embedder="none"))) as app:
+        with closing(open_app(settings_with(home=server.home, embedder="none"))) as app:
             memories = app.memories.page(OWNER, 100, 0).memories
             return next(each.origin for each in memories if each.content == content)
 

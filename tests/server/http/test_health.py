@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.errors import StoreError
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.http import health
@@ -191,7 +191,7 @@ def test_figures_tell_how_many_records_there_are_and_how_summarising_went(server
 def test_figures_that_are_switched_off_are_not_there(
     tmp_path: Path, readers: str, routes: int
 ) -> None:
-    opening = AppLoader(Settings(home=tmp_path, embedder="none"))
+    opening = AppLoader(settings_with(home=tmp_path, embedder="none"))
     assert len(health.metrics_routes(Metrics(opening), readers, [])) == routes
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.records import Role
 from tests.contracts.ledgered import WHY
 from tests.server.http.speaking import Server, call, served, token
@@ -62,7 +62,7 @@ def paths_in(text: str, home: Path) -> list[str]:
 def test_a_store_that_is_busy(
     server: Server, secret: str, path: str, tool: str, said: dict[str, Any]
 ) -> None:
-    app = open_app(Settings(home=server.home, embedder="none"))
+    app = open_app(settings_with(home=server.home, embedder="none"))
     try:
         with app.infrastructure.store.transaction("default"):
             text = refused(server, secret, path, tool, said)

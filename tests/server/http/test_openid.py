@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.server.http.openid import Provider, open_provider
 from minutebook.server.http.signed_tokens import LEEWAY, open_issuer
@@ -39,7 +39,7 @@ def opened(url: str, **changes: Any) -> Provider:
         "oidc_secret": SECRET,
         **changes,
     }
-    found = Settings(**settings)
+    found = settings_with(**settings)
     made = open_provider(found, open_issuer(found))
     assert made is not None
     return made
@@ -161,4 +161,4 @@ def test_half_a_setting_of_the_sign_in_is_refused(changes: dict[str, Any], argum
 
 
 def test_without_a_client_there_is_no_provider() -> None:
-    assert open_provider(Settings(), None) is None
+    assert open_provider(settings_with(), None) is None

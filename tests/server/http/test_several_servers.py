@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from tests import postgres_server
@@ -159,7 +159,7 @@ def _check_whole(tmp_path: Path, url: str, *, servers: int, each: int, kills: in
         assert len(writers.unknown) <= 2 * kills
         last = writers.acknowledged[-1]
         assert last in found(reader, last)
-    app = open_app(Settings(home=tmp_path / "checks", store=url, embedder="none"))
+    app = open_app(settings_with(home=tmp_path / "checks", store=url, embedder="none"))
     try:
         store = app.infrastructure.store
         kept = {one.content for one in store.find(Memory, Filter(organization="default"))}

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SYSTEM_ORGANIZATION, Role
@@ -275,7 +275,7 @@ def test_what_is_no_key_set_is_said(body: bytes) -> None:
 
 def opened(keys: str, **changes: Any) -> Issuer:
     settings = {"jwt_issuer": ISSUER, "jwt_audience": (AUDIENCE,), "jwt_keys": keys}
-    found = open_issuer(Settings(**{**settings, **changes}))
+    found = open_issuer(settings_with(**{**settings, **changes}))
     assert found is not None
     return found
 
@@ -334,7 +334,7 @@ def test_half_a_setting_is_refused(changes: dict[str, Any], argument: str) -> No
 
 
 def test_without_an_issuer_nothing_is_checked() -> None:
-    assert open_issuer(Settings()) is None
+    assert open_issuer(settings_with()) is None
 
 
 def _encoded(told: dict[str, Any]) -> str:

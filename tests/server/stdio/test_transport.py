@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.contracts.knowledge import knowledge
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.stdio.in_process import connection_server
 from minutebook.server.stdio.transport import MOST, serve_on
 from tests.line_client import INITIALIZED, initialize
 
-SETTINGS = Settings(home=Path("unused"))
+SETTINGS = settings_with(home=Path("unused"))
 
 PING = {"jsonrpc": "2.0", "id": "after", "method": "ping"}
 
@@ -53,7 +53,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def opening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppLoader]:
-    settings = Settings(home=tmp_path_factory.mktemp("home"), embedder="none")
+    settings = settings_with(home=tmp_path_factory.mktemp("home"), embedder="none")
     opened = AppLoader(settings)
     yield opened
     opened.close()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.cli import main
-from minutebook.config import Settings, load
+from minutebook.config import load, settings_with
 from minutebook.domain.caller import Call, Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
@@ -107,7 +107,7 @@ def test_the_command_lists_groups(
 ) -> None:
     monkeypatch.setenv("MINUTEBOOK_HOME", str(tmp_path))
     monkeypatch.setenv("MINUTEBOOK_MODELS", str(load({}).models))
-    assert isinstance(Settings().models.name, str)
+    assert isinstance(settings_with().models.name, str)
     runner = CliRunner()
     for text in (CLOSES, COFFEE, SHUTS):
         done = runner.invoke(main, ["remember", text])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from minutebook.app import open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.ledger.tables import DecisionTables
 from tests.services.decided import PERSON, draft
@@ -23,7 +23,7 @@ def _die(*arguments: Any) -> NoReturn:
 
 def main() -> None:
     home, url, folder = sys.argv[1:]
-    settings = Settings(
+    settings = settings_with(
         home=Path(home), store=url, ledgers_folder=Path(folder), embedder="none", models=Path(home)
     )
     app = open_app(settings)

@@ -11,7 +11,7 @@ from typing import cast
 import pygit2
 import pytest
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.errors import (
     Conflict,
     Decided,
@@ -151,7 +151,7 @@ def test_whoever_lost_the_tables_has_them_again_from_git(opener: Opener, tmp_pat
     shutil.rmtree(tmp_path / "one" / "index", ignore_errors=True)
     with pytest.raises(StoreLost):
         opener()
-    Restores(data_directory(Settings(home=tmp_path / "one"))).start_anew(NOON)
+    Restores(data_directory(settings_with(home=tmp_path / "one"))).start_anew(NOON)
     again = opener()
     parts(again).ledgers.recover()
     assert decisions_in(again.app) == before

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from minutebook.app import App, now, open_app
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.errors import (
     Forbidden,
     GuessedTooOften,
@@ -51,7 +51,7 @@ def start(tmp_path: Path, database: str) -> Iterator[Start]:
         if folder is not None:
             given["ledgers_folder"] = tmp_path / folder
         url = postgres_server.server().url(database)
-        settings = Settings(home=tmp_path / name, store=url, store_pool=2, **given)
+        settings = settings_with(home=tmp_path / name, store=url, store_pool=2, **given)
         opened.append(open_app(settings, clock=clock))
         return opened[-1]
 
@@ -229,4 +229,4 @@ def test_the_secret_is_one_for_all_servers(start: Start) -> None:
 
 def test_a_folder_for_the_ledgers_of_a_store_in_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="ledgers_folder"):
-        open_app(Settings(home=tmp_path, ledgers_folder=tmp_path / "volume"))
+        open_app(settings_with(home=tmp_path, ledgers_folder=tmp_path / "volume"))

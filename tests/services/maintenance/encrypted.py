@@ -3,14 +3,14 @@
 import sys
 from pathlib import Path
 
-from minutebook.config import Settings
-from minutebook.places import encryption_of
+from minutebook.config import Settings, settings_with
+from minutebook.features.encryption.services import encryption_of
 
 
 def settings(home: Path, keys: Path, **changes: object) -> Settings:
     """The settings of a store whose key is in a file."""
     options: dict[str, object] = {"durability": "normal", "embedder": "none"} | changes
-    return Settings(home=home, key=f"file:{keys}", **options)  # type: ignore[arg-type]
+    return settings_with(home=home, key=f"file:{keys}", **options)
 
 
 def main(home: str, keys: str, act: str = "") -> None:

@@ -12,7 +12,7 @@ from random import Random
 import apsw
 import pytest
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.disk.atomic_file import noted_in, scratch_folder
 from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
 from minutebook.domain.grants import Grant
@@ -34,12 +34,12 @@ OWNER = replace(PERSON, writes_system=True)
 
 
 def backed_up(world: World, home: Path, path: Path) -> BackedUp:
-    place = data_directory(Settings(home=home))
+    place = data_directory(settings_with(home=home))
     return Backups(place, world.file_store, world.app.trail, world.clock).make(PERSON, path)
 
 
 def restored(home: Path, path: Path) -> None:
-    Restores(data_directory(Settings(home=home))).run(OWNER, path, NOON)
+    Restores(data_directory(settings_with(home=home))).run(OWNER, path, NOON)
 
 
 LINK_AND_DIE = """
@@ -89,7 +89,7 @@ def test_nobody_is_in_the_directory_while_it_is_restored(opener: Opener, tmp_pat
     world = opener(name="home")
     world.remember("tea at five")
     backed_up(world, tmp_path / "home", tmp_path / "all.tar")
-    directory = data_directory(Settings(home=tmp_path / "home"))
+    directory = data_directory(settings_with(home=tmp_path / "home"))
     with pytest.raises(StoreBusy, match="in use"), directory.alone():
         pass
     world.store.close()
@@ -338,7 +338,7 @@ def test_tokens_that_were_revoked_or_replaced_since_a_backup_stay_so(
     tokens.revoke(owner, first.token.id)
     replaced = tokens.rotate(owner, second.token.id, None)
     world.app.close()
-    done = Restores(data_directory(Settings(home=home))).run(OWNER, path, NOON)
+    done = Restores(data_directory(settings_with(home=home))).run(OWNER, path, NOON)
     assert {each.id for each in done.kept} == {first.token.id, second.token.id}
     assert done.unsure == ()
     world = opener(name="home")
@@ -360,6 +360,6 @@ def test_a_restore_names_the_tokens_that_let_in_where_it_cannot_ask(
     )
     world.app.tokens.revoke(OWNER, revoked.token.id)
     backed_up(world, tmp_path / "home", path)
-    done = Restores(data_directory(Settings(home=tmp_path / "other"))).run(OWNER, path, NOON)
+    done = Restores(data_directory(settings_with(home=tmp_path / "other"))).run(OWNER, path, NOON)
     assert [each.id for each in done.unsure] == [live.token.id]
     assert done.kept == ()

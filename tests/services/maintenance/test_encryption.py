@@ -28,10 +28,12 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.records import Kind, Memory, MemoryType, Role
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.archives.settings import ArchiveSettings
+from minutebook.features.encryption.services import encryption_of
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.sync.services import SyncServices
 from minutebook.models import models_of
-from minutebook.places import data_directory, encryption_of, sync_folder
+from minutebook.places import data_directory, sync_folder
 from minutebook.services.erasure.selection import Choice
 from minutebook.services.erasure.traces import Finder, pieces_of, search
 from minutebook.services.maintenance.restores import Restores, check_restorable
@@ -133,7 +135,7 @@ def test_what_was_encrypted_comes_back_as_it_was(chosen: Settings, plain: Path) 
     with app_of(chosen) as app:
         before = held(app)
     work = encryption_of(chosen)
-    archive = next(chosen.backups.glob("*.jsonl"))
+    archive = next(chosen.of(ArchiveSettings).backups.glob("*.jsonl"))
     work.encrypt()
     first = work.state().key
     assert key_id_of(archive) == first
@@ -202,7 +204,7 @@ def test_an_encrypted_archive_is_imported_and_one_elsewhere_is_for_others(
     chosen: Settings, tmp_path: Path
 ) -> None:
     encryption_of(chosen).encrypt()
-    archive = next(chosen.backups.glob("*.jsonl"))
+    archive = next(chosen.of(ArchiveSettings).backups.glob("*.jsonl"))
     with app_of(chosen) as app:
         app.get(ArchiveServices).archives.export_to(PERSON, JOURNAL, tmp_path / "shared.jsonl")
         assert b"canary" in (tmp_path / "shared.jsonl").read_bytes()
@@ -315,7 +317,7 @@ def test_a_memory_is_erased_from_an_encrypted_store_and_its_backups(
 
 def test_doctor_names_what_is_plain_and_a_key_that_others_can_read(chosen: Settings) -> None:
     encryption_of(chosen).encrypt()
-    (chosen.backups / "late.tar").write_bytes(b"as an earlier version wrote it")
+    (chosen.of(ArchiveSettings).backups / "late.tar").write_bytes(b"as an earlier version wrote it")
     (chosen.home.parent / "keys").chmod(0o644)
     with app_of(chosen) as app:
         findings = {each.finding: each.remedy for each in app.doctor.examine()}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.config import Settings
+from minutebook.config import settings_with
 from minutebook.domain.errors import InvalidArchive, InvalidInput, MinutebookError, StoreError
 from minutebook.features.archives.checks import of_backups
 from minutebook.features.archives.services import ArchiveServices
@@ -52,7 +52,7 @@ def scheduled(opener: Opener, tmp_path: Path) -> Scheduled:
         folder: Path = tmp_path / "copies",
         verify: Callable[[Path], None] = check_restorable,
     ) -> Kept:
-        place = data_directory(Settings(home=home, backup_folder=folder))
+        place = data_directory(settings_with(home=home, backup_folder=folder))
         copies = Backups(place, world.file_store, world.app.trail, world.clock)
         schedule = Schedule(every, folder, keep)
         locks = FileLocks(tmp_path / "locks")
@@ -104,7 +104,7 @@ def test_it_can_be_restored(scheduled: Scheduled, opener: Opener, tmp_path: Path
     kept = scheduled()
     made = kept.backups.run(PERSON)
     assert made is not None
-    Restores(data_directory(Settings(home=tmp_path / "other"))).run(PERSON, made.path, NOON)
+    Restores(data_directory(settings_with(home=tmp_path / "other"))).run(PERSON, made.path, NOON)
     assert len(opener(name="other").ids("list_memories")) == 1
 
 

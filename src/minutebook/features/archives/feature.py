@@ -5,6 +5,8 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="archives",
     needs=("ledger",),
+    settings=".settings:ArchiveSettings",
+    copies=".services:copies",
     services=".services:ArchiveServices",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",

@@ -2,16 +2,21 @@
 
 import logging
 from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minutebook.app import App, FeatureServices
 from minutebook.composing import service
+from minutebook.config import Settings
 from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
+from minutebook.domain.filters import default_organization
 from minutebook.domain.roots import Roots
+from minutebook.features.archives.settings import ArchiveSettings
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.places import data_directory, schedule_of
+from minutebook.places import data_directory
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
     from minutebook.services.maintenance.backups import Backups
     from minutebook.services.maintenance.folder_exports import FolderExports
     from minutebook.services.maintenance.graph_exports import GraphExports
-    from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
+    from minutebook.services.maintenance.scheduled_backups import Schedule, ScheduledBackups
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +43,10 @@ class ArchiveServices(FeatureServices):
             self.infrastructure,
             self.app.mentions,
             self.app.get(LedgerServices).rebuilds,
-            ArchivePaths(settings.backups, Roots(settings.archive_roots, self.app.home)),
+            ArchivePaths(
+                settings.of(ArchiveSettings).backups,
+                Roots(settings.of(ArchiveSettings).archive_roots, self.app.home),
+            ),
             data_directory(settings),
         )
 
@@ -90,3 +98,30 @@ def jobs(app: App) -> Iterable[Job]:
 
     if backups.state().next_at is not None:
         yield Job("backups", back_up, "the scheduled backup failed")
+
+
+def schedule_of(settings: Settings) -> "Schedule | None":
+    """Return the schedule of backups that these settings state; a store on a server has its own."""
+    from minutebook.services.maintenance.scheduled_backups import Schedule
+
+    if settings.store is not None:
+        return None
+    every = (
+        timedelta(hours=settings.of(ArchiveSettings).backup_every)
+        if settings.of(ArchiveSettings).backup_every
+        else None
+    )
+    return Schedule(
+        every,
+        settings.of(ArchiveSettings).scheduled_backups,
+        settings.of(ArchiveSettings).backup_keep,
+    )
+
+
+def copies(settings: Settings) -> Iterable[Path]:
+    """Yield the folders in which archives and backups are written."""
+    archives = Roots(
+        settings.of(ArchiveSettings).archive_roots, default_organization(settings.caller())
+    ).all()
+    yield from archives or (settings.of(ArchiveSettings).backups,)
+    yield settings.of(ArchiveSettings).scheduled_backups

@@ -4,6 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="audit_proof",
+    settings=".settings:ProofSettings",
     services=".services:ProofServices",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from minutebook.app import App, FeatureServices
 from minutebook.composing import service
 from minutebook.domain.caller import Caller
+from minutebook.features.audit_proof.settings import ProofSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ class ProofServices(FeatureServices):
         """Sign where trails end."""
         from minutebook.services.access.signing import HeadSigning
 
-        return HeadSigning(self.infrastructure.store, self.app.trail, self.settings.audit_key)
+        return HeadSigning(
+            self.infrastructure.store, self.app.trail, self.settings.of(ProofSettings).audit_key
+        )
 
 
 def jobs(app: App) -> Iterable[Job]:

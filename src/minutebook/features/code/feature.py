@@ -4,6 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="code",
+    settings=".settings:CodeSettings",
     services=".services:CodeServices",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",

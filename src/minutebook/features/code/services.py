@@ -9,6 +9,7 @@ from minutebook.composing import service
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Kind
 from minutebook.domain.roots import Roots
+from minutebook.features.code.settings import CodeSettings
 from minutebook.services.jobs import Job
 from minutebook.services.reset import Reset
 
@@ -28,7 +29,9 @@ class CodeServices(FeatureServices):
         """Index code."""
         from minutebook.services.code.projects import Projects
 
-        return Projects(self.infrastructure, Roots(self.settings.index_roots, self.app.home))
+        return Projects(
+            self.infrastructure, Roots(self.settings.of(CodeSettings).index_roots, self.app.home)
+        )
 
     @service
     def code_reading(self) -> "CodeReading":

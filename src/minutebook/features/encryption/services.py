@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 from minutebook.app import App, FeatureServices
 from minutebook.composing import service
-from minutebook.places import encryption_of
+from minutebook.config import Settings
+from minutebook.disk.keys import place_of
+from minutebook.places import data_directory, sync_folder
 from minutebook.services.maintenance.doctor import Check, Finding
 
 if TYPE_CHECKING:
@@ -27,3 +29,10 @@ def checks(app: App) -> Iterable[Check]:
     yield Check(
         "The encryption", lambda: [Finding(f"{each}.", remedy) for each, remedy in faults()]
     )
+
+
+def encryption_of(settings: Settings) -> "Encryption":
+    """Return what encrypts the data directory of these settings."""
+    from minutebook.services.maintenance.encryption import Encryption
+
+    return Encryption(data_directory(settings), place_of(settings.key), sync_folder(settings))

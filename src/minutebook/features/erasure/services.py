@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from minutebook.app import App, FeatureServices
 from minutebook.composing import service
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.places import data_directory, sync_folder
 from minutebook.services.maintenance.doctor import Check, Finding
 from minutebook.services.maintenance.erasure_order import Orders
@@ -35,7 +36,7 @@ class ErasureServices(FeatureServices):
             self.app.get(LedgerServices).ledger_texts,
             Whereabouts(
                 self.settings.home,
-                (self.settings.ledgers, *copies),
+                (self.settings.of(LedgerSettings).ledgers, *copies),
                 (self.settings.models,),
                 sync_folder(self.settings),
                 lambda: [] if directory.is_on_server else known_backups(directory),

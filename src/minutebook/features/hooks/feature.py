@@ -5,6 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="hooks",
     needs=("ledger",),
+    settings=".settings:HookSettings",
     services=".services:HookServices",
     operations=".operations:OPERATIONS",
 )

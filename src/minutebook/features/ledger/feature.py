@@ -4,6 +4,9 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="ledger",
+    settings=".settings:LedgerSettings",
+    beside=".places:beside",
+    check_settings=".places:check_settings",
     services=".services:LedgerServices",
     operations=".operations:OPERATIONS",
     on_open=".services:pin_secret",

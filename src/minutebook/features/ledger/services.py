@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from minutebook.app import App, FeatureServices
 from minutebook.composing import service
-from minutebook.places import ledger_key_place_of, repos_of, secret_place_of
+from minutebook.features.ledger.places import ledger_key_place_of, repos_of, secret_place_of
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class LedgerServices(FeatureServices):
             ledger_key_place_of(self.settings, self.infrastructure.store),
             self.infrastructure.locks,
             self.app.clock,
-            of_everyone=self.settings.ledger_trust == "everyone",
+            of_everyone=self.settings.of(LedgerSettings).ledger_trust == "everyone",
         )
         folders, shared = repos_of(self.settings), self.infrastructure.store.shared_values
         return Ledgers(self.infrastructure, folders, shared, trust)
@@ -69,7 +70,7 @@ class LedgerServices(FeatureServices):
             self.infrastructure.locks,
             self.app.trail,
             self.app.clock,
-            self.settings.agent_memory_secret,
+            self.settings.of(LedgerSettings).agent_memory_secret,
         )
 
     @service
@@ -88,7 +89,7 @@ class LedgerServices(FeatureServices):
             self.infrastructure,
             self._decision_writer,
             self.secret,
-            timedelta(seconds=self.settings.review_window),
+            timedelta(seconds=self.settings.of(LedgerSettings).review_window),
         )
 
     @service

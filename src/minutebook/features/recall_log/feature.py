@@ -4,6 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="recall_log",
+    settings=".settings:RecallLogSettings",
     services=".services:RecallLogServices",
     operations=".operations:OPERATIONS",
     on_answer=".services:listener",

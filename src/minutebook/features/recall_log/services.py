@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from minutebook.app import App, FeatureServices
 from minutebook.composing import service
 from minutebook.domain.caller import Caller
+from minutebook.features.recall_log.settings import RecallLogSettings
 from minutebook.services.reset import Reset
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ class RecallLogServices(FeatureServices):
             self.app.clock,
             self.infrastructure.randbits,
             self.app.screening.captured,
-            settings.recall_log,
-            settings.recall_log_days,
-            settings.recall_log_most,
+            settings.of(RecallLogSettings).recall_log,
+            settings.of(RecallLogSettings).recall_log_days,
+            settings.of(RecallLogSettings).recall_log_most,
         )
 
     def close(self) -> None:
@@ -40,7 +41,7 @@ class RecallLogServices(FeatureServices):
 
 def listener(app: App) -> "AnswerListener | None":
     """Return what notes the answers to questions, None if nothing is to be noted."""
-    if app.settings.recall_log == "off":
+    if app.settings.of(RecallLogSettings).recall_log == "off":
         return None
     return lambda *noted: app.get(RecallLogServices).recalls.note(*noted)
 

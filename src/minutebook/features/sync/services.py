@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from minutebook.app import FeatureServices
 from minutebook.composing import service
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.places import machine_name, sync_folder
 
 if TYPE_CHECKING:
@@ -27,5 +28,5 @@ class SyncServices(FeatureServices):
             self.app.doors,
             sync_folder(self.settings),
             machine_name(),
-            decisions_travel=self.settings.ledger is None,
+            decisions_travel=self.settings.of(LedgerSettings).ledger is None,
         )

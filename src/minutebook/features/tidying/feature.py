@@ -5,6 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="tidying",
     needs=("ledger", "recall_log"),
+    settings=".settings:TidyingSettings",
     services=".services:TidyingServices",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",

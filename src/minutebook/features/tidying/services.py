@@ -12,6 +12,7 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.tidying import Finding, parse_rules
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ class TidyingServices(FeatureServices):
             self.app.get(RecallLogServices).recalls,
             self._examining,
             self.inbox,
-            parse_rules(self.settings.tidy_rules),
-            frozenset(Finding(each) for each in self.settings.tidy_kinds),
+            parse_rules(self.settings.of(TidyingSettings).tidy_rules),
+            frozenset(Finding(each) for each in self.settings.of(TidyingSettings).tidy_kinds),
             self._every,
         )
 
@@ -105,7 +106,7 @@ class TidyingServices(FeatureServices):
 
     @property
     def _every(self) -> timedelta | None:
-        hours = self.settings.tidy_every
+        hours = self.settings.of(TidyingSettings).tidy_every
         return timedelta(hours=hours) if hours else None
 
 

@@ -25,6 +25,7 @@ from minutebook.contracts.registry import narrowed, opened
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.turns import check_session
+from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.invocation import FILE, OF_ITS_PROCESS, OWN, UNSHARED, stamp
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.daemon import operations
@@ -383,9 +384,9 @@ class Configured:
 
 def shared(settings: Settings) -> Settings:
     """Return the settings that all connections of a daemon share; the others have their defaults."""
-    standard = Settings(home=settings.home)
+    standard = load({"home": str(settings.home)}, {})
     # A ledger of one's own is that of one organization.
-    kept = set() if settings.ledger is None else {"organization"}
+    kept = set() if settings.of(LedgerSettings).ledger is None else {"organization"}
     return replace(settings, **{name: getattr(standard, name) for name in (OWN | UNSHARED) - kept})
 
 

@@ -19,6 +19,7 @@ from minutebook.contracts import openapi
 from minutebook.contracts.announced import safe
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Caller
+from minutebook.features.http.settings import HttpSettings
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.http.access import AccessControl, AccessMiddleware
@@ -56,10 +57,10 @@ def application(
     """
     metrics = Metrics(loader)
     limits = Limits(
-        rate=settings.rate_limit,
-        calls=settings.http_calls,
-        body_bytes=settings.http_body,
-        body_seconds=settings.http_timeout,
+        rate=settings.of(HttpSettings).rate_limit,
+        calls=settings.of(HttpSettings).http_calls,
+        body_bytes=settings.of(HttpSettings).http_body,
+        body_seconds=settings.of(HttpSettings).http_timeout,
     )
     dispatcher = Dispatcher(loader, _caller_of, observer=metrics.observe, limits=limits)
     access = AccessControl(
@@ -72,7 +73,7 @@ def application(
         *health_routes(loader),
         *authenticator.routes(paths.at_mcp),
         *paths.routes(guard),
-        *metrics_routes(metrics, settings.metrics, guard),
+        *metrics_routes(metrics, settings.of(HttpSettings).metrics, guard),
     ]
     if contracts and not settings.tools:
         operations = served_operations(contracts, read_only=settings.read_only)
@@ -152,7 +153,7 @@ def _pages(
     """Return the pages at every path; it comes last, so that no path of a contract is theirs."""
     from minutebook.web.application import pages_application
 
-    is_secure = (settings.public_url or "").startswith("https://")
+    is_secure = (settings.of(HttpSettings).public_url or "").startswith("https://")
     host = PageHost(dispatcher, access, is_secure=is_secure)
     return Mount("/", pages_application(host, sign_ins))
 

@@ -13,6 +13,7 @@ from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Unidentified
 from minutebook.domain.reason import Reason
+from minutebook.features.http.settings import HttpSettings
 from minutebook.server.dispatch import OpenApp
 from minutebook.server.http.openid import open_provider
 from minutebook.server.http.signed_tokens import (
@@ -43,7 +44,10 @@ class Authenticator:
 
         A public URL says so before the first token: what a proxy passes on comes from this machine.
         """
-        return self._settings.public_url is not None or self._open_app().tokens.is_shared()
+        return (
+            self._settings.of(HttpSettings).public_url is not None
+            or self._open_app().tokens.is_shared()
+        )
 
     def caller_of(self, authorization: str | None) -> Caller:
         """Return the caller that the header authenticates; without one the owner, if there are no tokens.
@@ -123,9 +127,10 @@ class Authenticator:
 
     def _resource(self, path: str) -> AnyHttpUrl | None:
         """Return the URL of the resource at a path as clients know it; None without an issuer."""
-        if self._issuer is None or self._settings.public_url is None:
+        public_url = self._settings.of(HttpSettings).public_url
+        if self._issuer is None or public_url is None:
             return None
-        return AnyHttpUrl(self._settings.public_url.rstrip("/") + path)
+        return AnyHttpUrl(public_url.rstrip("/") + path)
 
 
 def user_of(caller: Caller) -> AuthenticatedUser:

@@ -18,6 +18,8 @@ import jwt
 
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
+from minutebook.features.http.settings import HttpSettings
+from minutebook.features.sign_in.settings import SignInSettings
 from minutebook.server.http.published import Published, exchange, fetch, is_protected
 from minutebook.server.http.signed_tokens import LEEWAY, Issuer, caller_by
 from minutebook.web.host import Person, ProviderError, ProviderFault
@@ -176,24 +178,25 @@ def open_provider(settings: Settings, issuer: Issuer | None) -> Provider | None:
 
     Raises InvalidInput if the settings of the sign-in are incomplete, or it would be unprotected.
     """
-    if settings.oidc_client is None:
+    own, public_url = settings.of(SignInSettings), settings.of(HttpSettings).public_url
+    if own.oidc_client is None:
         return None
     if issuer is None:
         raise InvalidInput("jwt_issuer", "must be set with oidc_client: the provider's own URL")
     if not is_protected(issuer.name):
         raise InvalidInput("jwt_issuer", "must be an https URL where people sign in (oidc_client)")
-    if settings.public_url is None or not is_protected(settings.public_url):
+    if public_url is None or not is_protected(public_url):
         remedy = "must be set with oidc_client: the https URL that the provider leads back to"
         raise InvalidInput("public_url", remedy)
-    if "openid" not in settings.oidc_scopes:
+    if "openid" not in own.oidc_scopes:
         raise InvalidInput("oidc_scopes", "must have openid among them: it asks for an ID token")
     return Provider(
         issuer,
-        settings.oidc_client,
-        settings.oidc_secret,
-        settings.oidc_scopes,
-        settings.public_url,
-        settings.oidc_session,
+        own.oidc_client,
+        own.oidc_secret,
+        own.oidc_scopes,
+        public_url,
+        own.oidc_session,
     )
 
 

@@ -18,6 +18,7 @@ import uvicorn
 from minutebook.config import Settings
 from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.http.settings import HttpSettings
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.http.application import application
 from minutebook.server.http.authentication import Authenticator
@@ -67,7 +68,8 @@ def serve(
     names = _names(settings, address)
     _check_is_guarded(address, authenticator)
     listener = listen(address)
-    flush = _untraced if settings.traces_url is None else trace_to(settings.traces_url)
+    traces_url = settings.of(HttpSettings).traces_url
+    flush = _untraced if traces_url is None else trace_to(traces_url)
     loader.start()
     sys.setswitchinterval(SWITCH_SECONDS)
 
@@ -122,7 +124,7 @@ def serve_pages(
 
 
 def _check_cookies_are_safe(settings: Settings, address: Address) -> None:
-    is_https = (settings.public_url or "").startswith("https://")
+    is_https = (settings.of(HttpSettings).public_url or "").startswith("https://")
     if not address.is_loopback and not is_https:
         raise InvalidInput(
             "--ui",
@@ -179,7 +181,7 @@ class _Server(_Listening):
 def _config(settings: Settings, app: object) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
-        http=bounded(settings.http_timeout, CONNECTIONS),
+        http=bounded(settings.of(HttpSettings).http_timeout, CONNECTIONS),
         backlog=ACCEPTED_AT_ONCE,
         ws="none",
         loop="asyncio",
@@ -217,9 +219,10 @@ def _shown(address: Address, listener: socket.socket) -> Address:
 
 def _names(settings: Settings, address: Address) -> AllowedHosts:
     """Return the host names and the origins that are allowed."""
-    hosts, origins = {*settings.http_hosts, address.host}, {*settings.http_origins}
-    if settings.public_url is not None:
-        public = urlsplit(settings.public_url)
+    own = settings.of(HttpSettings)
+    hosts, origins = {*own.http_hosts, address.host}, {*own.http_origins}
+    if own.public_url is not None:
+        public = urlsplit(own.public_url)
         hosts.add(public.hostname or "")
         origins.add(f"{public.scheme}://{public.netloc}")
     return AllowedHosts({host.lower() for host in hosts}, origins, address.is_loopback)

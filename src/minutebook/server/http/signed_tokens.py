@@ -17,6 +17,7 @@ from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.domain.grants import Grant, caller_with, check_grant
 from minutebook.domain.reason import cause_of
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role
+from minutebook.features.sign_in.settings import SignInSettings
 from minutebook.server.http.published import Published, fetch, is_protected
 
 ALGORITHMS = frozenset(
@@ -147,19 +148,20 @@ def open_issuer(settings: Settings) -> Issuer | None:
 
     Raises InvalidInput if the issuer's settings are incomplete or its keys come unprotected.
     """
-    if settings.jwt_issuer is None:
+    own = settings.of(SignInSettings)
+    if own.jwt_issuer is None:
         return None
-    if not settings.jwt_audience:
+    if not own.jwt_audience:
         raise InvalidInput("jwt_audience", "must be set with jwt_issuer: for whom tokens are made")
-    if settings.jwt_keys is None:
+    if own.jwt_keys is None:
         raise InvalidInput("jwt_keys", "must be set with jwt_issuer: its keys, a URL or a file")
-    if is_protected(settings.jwt_keys):
-        read = partial(fetch, settings.jwt_keys, "jwt_keys")
-    elif settings.jwt_keys.startswith("http:"):
+    if is_protected(own.jwt_keys):
+        read = partial(fetch, own.jwt_keys, "jwt_keys")
+    elif own.jwt_keys.startswith("http:"):
         raise InvalidInput("jwt_keys", "must be an https URL: who changes it on its way, comes in")
     else:
-        read = partial(_from_file, Path(settings.jwt_keys))
-    return Issuer(settings.jwt_issuer, settings.jwt_audience, Keys(read))
+        read = partial(_from_file, Path(own.jwt_keys))
+    return Issuer(own.jwt_issuer, own.jwt_audience, Keys(read))
 
 
 def _grant(claims: Mapping[str, Any]) -> Grant:

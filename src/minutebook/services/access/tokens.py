@@ -77,18 +77,20 @@ class Tokens:
         trail: Trail,
         clock: Clock,
         randbits: RandomBits,
-        *,
-        trusts_issuer: bool,
     ) -> None:
         self._store = store
         self._trail = trail
         self._clock = clock
         self._randbits = randbits
         self._lock = threading.Lock()
-        self._trusts_issuer = trusts_issuer
-        self._is_shared = trusts_issuer
+        self._trusts_issuer = False
+        self._is_shared = False
         self._entered: dict[tuple[str, str], datetime] = {}
         self._noted: dict[str, datetime] = {}
+
+    def trust_issuer(self) -> None:
+        """Take the store for shared from now on: somebody else's signed tokens let callers in, too."""
+        self._trusts_issuer = self._is_shared = True
 
     def is_shared(self) -> bool:
         """Tell whether the store is shared: a token was ever created, or an issuer's are accepted.

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from minutebook.config import Settings
 from minutebook.config.kinds import COUNT, FOLDER, ROOTS, at_least, setting
 from minutebook.domain.roots import NamedRoots
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArchiveSettings:
+class ArchiveSettings(Settings):
     """Where archives are written and read, and which backups are made."""
 
     archive_roots: NamedRoots = setting(
@@ -30,3 +31,13 @@ class ArchiveSettings:
         FOLDER,
         "Folder of these backups, better on another disk; none named: `backups` in the data directory.",
     )
+
+    @property
+    def backups(self) -> Path:
+        """The folder in which clients may name archives, unless `archive_roots` names others."""
+        return self.home / "backups"
+
+    @property
+    def scheduled_backups(self) -> Path:
+        """The folder of the backups that are made by schedule."""
+        return self.backup_folder or self.backups

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from minutebook.config import Settings
 from minutebook.config.kinds import Kind, at_least, separated, setting
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import Reason
@@ -26,7 +27,7 @@ def _kinds(value: Any, folder: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TidyingSettings:
+class TidyingSettings(Settings):
     """What is tidied, how often, and what of it unasked."""
 
     tidy_every: float = setting(

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from minutebook.config import Settings
 from minutebook.config.kinds import FOLDER, SECONDS, TEXT, one_of, setting
 
 LedgerTrust = Literal["proved", "everyone"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecisionSettings:
+class LedgerSettings(Settings):
     """Where decisions are committed, and how they are accepted and shown."""
 
     ledger: Path | None = setting(
@@ -44,3 +45,18 @@ class DecisionSettings:
         help="Secret without which no proposal is accepted; the first admin start pins it. "
         "Read from the variable AGENT_MEMORY_SECRET too.",
     )
+
+    @property
+    def ledgers(self) -> Path:
+        """The folder of the ledgers that are not placed elsewhere."""
+        return self.ledgers_folder or self.home / "ledgers"
+
+    @property
+    def ledger_key(self) -> Path:
+        """The file with the key by which this store knows its own commits to ledgers."""
+        return self.home / "ledger.key"
+
+    @property
+    def secret(self) -> Path:
+        """The file with the hash of the secret."""
+        return self.home / "secret"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from minutebook.config import Settings
 from minutebook.config.kinds import COUNT, TEXT, URL, at_least, one_of, separated, setting
 from minutebook.domain.reason import Reason
 
@@ -10,7 +11,7 @@ Metrics = Literal["admin", "all-organizations", "off"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HttpSettings:
+class HttpSettings(Settings):
     """How clients are served over HTTP."""
 
     public_url: str | None = setting(

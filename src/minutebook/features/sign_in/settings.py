@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from minutebook.config import Settings
 from minutebook.config.kinds import TEXT, URL, at_least, path_or_name, separated, setting
 from minutebook.domain.reason import Reason
 
 
 @dataclass(frozen=True, kw_only=True)
-class SignInSettings:
+class SignInSettings(Settings):
     """Whose signed tokens let callers in, and where people sign in."""
 
     jwt_issuer: str | None = setting(
@@ -38,3 +39,8 @@ class SignInSettings:
     oidc_session: float | None = setting(
         None, at_least(1.0), "Seconds that a sign-in there lasts; not set: as the ID token does."
     )
+
+    @property
+    def trusts_issuer(self) -> bool:
+        """Whether signed tokens let others in."""
+        return self.jwt_issuer is not None

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+from minutebook.config import Settings
 from minutebook.config.kinds import COUNT, SECONDS, OnOff, at_least, one_of, separated, setting
 from minutebook.domain.reason import Reason
 from minutebook.invocation import HOOK_WAIT
 
 
 @dataclass(frozen=True, kw_only=True)
-class HookSettings:
+class HookSettings(Settings):
     """What hooks tell an agent, and where they keep still."""
 
     hooks: OnOff = setting(

@@ -1,0 +1,73 @@
+"""Where the settings put ledgers, the secret that accepts proposals, and the key of this store's commits."""
+
+import getpass
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from minutebook.config import Settings
+from minutebook.domain.caller import ANYBODY
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import default_organization
+from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.store.protocol import Tended
+
+if TYPE_CHECKING:
+    from minutebook.services.ledger.locator import LedgerFolders
+    from minutebook.services.ledger.secret_place import SecretPlace
+
+
+def repos_of(settings: Settings) -> "LedgerFolders":
+    """Tell where the ledgers are that these settings name."""
+    from minutebook.services.ledger.locator import LedgerFolders
+
+    home = default_organization(settings.caller())
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        # A process of a user whom the system has no name for.
+        user = ANYBODY
+    return LedgerFolders(
+        settings.of(LedgerSettings).ledgers,
+        home,
+        settings.of(LedgerSettings).ledger,
+        settings.durability,
+        user,
+        are_shared=settings.store is not None,
+        machine=socket.gethostname(),
+    )
+
+
+def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
+    """Return where the approval secret is kept: in what servers share, or else in the data directory."""
+    from minutebook.services.ledger.secret_place import SecretFile, SharedSecret
+
+    if store.shared_values is None:
+        return SecretFile(settings.of(LedgerSettings).secret)
+    return SharedSecret(store.shared_values, store.place)
+
+
+def ledger_key_place_of(settings: Settings, store: Tended) -> "SecretPlace":
+    """Return where the key of this store's commits is kept: in what servers share, or else in the data directory."""
+    from minutebook.services.ledger.secret_place import SecretFile, SharedSecret
+
+    if store.shared_values is None:
+        return SecretFile(settings.of(LedgerSettings).ledger_key, "the key of this store's commits")
+    return SharedSecret(store.shared_values, store.place, "ledger_key")
+
+
+def beside(settings: Settings) -> Iterable[Path]:
+    """Yield what of the ledgers is in a data directory only if there was a store."""
+    yield settings.of(LedgerSettings).ledgers
+    yield settings.of(LedgerSettings).secret
+
+
+def check_settings(settings: Settings) -> None:
+    """Raise InvalidInput if a folder of ledgers is set for a store in a file."""
+    if settings.store is None and settings.of(LedgerSettings).ledgers_folder is not None:
+        raise InvalidInput(
+            "ledgers_folder",
+            "is for servers that share a database, which `store` names; without it the ledgers stand in "
+            "the data directory, where a backup takes them along. Unset it, or set `store`",
+        )

@@ -1,0 +1,9 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="sign_in",
+    on_open=".services:trust_issuer",
+    settings=".settings:SignInSettings",
+)
