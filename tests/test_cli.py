@@ -12,9 +12,10 @@ import click
 import pytest
 
 from minutebook import cli
-from minutebook.cli import SUBJECTS, main
-from minutebook.config import Settings
+from minutebook.cli import main, subjects
+from minutebook.config import all_settings
 from minutebook.contracts.registry import CONTRACTS
+from minutebook.feature import FOLDER, features
 from minutebook.install.known_clients import CLIENTS
 from minutebook.invocation import HIDDEN
 from tests.terminal import Run, remembered, typed
@@ -369,14 +370,16 @@ def listed(*words: str) -> str:
     return typed(*words, "--help", terminal_width=80).output
 
 
-def test_the_table_of_commands_names_all_that_the_modules_define() -> None:
-    listed = {module: names for modules in SUBJECTS.values() for module, names in modules.items()}
+def test_the_tables_of_commands_name_all_that_the_modules_define() -> None:
+    listed = {module: names for modules in subjects().values() for module, names in modules.items()}
+    places = [cli, *(importlib.import_module(f"{FOLDER}.{each.name}") for each in features())]
     defined = {
         each.name: tuple(command.name for command in module.COMMANDS)
-        for each in pkgutil.iter_modules(cli.__path__)
-        if hasattr(module := importlib.import_module(f"minutebook.cli.{each.name}"), "COMMANDS")
+        for place in places
+        for each in pkgutil.iter_modules(place.__path__, f"{place.__name__}.")
+        if hasattr(module := importlib.import_module(each.name), "COMMANDS")
     }
-    assert listed == defined
+    assert {module: tuple(names) for module, names in listed.items()} == defined
 
 
 def test_help_names_every_command_by_subject_with_what_it_is_for() -> None:
@@ -478,7 +481,7 @@ def test_the_allowed_roots_are_read_from_every_place(
 
 
 def test_no_setting_that_is_a_secret_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {each.name for each in fields(Settings) if not each.repr} == HIDDEN
+    assert {each.name for each in fields(all_settings()) if not each.repr} == HIDDEN
     for name in HIDDEN:
         monkeypatch.setenv(f"MINUTEBOOK_{name.upper()}", "open-sesame")
     monkeypatch.setenv("MINUTEBOOK_STORE", "postgresql://ana:open-sesame@db.example.org/notes")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.config import Settings
+from minutebook.config import all_settings
 from minutebook.invocation import SECRETS
 from tests.terminal import Run
 
@@ -34,7 +34,7 @@ def test_what_is_set_is_shown_first_with_where_it_is_set(run: Run, config: Path)
     assert "  embedder = none  (MINUTEBOOK_EMBEDDER)\n" in chosen
     assert f"  writer_wait = 60.0  ({config})\n" in chosen
     assert "  durability = full\n" in default
-    for each in fields(Settings):
+    for each in fields(all_settings()):
         assert (f"  {each.name} = " in chosen) is not (f"  {each.name} = " in default)
     sources = json.loads(done(run, "settings", "--json"))["sources"]
     assert sources["embedder"] == "MINUTEBOOK_EMBEDDER"

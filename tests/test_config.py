@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from minutebook import invocation
-from minutebook.config import Settings, load
+from minutebook.config import all_settings, load
 from minutebook.config.kinds import FILE, FOLDER, ROOTS
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.code.settings import CodeSettings
@@ -89,13 +89,13 @@ def test_roots_in_the_environment_that_are_no_table_are_refused(tmp_path: Path, 
 
 
 def test_what_the_thin_proxy_takes_for_a_path_is_one_here() -> None:
-    kinds = {each.name: each.metadata["kind"] for each in fields(Settings)}
+    kinds = {each.name: each.metadata["kind"] for each in fields(all_settings())}
     assert {name for name, kind in kinds.items() if kind in (FOLDER, FILE)} == invocation._PATHS
     assert {name for name, kind in kinds.items() if kind is ROOTS} == invocation._PATH_LISTS
 
 
 def test_secrets_are_in_no_representation() -> None:
-    assert {each.name for each in fields(Settings) if not each.repr} == invocation.HIDDEN
+    assert {each.name for each in fields(all_settings()) if not each.repr} == invocation.HIDDEN
 
 
 @pytest.mark.parametrize(

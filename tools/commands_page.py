@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from minutebook.cli import SUBJECTS, main
+from minutebook.cli import main, subjects
 from minutebook.cli.terminal import CommonOption
 from tools.tables import table
 
@@ -40,7 +40,7 @@ def page() -> list[str]:
         "",
         *table(["option", "meaning"], (_row(each, context) for each in common)),
     ]
-    for subject, modules in SUBJECTS.items():
+    for subject, modules in subjects().items():
         lines += ["", f"## {subject}"]
         for name in (name for names in modules.values() for name in names):
             command = main.get_command(context, name)

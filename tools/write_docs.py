@@ -50,6 +50,7 @@ def settings_page() -> str:
                 str(each.metadata["help"]),
             ]
             for each in fields(subject)
+            if each.name in subject.__annotations__
         ]
         title = str(subject.__doc__).removesuffix(".")
         lines += ["", f"## {title}", "", *table(heads, rows)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from importlib.util import resolve_name
 from pkgutil import iter_modules
 from typing import Any
 
@@ -36,6 +37,8 @@ class Feature:
     """Its commands: by heading of the help and module, the names of those that the module has."""
     operations: str = ""
     """What its commands ask of an open store: a tuple of operations."""
+    contract: str = ""
+    """A contract of its own: the function of its name that opens it."""
     jobs: str = ""
     """What it does unasked: a function from an App to its Jobs."""
     checks: str = ""
@@ -54,8 +57,11 @@ class Feature:
     def load(self, name: str) -> Any:
         """Import and return what a text names."""
         module, _, attribute = name.partition(":")
-        package = f"{FOLDER}.{self.name}"
-        return getattr(import_module(module, package), attribute)
+        return getattr(import_module(self.module(module)), attribute)
+
+    def module(self, name: str) -> str:
+        """Return the full name of a module that may be named from the feature's folder on."""
+        return resolve_name(name, f"{FOLDER}.{self.name}")
 
 
 @cache

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.config import Settings
+from minutebook.config import all_settings
 from minutebook.contracts.registry import CONTRACTS
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs
 from tools import write_docs
@@ -36,7 +36,7 @@ def test_pages_are_written_once_and_then_in_step(
 
 def test_every_setting_has_a_row() -> None:
     page = settings_page()
-    for each in fields(Settings):
+    for each in fields(all_settings()):
         assert f"| `{each.name}` | `MINUTEBOOK_{each.name.upper()}` |" in page
 
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
-from minutebook.config import Settings
+from minutebook.config import all_settings
 from minutebook.invocation import PREFIX
 from tests.test_guides import ROOT, parsed
 
 DEPLOY = ROOT / "deploy"
-VARIABLES = {PREFIX + field.name.upper() for field in fields(Settings)}
+VARIABLES = {PREFIX + field.name.upper() for field in fields(all_settings())}
 OWN = {"MINUTEBOOK_LISTEN"}
 """What the compose file itself reads."""
 

@@ -1,61 +1,51 @@
 """The command line: a module a subject, one command a function."""
 
+from collections.abc import Mapping, Sequence
+from functools import cache
+
 import click
 
 from minutebook import __version__
 from minutebook.cli.opening import SERVER, Server, server_named
 from minutebook.cli.terminal import Group, identity
+from minutebook.feature import features
 
-SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
+_CORE: dict[str, dict[str, tuple[str, ...]]] = {
     "Begin": {
-        "serving": ("install", "serve", "ui", "demo", "export-schema"),
-        "completion": ("completion",),
+        "minutebook.cli.serving": ("install", "serve", "ui", "demo", "export-schema"),
+        "minutebook.cli.completion": ("completion",),
     },
     "Memories": {
-        "memories": (
-            "remember",
-            "search",
-            "show",
-            "list",
-            "edit",
-            "invalidate",
-            "forget",
-            "duplicates",
+        "minutebook.cli.memories": (
+            *("remember", "search", "show", "list", "edit", "invalidate", "forget", "duplicates"),
         ),
     },
     "Trust": {
-        "governance": ("lock", "unlock", "verify", "deprecate", "link", "system"),
-        "audit": ("audit",),
+        "minutebook.cli.governance": ("lock", "unlock", "verify", "deprecate", "link", "system")
     },
-    "Decisions": {
-        "decisions": ("decide", "decisions", "proposals", "accept", "secret", "ledger"),
-    },
-    "Sessions": {"journal": ("sessions", "session", "summarize"), "recalls": ("recalls",)},
-    "Code": {"code": ("index", "code", "projects")},
-    "Take out and bring in": {
-        "archives": ("export", "backup", "restore"),
-        "importing": ("import",),
-        "encrypting": ("encrypt",),
-        "migrating": ("migrate",),
-        "syncing": ("sync",),
-        "notes": ("notes",),
-    },
+    "Decisions": {},
+    "Sessions": {"minutebook.cli.journal": ("sessions", "session", "summarize")},
+    "Code": {},
+    "Take out and bring in": {},
     "Look after it": {
-        "upkeep": ("status", "doctor", "model"),
-        "where": ("where",),
-        "assigning": ("assign",),
-        "tidying": ("tidy",),
-        "scanning": ("scan",),
-        "erasing": ("erase",),
-        "settings": ("settings",),
-        "store": ("store",),
-        "daemon": ("daemon",),
-        "hooks": ("hook", "hooks"),
-        "tokens": ("token",),
-        "bench": ("bench",),
+        "minutebook.cli.upkeep": ("status", "doctor", "model"),
+        "minutebook.cli.settings": ("settings",),
+        "minutebook.cli.store": ("store",),
+        "minutebook.cli.daemon": ("daemon",),
+        "minutebook.cli.tokens": ("token",),
     },
 }
-"""The commands by what they are about, as `minutebook --help` lists them, and the module of each."""
+"""The commands of the core by what they are about, and the module of each."""
+
+
+@cache
+def subjects() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    """Return all commands as `minutebook --help` lists them: by heading and module, those of features behind the core's."""
+    found = {heading: dict[str, Sequence[str]](modules) for heading, modules in _CORE.items()}
+    for feature in features():
+        for heading, modules in feature.commands.items():
+            found[heading] |= {feature.module(name): names for name, names in modules.items()}
+    return {heading: modules for heading, modules in found.items() if modules}
 
 
 def _note_server(context: click.Context, option: click.Parameter, url: str | None) -> str | None:
@@ -77,7 +67,9 @@ def _note_token(context: click.Context, option: click.Parameter, variable: str |
     context.meta[SERVER] = Server(server.url, variable)
 
 
-@click.group(cls=Group, subjects=SUBJECTS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Group, subjects=subjects(), context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="minutebook")
 @click.option(
     "--url",

@@ -131,7 +131,7 @@ class Commands(click.Group):
 class Group(Commands):
     """Commands by subject, which show what was refused or failed in a sentence, not a traceback.
 
-    `subjects` gives for each subject its modules of `cli/`, each with the names of its commands. A
+    `subjects` gives for each subject its modules, each with the names of its commands. A
     module is imported when one of its commands is asked for.
     """
 
@@ -158,7 +158,7 @@ class Group(Commands):
         """Return the command of a name, None if there is none."""
         module = self._modules.get(cmd_name)
         if module is not None and cmd_name not in self.commands:
-            for command in importlib.import_module(f"minutebook.cli.{module}").COMMANDS:
+            for command in importlib.import_module(module).COMMANDS:
                 self.add_command(command)
                 _name_common_options(command)
                 if command.name not in OWN_OUTPUT:

@@ -9,17 +9,18 @@ from minutebook.contracts.contract import Contract
 from minutebook.contracts.governance import governance
 from minutebook.contracts.journal import journal
 from minutebook.contracts.knowledge import knowledge
-from minutebook.contracts.ledger import ledger
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import must_be_one_of
+from minutebook.feature import loaded
 
 CONTRACTS: Mapping[str, Callable[[], Contract]] = {
     "knowledge": knowledge,
     "catalog": catalog,
     "governance": governance,
-    "ledger": ledger,
     "journal": journal,
+    **{each.__name__: each for each in loaded("contract")},
 }
+"""What opens each contract, by name; those of features come last."""
 
 
 def opened(
@@ -33,12 +34,12 @@ def opened(
 
     Raises InvalidInput if a name is unknown, two contracts share a tool's name, or no tool is left.
     """
-    contracts: list[Contract] = []
+    served: list[Contract] = []
     for name in dict.fromkeys(names):
         if name not in CONTRACTS:
             raise InvalidInput("CONTRACT", must_be_one_of(CONTRACTS, name))
         contract = CONTRACTS[name]()
-        for other in contracts:
+        for other in served:
             if shared := sorted(contract.names & other.names):
                 raise InvalidInput(
                     "CONTRACT",
@@ -48,8 +49,8 @@ def opened(
                     other=name,
                     names=", ".join(shared),
                 )
-        contracts.append(contract)
-    return narrowed(contracts, read_only=read_only, tools=tools, answers=answers)
+        served.append(contract)
+    return narrowed(served, read_only=read_only, tools=tools, answers=answers)
 
 
 def narrowed(

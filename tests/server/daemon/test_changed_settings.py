@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from minutebook.config import Settings
+from minutebook.config import all_settings
 from minutebook.invocation import OF_ITS_PROCESS, OWN, UNSHARED
 from minutebook.server.hooks import log as hook_log
 from tests.server.daemon.test_process import WITHOUT, House, house_in, stored
@@ -157,6 +158,6 @@ def _seconds(house: House, variables: dict[str, str]) -> float:
 
 
 def test_each_setting_that_is_not_shared_is_one() -> None:
-    names = set(Settings.__dataclass_fields__)
+    names = {each.name for each in fields(all_settings())}
     assert names >= OWN | UNSHARED | OF_ITS_PROCESS
     assert not OWN & UNSHARED

@@ -11,4 +11,13 @@ FEATURE = Feature(
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     checks=".checks:checks",
+    commands={
+        "Take out and bring in": {
+            "minutebook.cli.archives": (
+                "export",
+                "backup",
+                "restore",
+            )
+        }
+    },
 )

@@ -10,4 +10,13 @@ FEATURE = Feature(
     jobs=".services:jobs",
     lists=".services:listed_source",
     on_reset=".services:removed",
+    commands={
+        "Code": {
+            "minutebook.cli.code": (
+                "index",
+                "code",
+                "projects",
+            )
+        }
+    },
 )

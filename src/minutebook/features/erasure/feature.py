@@ -7,4 +7,5 @@ FEATURE = Feature(
     needs=("ledger",),
     services=".services:ErasureServices",
     checks=".services:checks",
+    commands={"Look after it": {"minutebook.cli.erasing": ("erase",)}},
 )

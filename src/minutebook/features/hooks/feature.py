@@ -8,4 +8,12 @@ FEATURE = Feature(
     settings=".settings:HookSettings",
     services=".services:HookServices",
     operations=".operations:OPERATIONS",
+    commands={
+        "Look after it": {
+            "minutebook.cli.hooks": (
+                "hook",
+                "hooks",
+            )
+        }
+    },
 )

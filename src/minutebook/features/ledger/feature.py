@@ -7,10 +7,23 @@ FEATURE = Feature(
     settings=".settings:LedgerSettings",
     beside=".places:beside",
     check_settings=".places:check_settings",
+    contract="minutebook.contracts.ledger:ledger",
     services=".services:LedgerServices",
     operations=".operations:OPERATIONS",
     on_open=".services:pin_secret",
     jobs=".services:jobs",
     checks=".checks:checks",
     texts=".services:text_source",
+    commands={
+        "Decisions": {
+            "minutebook.cli.decisions": (
+                "decide",
+                "decisions",
+                "proposals",
+                "accept",
+                "secret",
+                "ledger",
+            )
+        }
+    },
 )

@@ -5,4 +5,10 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="projects",
     services=".services:ProjectServices",
+    commands={
+        "Look after it": {
+            "minutebook.cli.where": ("where",),
+            "minutebook.cli.assigning": ("assign",),
+        }
+    },
 )

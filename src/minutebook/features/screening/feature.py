@@ -6,4 +6,5 @@ FEATURE = Feature(
     name="screening",
     services=".services:ScreeningServices",
     operations=".operations:OPERATIONS",
+    commands={"Look after it": {"minutebook.cli.scanning": ("scan",)}},
 )

@@ -417,7 +417,7 @@ def _hello(line: bytes) -> Mapping[str, Any]:
 def _differing(one: Settings, other: Settings) -> list[str]:
     """Name the settings that two clients of one daemon may not have each its own."""
     one = shared(one)
-    names = (field.name for field in fields(Settings) if field.name not in OF_ITS_PROCESS)
+    names = (field.name for field in fields(one) if field.name not in OF_ITS_PROCESS)
     return [name for name in names if getattr(one, name) != getattr(other, name)]
 
 

@@ -1,0 +1,1 @@
+"""How well search finds what was asked for."""

@@ -1,0 +1,8 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="bench",
+    commands={"Look after it": {"minutebook.cli.bench": ("bench",)}},
+)

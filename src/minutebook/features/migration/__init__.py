@@ -1,0 +1,1 @@
+"""A store moved to another engine."""
