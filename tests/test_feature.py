@@ -6,6 +6,7 @@ from dataclasses import fields
 import pytest
 
 from minutebook.app import FeatureServices
+from minutebook.config import Settings
 from minutebook.feature import Feature, features
 from minutebook.operations.operation import Operation
 from minutebook.operations.table import operations
@@ -30,12 +31,17 @@ def test_each_folder_has_the_register_of_its_name() -> None:
 )
 def test_what_a_register_names_is_there(feature: Feature, register: str, name: str) -> None:
     loaded = feature.load(name)
-    if register == "services":
-        assert issubclass(loaded, FeatureServices)
-    elif register == "operations":
-        assert all(isinstance(each, Operation) for each in loaded)
-    else:
-        assert next(iter(inspect.signature(loaded).parameters)) == "app"
+    match register:
+        case "services":
+            assert issubclass(loaded, FeatureServices)
+        case "settings":
+            assert issubclass(loaded, Settings)
+        case "contract":
+            assert loaded().name == feature.name
+        case "operations":
+            assert all(isinstance(each, Operation) for each in loaded)
+        case _:
+            assert next(iter(inspect.signature(loaded).parameters)) in ("app", "settings")
 
 
 def test_needs_go_in_no_circle() -> None:

@@ -23,7 +23,7 @@ import click
 from minutebook.cli.opening import daemon_of, settings_of
 from minutebook.cli.printing import body, echo, say_exactly, style, warn
 from minutebook.cli.terminal import identity, serving
-from minutebook.config import Settings, environment, load, option_of, stated
+from minutebook.config import Settings, environment, load, option_of, settings_with, stated
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.http.settings import HttpSettings
@@ -448,7 +448,7 @@ def _stated_in(settings: Settings, options: dict[str, str], names: Iterable[str]
 
     What folders say is every client's alike, from `config.toml`, unless it is said here of this one.
     """
-    standard = Settings()
+    standard = settings_with()
     here = stated(options).get(_FOLDERS)
     if here is None or here.origin == str(settings.home / FILE):
         names = [name for name in names if name != _FOLDERS]
