@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from minutebook import __version__
-from minutebook.config import Settings, environment, load
+from minutebook.config import Settings, environment, load, settings_with
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import narrowed, opened
 from minutebook.domain.caller import in_call
@@ -384,7 +384,7 @@ class Configured:
 
 def shared(settings: Settings) -> Settings:
     """Return the settings that all connections of a daemon share; the others have their defaults."""
-    standard = load({"home": str(settings.home)}, {})
+    standard = settings_with(home=settings.home)
     # A ledger of one's own is that of one organization.
     kept = set() if settings.of(LedgerSettings).ledger is None else {"organization"}
     return replace(settings, **{name: getattr(standard, name) for name in (OWN | UNSHARED) - kept})
