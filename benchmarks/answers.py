@@ -38,6 +38,7 @@ from minutebook.evaluation import datasets, metrics, runs
 from minutebook.evaluation.datasets import Collection, Dataset, Document, Query
 from minutebook.evaluation.metrics import interval
 from minutebook.features.hooks.services import HookServices
+from minutebook.features.hooks.settings import HookSettings
 from minutebook.models import Models, models_of
 
 KEPT = ROOT / "docs" / "answers.json"
@@ -159,7 +160,7 @@ class Filled:
 
     def told(self, prompt: str) -> tuple[list[str], int, str]:
         """Return the documents that the hook tells before a prompt, how many tokens it takes, and what it says."""
-        least = Settings().hook_relevance
+        least = Settings().of(HookSettings).hook_relevance
         context = self.app.get(HookServices).hook_contexts.before_prompt(
             self.caller, prompt, least, ()
         )

@@ -22,6 +22,7 @@ from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Decision, Head, Memory, Proposal
 from minutebook.domain.trail_proof import NOT_PROVED, Proof
 from minutebook.features.audit_proof.operations import prove
+from minutebook.features.audit_proof.settings import ProofSettings
 from minutebook.operations import audit as operations
 
 if TYPE_CHECKING:

@@ -151,6 +151,7 @@ def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: F
 def _serve_pages(options: dict[str, str], port: int, announce: Callable[[str], None]) -> None:
     """Serve the pages in this process until Ctrl-C."""
     from minutebook.server.http.hosts import Address
+    from minutebook.server.http.process import of_this_machine
     from minutebook.server.http.process import serve as serve_http
     from minutebook.web.sign_ins import SignIns
 
@@ -158,7 +159,7 @@ def _serve_pages(options: dict[str, str], port: int, announce: Callable[[str], N
     owner = settings.person(options, getpass.getuser())
     sign_ins = SignIns(owner, places=places_here())
     # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
-    alone = replace(settings, public_url=None, oidc_client=None)
+    alone = of_this_machine(settings)
     log_to_stderr(settings)
 
     def announce_way_in(url: str) -> None:

@@ -98,16 +98,15 @@ class CommonOption(click.Option):
     """An option that every command takes: the help of `minutebook` itself explains it, once."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return name and help for the group of all commands, None for a command."""
+        """Return name and help for the group of all commands, None for a command, or without the setting's feature."""
         if ctx.parent is not None:
             return None
         # What it says is that of its setting; to import them would slow every command.
-        from minutebook.config import Settings
+        from minutebook.config import all_settings
 
-        self.help = next(
-            str(each.metadata["help"]) for each in fields(Settings) if each.name == self.name
-        )
-        return super().get_help_record(ctx)
+        helps = (each.metadata["help"] for each in fields(all_settings()) if each.name == self.name)
+        self.help = next(helps, None)
+        return None if self.help is None else super().get_help_record(ctx)
 
 
 class Commands(click.Group):

@@ -19,7 +19,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.applications import Starlette
 
 from minutebook.app import App
-from minutebook.config import Settings
+from minutebook.config import Settings, settings_with
 from minutebook.contracts.answers import Answer
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.caller import Caller, in_call

@@ -10,6 +10,7 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.cli.on_server import NOT_SERVED, why_not
+from minutebook.config import settings_with
 from minutebook.domain.records import Role
 from minutebook.operations.table import operations
 from tests.server.http.speaking import Server, served, token

@@ -4,7 +4,6 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from minutebook.domain.caller import Caller
 from minutebook.install.clients import Places
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.http.hosts import Address
-from minutebook.server.http.process import serve_pages
+from minutebook.server.http.process import of_this_machine, serve_pages
 from minutebook.web.sign_ins import SignIns
 
 
@@ -41,6 +40,6 @@ def show(
         with suppress(OSError):
             connection.recv(1)
 
-    alone = replace(settings, public_url=None, oidc_client=None)
+    alone = of_this_machine(settings)
     address = Address("127.0.0.1", int(wanted["port"]))
     serve_pages(alone, loader, address, announce, sign_ins, wait)

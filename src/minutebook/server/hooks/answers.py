@@ -10,6 +10,7 @@ from minutebook.config import Settings
 from minutebook.domain.caller import ANYBODY, Call, Caller
 from minutebook.domain.origin import Origin, tidied
 from minutebook.features.hooks.operations import Asked, find
+from minutebook.features.hooks.settings import HookSettings
 from minutebook.server.hooks import log
 from minutebook.server.hooks.events import MOST_TOKENS, HookEvent, Moment, output_of, read_event
 from minutebook.server.hooks.known import Known, is_ignored
@@ -45,10 +46,10 @@ def answer(
     `folder` is the client's configuration folder where a variable names it.
     """
     event = read_event(fields)
-    if settings.hooks == "off":
+    if settings.of(HookSettings).hooks == "off":
         return Answer("off"), nothing
     place = known_place(settings, event.folder)
-    if is_ignored(event.folder, settings.hook_ignore) or place.hooks_off:
+    if is_ignored(event.folder, settings.of(HookSettings).hook_ignore) or place.hooks_off:
         return Answer("ignored"), nothing
     caller = _caller(settings, client, event.session)
     if follows_folders(settings):
@@ -80,8 +81,11 @@ def asked_here(settings: Settings, client: str, event: HookEvent) -> Asked:
         frozenset(known.ids),
         known.is_briefed,
         known.last_session_in(event.folder, repository_known(settings)),
-        min(settings.hook_tokens, MOST_TOKENS.get(client, settings.hook_tokens)),
-        settings.hook_relevance,
+        min(
+            settings.of(HookSettings).hook_tokens,
+            MOST_TOKENS.get(client, settings.of(HookSettings).hook_tokens),
+        ),
+        settings.of(HookSettings).hook_relevance,
     )
 
 

@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import FrameType
 from typing import NoReturn
@@ -19,6 +20,7 @@ from minutebook.config import Settings
 from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.http.settings import HttpSettings
+from minutebook.features.sign_in.settings import SignInSettings
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.http.application import application
 from minutebook.server.http.authentication import Authenticator
@@ -46,6 +48,12 @@ WAITING_CONNECTIONS = 256
 
 ENDS_WITHIN = 0.9
 """Seconds after a signal at which the process ends, whatever is still being done."""
+
+
+def of_this_machine(settings: Settings) -> Settings:
+    """Return the settings by which pages are served to this machine alone: at no public URL, without a provider."""
+    alone: Settings = replace(settings.of(HttpSettings), public_url=None)
+    return replace(alone.of(SignInSettings), oidc_client=None)
 
 
 def serve(
