@@ -208,7 +208,8 @@ class Contract:
     def call(self, app: App, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Answer a call of a tool that this contract offers."""
         called_with, notes = arguments, dict(caller.call.notes)
-        caller = in_call(caller, notes=notes, in_lines=self._answers_in_lines)
+        in_lines = self._answers_in_lines or caller.call.in_lines
+        caller = in_call(caller, notes=notes, in_lines=in_lines)
         try:
             name = self._names[safe(name)]
             if name in self.aliases:

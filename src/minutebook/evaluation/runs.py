@@ -296,13 +296,22 @@ class _Store:
             self._relate()
 
     def call(
-        self, system: System, query: Query, limit: int, tokens: int | None = None
+        self,
+        system: System,
+        query: Query,
+        limit: int,
+        tokens: int | None = None,
+        *,
+        in_lines: bool = False,
     ) -> Mapping[str, Any]:
-        """Return what a tool answers in so many tokens, None: what is set. Raises MinutebookError if it answers with an error."""
+        """Return what a tool answers in so many tokens, None: what is set; `in_lines` what it would write as lines.
+
+        Raises MinutebookError if it answers with an error.
+        """
         arguments = {"query": query.text, "limit": limit, **system.arguments}
         set_tokens = self._app.recall_tokens
         self._app.recall_tokens = set_tokens if tokens is None else tokens
-        caller = replace(self._caller, as_of=query.at)
+        caller = in_call(replace(self._caller, as_of=query.at), in_lines=in_lines)
         answer = self._contract.call(self._app, caller, system.tool, arguments)
         self._app.recall_tokens = set_tokens
         if answer.content is None:
@@ -318,7 +327,7 @@ class _Store:
         """Return the documents whose lines stand whole in the first tokens of an answer in lines, by how many."""
         found = {}
         for budget in BUDGETS:
-            results = self.call(system, query, DEEP, budget)["results"]
+            results = self.call(system, query, DEEP, budget, in_lines=True)["results"]
             ends = accumulate(size(as_lines({"results": [each]}) + "\n") for each in results)
             fitting = sum(end <= budget for end in ends)
             found[budget] = self.documents(results[:fitting])
