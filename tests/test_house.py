@@ -7,6 +7,7 @@ from tools.check_house import (
     check,
     check_cycles,
     check_docstrings,
+    check_engines,
     check_python,
     check_reasons,
     check_words,
@@ -301,6 +302,16 @@ def test_more_seams_than_the_table_allows_are_found() -> None:
     one = seams.Seam("core", "ledger", "app.py", "ledger/markdown.py")
     assert list(seams.excess([one])) == []
     assert len(list(seams.excess([one] * 500))) == 1
+
+
+def test_what_both_engines_write_is_counted() -> None:
+    body = "".join(f"def f{number}():\n    pass\n" for number in range(500))
+    paths = [
+        PurePosixPath("src/minutebook/store", each, "rows.py") for each in ("sqlite", "postgres")
+    ]
+    assert list(check_engines(dict.fromkeys(paths[:1], body))) == []
+    found = [each.what for each in check_engines(dict.fromkeys(paths, body))]
+    assert [what.split()[0] for what in found] == ["500", "2000"]
 
 
 ERRORS = """

@@ -54,9 +54,8 @@ from minutebook.embedding import Embedded, Embedder, Embedding, Model, Vector
 from minutebook.models import models_of
 from minutebook.search.text import words
 from minutebook.store.protocol import Store, Tended
-from minutebook.store.sql.tables import value_text
+from minutebook.store.sql.tables import table_of, value_text
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.sqlite.tables import table_of
 from tests.empty_database import empty_database
 from tests.homes import note_store
 

@@ -37,6 +37,9 @@ ENVIRONMENT_READS = {"invocation.py", "__main__.py"}
 ENVIRONMENT_WRITES = {"embedding/runtime.py", "__init__.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 SQL_FOLDER = "store"
+ENGINES = "store/sqlite", "store/postgres"
+# Names that both engines give to functions, and the lines of those in both together. They may only fall.
+ENGINE_FUNCTIONS, ENGINE_LINES = 46, 877
 # Elsewhere in the command line, click's own printing would let stored text steer the terminal.
 COMMANDS = PurePosixPath("cli")
 CLICK_PRINTS = {"cli/printing.py"}
@@ -281,6 +284,31 @@ def check_seams(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
         yield Finding("tools/house.toml", 1, what, remedy)
 
 
+def check_engines(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
+    """Find more than the two engines may write each by itself: functions of one name, and their lines."""
+    lines: dict[str, dict[str, int]] = {engine: {} for engine in ENGINES}
+    for path, text in modules.items():
+        inside = path.relative_to(SOURCE)
+        for engine in ENGINES:
+            if inside.is_relative_to(engine):
+                for node in _nodes(path, text):
+                    if isinstance(node, ast.FunctionDef) and not node.name.startswith("__"):
+                        own = (node.end_lineno or node.lineno) - node.lineno + 1
+                        lines[engine][node.name] = lines[engine].get(node.name, 0) + own
+    one, other = lines.values()
+    both = one.keys() & other.keys()
+    total = sum(one[name] + other[name] for name in both)
+    for count, most, what in (
+        (len(both), ENGINE_FUNCTIONS, "functions"),
+        (total, ENGINE_LINES, "lines of functions"),
+    ):
+        if count > most:
+            remedy = f"write once, in store/sql, what both do: {', '.join(sorted(both))}"
+            yield Finding(
+                str(SOURCE / ENGINES[0]), 1, f"{count} {what} of one name, {most} at most", remedy
+            )
+
+
 def check_docstrings(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
     """Find docstrings that do not say what is returned, or which of the package's errors are raised.
 
@@ -434,6 +462,7 @@ def check(root: Path) -> list[Finding]:
             *check_reasons(source),
             *check_cycles(source),
             *check_seams(source),
+            *check_engines(source),
         ]
     )
 

@@ -88,10 +88,10 @@ def _database(before: Before) -> None:
 
 
 def _sync(before: Before) -> None:
-    from minutebook.store.sqlite.sync_rows import SqliteSyncRows
+    from minutebook.store.sql.sync_rows import SqlSyncRows
 
     for name in ("put_marks", "sent", "unsent"):
-        _wrap(SqliteSyncRows, name, before)
+        _wrap(SqlSyncRows, name, before)
 
 
 POINTS: Mapping[str, Callable[[Before], None]] = {

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sidecar import files, sizes
+from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.view import View
+from minutebook.store.sql.index_source import WORDS
 from minutebook.store.sqlite import SqliteStore
 from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.store.samples import INSTANTS, memory
@@ -215,7 +218,9 @@ def named_files(folder: Path) -> list[Path]:
 
 
 def _view(store: SqliteStore) -> View:
-    (index,) = store._indices._vectors._open._indices.values()
+    index: Index[Any] = next(
+        index for key, index in store._indices._open._indices.items() if key.space != WORDS
+    )
     return index.current()
 
 
@@ -243,9 +248,9 @@ def test_a_store_that_closes_reads_no_more_texts_for_its_index(
         for number in range(20):
             store.put(memory(f"{number:02}"))
     indices = store._indices
-    indices.stop()
+    indices.stopping.set()
     assert store.match(Memory, ACME, parse_query("bread"), 1)
-    (words,) = indices._words._open._indices.values()
+    (words,) = indices._open._indices.values()
     assert not words.advance()
     indices.keep_up()
     assert words.behind() > sizes.BEHIND
@@ -262,13 +267,14 @@ def test_a_search_leaves_long_texts_to_the_background(
             store.put(memory(f"{number:02}"))
     indices = store._indices
     bread = parse_query("bread")
-    assert indices.match(Memory, ACME, bread, 30) is not None
+    acme = store._connections.number_of("acme")
+    assert acme is not None
+    assert indices.prompt_words(acme, Memory) is not None
     with store.transaction("acme"):
         store.put(replace(memory("20"), content="bread " * 50_000))
-    assert indices.match(Memory, ACME, bread, 30) is None
+    assert indices.prompt_words(acme, Memory) is None
     assert len(store.match(Memory, ACME, bread, 30)) == 21
     indices.keep_up()
-    found = indices.match(Memory, ACME, bread, 30)
-    assert found is not None
-    assert len(found) == 21
+    assert indices.prompt_words(acme, Memory) is not None
+    assert len(store.match(Memory, ACME, bread, 30)) == 21
     store.close()

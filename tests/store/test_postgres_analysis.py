@@ -7,7 +7,8 @@ import pytest
 
 from minutebook.domain.records import Memory, Turn
 from minutebook.search.text import ANALYSIS, parse_query
-from minutebook.store.postgres import PostgresStore, index_source
+from minutebook.store.postgres import PostgresStore
+from minutebook.store.sql import index_source
 from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises import ACME, ids
@@ -35,7 +36,7 @@ def test_a_server_without_indices_analyses_nothing(
         def analysed(record: object) -> NoReturn:
             raise AssertionError(record)
 
-        monkeypatch.setattr(index_source, "packed_terms", analysed)
+        monkeypatch.setattr(index_source, "terms", analysed)
         other = opened_elsewhere(folder)
         assert ids(other.match(Memory, ACME, parse_query("bread"), 9)) == ["a"]
         assert ids(other.match(Memory, ACME, parse_query("run"), 9)) == ["b"]

@@ -6,6 +6,7 @@ import pytest
 
 from minutebook.domain.filters import Filter
 from minutebook.store.postgres import tables
+from minutebook.store.sql.tables import ALL_TABLES
 from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine, RowsOf
 from tests.store.promises import ACME
@@ -29,7 +30,7 @@ def test_each_column_holds_null_where_a_field_may_be_none(rows_of: RowsOf) -> No
         " WHERE table_schema = 'public'"
     )
     nullable = {(table, column): may for table, column, may in rows}
-    for table in tables.ALL_TABLES:
+    for table in ALL_TABLES:
         for name, column in table.columns.items():
             assert nullable[table.name, name] == column.is_optional, (table.name, name)
 

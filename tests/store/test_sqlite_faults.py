@@ -26,10 +26,10 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Link, Memory
 from minutebook.search.text import parse_query, terms
 from minutebook.store.protocol import VectorSpace
+from minutebook.store.sql.tables import ALL_TABLES
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.errors import fault_of
 from minutebook.store.sqlite.missing_database import lock_of
-from minutebook.store.sqlite.tables import ALL_TABLES
 from tests.store.given import anything
 from tests.store.samples import SPACES, edge, entity, memory
 from tests.store.small_index import small_index
@@ -163,7 +163,7 @@ def test_a_transaction_that_the_engine_undid_cannot_go_on(path: Path) -> None:
     store = SqliteStore(path)
     with pytest.raises(StoreError, match="undone"), store.transaction("acme"):  # noqa: PT012
         store.put(memory("a"))
-        store._connections._writer.execute("ROLLBACK")
+        store._connections._writer.raw.execute("ROLLBACK")
         store.put(memory("b"))
     assert store.count(Memory, ACME) == 0
     store.put(memory("c"))
@@ -252,7 +252,7 @@ def test_check_tells_of_rows_that_contradict_one_another(path: Path) -> None:
         store.put_vectors(Memory, "acme", id, formed, direction(1)[None], b"states")
     store.put(entity("e"))
     assert store.check() == []
-    writer = store._connections._writer
+    writer = store._connections._writer.raw
     writer.execute("UPDATE memories_vectors SET row = 9 WHERE row = 1")
     writer.execute("UPDATE names SET entity = 'nobody'")
     writer.execute("UPDATE memories SET space = 7, sequence = 99 WHERE row = 2")
@@ -301,7 +301,7 @@ def test_the_text_index_is_made_anew_from_the_records(path: Path) -> None:
     for id, content in (("a", "bread"), ("b", "bread and wine"), ("c", "cheese")):
         store.put(memory(id, content))
     before = store.match(Memory, ACME, parse_query("bread wine"), 9)
-    store._connections._writer.execute("DELETE FROM text_memory_1 WHERE rowid = 2")
+    store._connections._writer.raw.execute("DELETE FROM text_memory_1 WHERE rowid = 2")
     assert any("text index" in said for said in store.check())
     store.rebuild()
     assert store.check() == []

@@ -9,8 +9,8 @@ import apsw
 import pytest
 
 from minutebook.domain.records import CLASSES
+from minutebook.store.sql.tables import ALL_TABLES
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.sqlite.tables import ALL_TABLES
 from tests.store.everything import ask_everything, one_of_each, write_everything
 from tests.store.small_index import small_index
 from tests.store.sqlite_engine import SqliteEngine
@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def test_every_unique_key_and_index_leads_with_the_organization(store: SqliteStore) -> None:
-    connection = store._connections._writer
+    connection = store._connections._writer.raw
     looked_at = set()
     for table in sorted(OF_RECORDS):
         for _, index, *_ in connection.execute(f"PRAGMA index_list({table})").fetchall():
@@ -59,7 +59,7 @@ def test_every_statement_names_the_organization(
 
     opening = store._connections.open
     monkeypatch.setattr(store._connections, "open", lambda: watched(opening()))
-    watched(store._connections._writer)
+    watched(store._connections._writer.raw)
     assert {type(record) for record in one_of_each()} == set(CLASSES.values())
     write_everything(store)
     ask_everything(store)

@@ -68,6 +68,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
         summary("s"),
     ):
         store.put(record)
+    store.put(replace(memory("z"), organization="zoo"))
     vectored = ((Memory, "a"), (CodeChunk, "c"), (Decision, "d"), (Turn, "t"))
     for of, id in vectored:
         store.put_vectors(of, "acme", id, SPACES[0], unit(1, 2, 3, 4)[None])
@@ -257,10 +258,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
             lambda s: s.states_size(Memory, "acme"),
             "COVERING INDEX memories_states_by_size (organization=?)",
         ),
-        (lambda s: s.changes("acme", 3), "memories_by_sequence (organization=? AND sequence>?)"),
+        (lambda s: s.changes("acme", 3), "memories_by_sequence (organization=? AND sequence>?"),
         (
             lambda s: s.nearest(Memory, ACME, SPACES[0], unit(1, 0, 0, 0), 9),
-            "memories_by_sequence (organization=? AND sequence>?)",
+            "memories_by_sequence (organization=? AND sequence>?",
         ),
         (
             lambda s: s.match(Memory, ACME, parse_query("bread"), 9),
@@ -292,7 +293,7 @@ def test_organizations_are_named_without_reading_their_records(store: SqliteStor
 
 def _plans(store: SqliteStore, ask: Callable[[SqliteStore], object]) -> list[str]:
     """Ask, and give each step by which SQLite found the answers."""
-    connection = store._connections._reader().connection
+    connection = store._connections._reader().connection.raw
     asked: list[tuple[str, Any]] = []
 
     def note(_: object, sql: str, values: Any) -> bool:

@@ -168,9 +168,9 @@ def fill(store: SqliteStore, start: int, end: int) -> None:
 
 
 def in_database(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> list[list[Candidate]]:
-    indices = store._indices._words
+    indices = store._indices
     with monkeypatch.context() as patched:
-        patched.setattr(indices, "is_large", lambda connection, key: False)
+        patched.setattr(indices, "is_large", lambda number, of: False)
         return answers(store)
 
 
@@ -203,7 +203,7 @@ def test_a_search_does_not_wait_for_many_changes_to_be_read(tmp_path: Path) -> N
     store = SqliteStore(tmp_path / "store.db", durability="normal")
     fill(store, 0, 120)
     assert [each.id for each in answers(store)[0]] == ["00087", "00007", "00047"]
-    (index,) = store._indices._words._open._indices.values()
+    (index,) = store._indices._open._indices.values()
     wait_until(lambda: index.behind() == 0)
     store.close()
 
@@ -214,7 +214,7 @@ def test_a_check_finds_an_index_that_is_wrong_and_a_rebuild_mends_it(tmp_path: P
     fill(store, 0, 60)
     answers(store)
     store._keep_house()
-    (index,) = store._indices._words._open._indices.values()
+    (index,) = store._indices._open._indices.values()
     view = index.current()
     index._view = View(view.sequence, view.witness, (view.layers[0].without([b"00001"]),))
     assert store.check() == ["the word index 1-memory-0 is wrong about 1 record"]

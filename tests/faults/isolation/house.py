@@ -29,8 +29,7 @@ from minutebook.domain.records import Kind, Record, Role
 from minutebook.server.http.application import application
 from minutebook.server.http.authentication import Authenticator
 from minutebook.server.http.hosts import AllowedHosts
-from minutebook.store.sql.tables import value_text
-from minutebook.store.sqlite.tables import table_of
+from minutebook.store.sql.tables import table_of, value_text
 from tests.commands_in_daemon import Daemon, daemon_on
 from tests.faults.isolation.oracle import Key, View, Who
 from tests.terminal import typed

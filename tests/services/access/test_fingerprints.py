@@ -52,8 +52,7 @@ from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.audit import AuditDraft, Trail
 from minutebook.services.access.audit_proof import proof_of
 from minutebook.store.protocol import Store
-from minutebook.store.sql.tables import Value
-from minutebook.store.sqlite.tables import table_of
+from minutebook.store.sql.tables import Value, table_of
 from tests.examples import parametrize_in_part
 from tests.scoped import BEARER, populated
 from tests.services.decided import PERSON, draft

@@ -36,8 +36,8 @@ from minutebook.services.erasure.selection import Choice
 from minutebook.services.erasure.traces import Finder, pieces_of, search
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.words import Postings, term_digest
+from minutebook.store.sql.index_source import WORDS
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.sqlite.index_source import WORDS
 from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.services.decided import draft
 from tests.services.erasure.given import PERSON, kept, text_of, words_of

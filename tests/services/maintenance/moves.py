@@ -16,9 +16,8 @@ from minutebook.app import now
 from minutebook.services.maintenance import migration
 from minutebook.services.maintenance.migration import Migration
 from minutebook.store.postgres import PostgresStore
-from minutebook.store.postgres import transfer as of_postgres
+from minutebook.store.sql import transfer
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.sqlite import transfer as of_sqlite
 from minutebook.store.transfer import Transferable
 from tests.postgres_server import server
 from tests.store.sqlite_engine import DATABASE
@@ -41,9 +40,8 @@ def opened(engine: str, folder: Path, wait: float = 30.0) -> Transferable:
 
 
 def _killed_after(batches: int) -> None:
-    module: Any
-    for module in (of_sqlite, of_postgres):
-        module.note_received = partial(_count, module.note_received, iter(range(batches)))
+    module: Any = transfer
+    module.note_received = partial(_count, module.note_received, iter(range(batches)))
 
 
 def _count(note: Callable[..., None], left: Iterator[int], *arguments: object) -> None:

@@ -6,7 +6,7 @@ nothing while it has one, so that those always come back.
 
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -17,13 +17,13 @@ from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
-from minutebook.store.postgres import numbers, schema
+from minutebook.store.postgres import distribution, numbers, schema
 from minutebook.store.postgres.errors import fault_of, translate_errors
+from minutebook.store.postgres.statements import PostgresConnection, Raw
 from minutebook.store.postgres.texts import text_adapters
-from minutebook.store.protocol import Writes
+from minutebook.store.sql.database import Database
 
-Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
-Pool: TypeAlias = "ConnectionPool[Connection]"
+Pool: TypeAlias = "ConnectionPool[Raw]"
 
 _CONNECT_SECONDS = 10
 _PROBED_AFTER = 0.5
@@ -59,24 +59,22 @@ def place_of(url: str) -> str:
 class _Transaction:
     """What a thread writes at the moment."""
 
-    connection: Connection
+    connection: Raw
     organizations: Mapping[str, int]
     depth: int = 0
     failed: BaseException | None = None
 
 
-class Connections:
+class Connections(Database):
     """Lends connections, each to one thread at a time; a thread that writes keeps its own."""
 
     def __init__(self, url: str, *, synchronous: bool, writer_wait: float, size: int) -> None:
+        super().__init__()
         self.place = place_of(url)
         self._wait = writer_wait
         self._local = threading.local()
         self._guard = threading.Lock()
-        self._numbers: dict[str, int] = {}
-        self._with_records: set[str] = set()
         self._is_closed = False
-        self.writes = Writes()
         self._adapters = text_adapters()
         self._url = url
         self._settings = {
@@ -85,14 +83,8 @@ class Connections:
             "idle_in_transaction_session_timeout": _LEFT_OPEN,
             "synchronous_commit": "on" if synchronous else "off",
         }
-        with translate_errors(self.place), self._connect() as connection:
+        with translate_errors(self.place), self._opened() as connection:
             schema.prepare(connection, self.place)
-            found = connection.execute(
-                "SELECT id, EXISTS (SELECT 1 FROM migration WHERE NOT ended) FROM identity"
-            ).fetchone()
-            self.identity, self.is_receiving = (
-                (str(found[0]), bool(found[1])) if found else ("", False)
-            )
         self._writers, self._readers, self._streams = (self._pool(size) for _ in range(3))
 
     @property
@@ -101,71 +93,71 @@ class Connections:
         return self._transaction is not None
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[PostgresConnection]:
         """Yield a connection to read with: inside a transaction, the one that writes."""
         transaction = self._transaction
         if transaction is None:
             with self.committed() as connection:
                 yield connection
         else:
-            with self._watched(transaction) as connection:
-                yield connection
+            with self._watched(transaction) as raw:
+                yield PostgresConnection(raw)
 
     @contextmanager
-    def committed(self) -> Iterator[Connection]:
+    def committed(self) -> Iterator[PostgresConnection]:
         """Yield a connection that sees only what is committed, even inside a transaction."""
-        with self._lent(self._readers) as connection:
-            yield connection
+        with self._lent(self._readers) as raw:
+            yield PostgresConnection(raw)
 
     @contextmanager
-    def moment(self) -> Iterator[Connection]:
+    def settled(self) -> Iterator[PostgresConnection]:
         """Yield a connection on which every read sees what is committed by now."""
         with self.committed() as connection:
-            connection.execute(_MOMENT)
+            connection.raw.execute(_MOMENT)
             yield connection
 
     @contextmanager
-    def stream(self) -> Iterator[Connection]:
+    def stream(self) -> Iterator[PostgresConnection]:
         """Do the same for reading that goes on while the thread does more."""
-        with self._lent(self._streams) as connection:
-            connection.execute(_MOMENT)
-            yield connection
+        with self._lent(self._streams) as raw:
+            raw.execute(_MOMENT)
+            yield PostgresConnection(raw)
 
     @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
-        """Yield a connection on which every read sees the same state, as the thread sees it."""
-        with self.reading() if self.is_writing else self.moment() as connection:
-            yield connection
-
-    @contextmanager
-    def transaction(self, *organizations: str) -> Iterator[None]:
-        """Make what happens inside one transaction; a nested one can be undone by itself."""
-        current = self._transaction
-        with (
-            self._whole_transaction(organizations) if current is None else self._savepoint(current)
-        ):
-            yield
-
-    @contextmanager
-    def writing(self, organization: str) -> Iterator[tuple[Connection, int]]:
+    def writing(
+        self, organization: str, wait: float | None = None
+    ) -> Iterator[tuple[PostgresConnection, int]]:
         """Yield the writing connection and the number of the organization to be written to."""
         transaction = self._transaction
         if transaction is None:
             with self._whole_transaction((organization,)) as begun, translate_errors(self.place):
-                yield begun.connection, begun.organizations[organization]
+                yield PostgresConnection(begun.connection), begun.organizations[organization]
             return
-        with self._watched(transaction) as connection:
-            yield connection, transaction.organizations[organization]
+        with self._watched(transaction) as raw:
+            yield PostgresConnection(raw), transaction.organizations[organization]
 
     @contextmanager
-    def registering(self) -> Iterator[Connection]:
-        """Open a connection for what stays whatever becomes of the thread's transaction."""
-        with translate_errors(self.place), self._connect() as connection:
+    def beside(self, wait: float | None = None) -> Iterator[PostgresConnection]:
+        """Yield a connection inside a transaction, to write what is in no change feed."""
+        with self.reading() as connection, connection.raw.transaction():
             yield connection
 
-    def number_of(self, organization: str) -> int | None:
-        """Return the number that stands for an organization, None before it was first named."""
-        return self.numbers_of([organization]).get(organization)
+    def registered(self, organization: str) -> int:
+        """Return the number of an organization, which is given one for good if it has none."""
+        return self._registered([organization])[organization]
+
+    @contextmanager
+    def registering(self) -> Iterator[PostgresConnection]:
+        """Open a connection outside the current transaction, for what must survive its rollback."""
+        if self._is_closed:
+            raise self._closed()
+        with translate_errors(self.place), self._opened() as raw:
+            yield PostgresConnection(raw)
+
+    def size(self) -> int:
+        """Return the size of the database in bytes."""
+        with self.committed() as connection:
+            return distribution.size(connection.raw)
 
     def close(self) -> None:
         """Close every connection, those in use when they come back."""
@@ -178,7 +170,7 @@ class Connections:
 
     # Lending
 
-    def _connect(self) -> Connection:
+    def _opened(self) -> Raw:
         connection = psycopg.connect(self._url, **self._options())
         self._configure(connection)
         return connection
@@ -190,7 +182,7 @@ class Connections:
             "connect_timeout": _CONNECT_SECONDS,
         }
 
-    def _configure(self, connection: Connection) -> None:
+    def _configure(self, connection: Raw) -> None:
         calls = ", ".join("set_config(%s, %s, false)" for _ in self._settings)
         connection.execute(
             f"SELECT {calls}",
@@ -211,7 +203,7 @@ class Connections:
         )
 
     @contextmanager
-    def _lent(self, pool: Pool) -> Iterator[Connection]:
+    def _lent(self, pool: Pool) -> Iterator[Raw]:
         connection = self._taken(pool)
         try:
             with translate_errors(self.place):
@@ -224,7 +216,7 @@ class Connections:
                 _roll_back(connection)
             pool.putconn(connection)
 
-    def _taken(self, pool: Pool) -> Connection:
+    def _taken(self, pool: Pool) -> Raw:
         """Take a connection whose other end is still there. Raises StoreBusy or StoreError."""
         while True:
             connection = self._free(pool)
@@ -233,7 +225,7 @@ class Connections:
             connection.close()
             pool.putconn(connection)
 
-    def _free(self, pool: Pool) -> Connection:
+    def _free(self, pool: Pool) -> Raw:
         try:
             return pool.getconn(timeout=min(_PROBED_AFTER, self._wait))
         except PoolClosed:
@@ -241,7 +233,7 @@ class Connections:
         except PoolTimeout:
             pass
         with translate_errors(self.place):
-            self._connect().close()
+            self._opened().close()
         try:
             return pool.getconn(timeout=max(self._wait, _PROBED_AFTER))
         except PoolClosed:
@@ -260,8 +252,13 @@ class Connections:
         transaction: _Transaction | None = getattr(self._local, "transaction", None)
         return transaction
 
+    def _current(self) -> _Transaction:
+        transaction = self._transaction
+        assert transaction is not None
+        return transaction
+
     @contextmanager
-    def _watched(self, transaction: _Transaction) -> Iterator[Connection]:
+    def _watched(self, transaction: _Transaction) -> Iterator[Raw]:
         """Yield the connection of a transaction; an error makes the transaction fail."""
         if transaction.failed is not None:
             raise self._undone(transaction.failed)
@@ -278,7 +275,7 @@ class Connections:
             raise
 
     @contextmanager
-    def _whole_transaction(self, organizations: tuple[str, ...]) -> Iterator[_Transaction]:
+    def _whole_transaction(self, organizations: Sequence[str]) -> Iterator[_Transaction]:
         requested = time.perf_counter()
         numbers = self._registered(organizations)
         with self._lent(self._writers) as connection:
@@ -296,7 +293,7 @@ class Connections:
                 self._local.transaction = None
                 self._note_write(requested, began)
 
-    def _commit(self, connection: Connection) -> None:
+    def _commit(self, connection: Raw) -> None:
         try:
             connection.execute("COMMIT")
         except psycopg.Error as error:
@@ -307,7 +304,8 @@ class Connections:
             raise StoreError(reason, fault=fault or self.place) from None
 
     @contextmanager
-    def _savepoint(self, transaction: _Transaction) -> Iterator[None]:
+    def _savepoint(self) -> Iterator[None]:
+        transaction = self._current()
         transaction.depth += 1
         name = f"level_{transaction.depth}"
         connection = transaction.connection
@@ -326,44 +324,13 @@ class Connections:
         finally:
             transaction.depth -= 1
 
-    def numbers_of(self, organizations: Collection[str]) -> dict[str, int]:
-        """Return the numbers of those organizations that have one."""
-        unknown = [name for name in organizations if name not in self._numbers]
-        if unknown:
-            with self.committed() as connection:
-                found = connection.execute(
-                    "SELECT name, number FROM organizations WHERE name = ANY(%s)", (unknown,)
-                )
-                self._numbers.update((name, number) for name, number in found)
-        return {name: self._numbers[name] for name in organizations if name in self._numbers}
-
-    def with_records(self, among: Collection[str]) -> list[str]:
-        """Return those organizations, sorted, that hold or have held a record."""
-        unknown = set(among) - self._with_records
-        if not unknown:
-            return sorted(set(among))
-        known = self.numbers_of(unknown)
-        with self.reading() as connection:
-            # Each by itself: nobody is kept waiting by a node of a cluster that has others' records.
-            found = {
-                name
-                for name, number in known.items()
-                if connection.execute(
-                    "SELECT 1 FROM feeds WHERE organization = %s AND sequence > 0", (number,)
-                ).fetchone()
-            }
-        if not self.is_writing:
-            # It stays so; what this thread wrote may still be undone.
-            self._with_records |= found
-        return sorted(found | set(among) - unknown)
-
     def _registered(self, organizations: Collection[str]) -> dict[str, int]:
         """Return the numbers of organizations; those that have none are given one for good."""
         missing = sorted(set(organizations) - set(self.numbers_of(organizations)))
         if missing:
             with self.registering() as connection:
                 for name in missing:
-                    numbers.register(connection, name)
+                    numbers.register(connection.raw, name)
         return self.numbers_of(organizations)
 
     def _undone(self, cause: BaseException) -> StoreError:
@@ -371,17 +338,8 @@ class Connections:
             "{place}: the transaction was undone: {cause}", place=self.place, cause=cause
         )
 
-    def _note_write(self, requested: float, began: float) -> None:
-        with self._guard:
-            before = self.writes
-            self.writes = Writes(
-                before.count + 1,
-                before.seconds + time.perf_counter() - began,
-                before.waited + began - requested,
-            )
 
-
-def _begin(connection: Connection, numbers: Mapping[str, int]) -> None:
+def _begin(connection: Raw, numbers: Mapping[str, int]) -> None:
     """Begin a transaction with the locks on its organizations, in one order for all."""
     # One message for all. At READ COMMITTED, what is read later is not older than the lock.
     statements = [
@@ -391,14 +349,14 @@ def _begin(connection: Connection, numbers: Mapping[str, int]) -> None:
     connection.execute("; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *statements]).encode())
 
 
-def _roll_back(connection: Connection) -> None:
+def _roll_back(connection: Raw) -> None:
     try:
         connection.execute("ROLLBACK")
     except psycopg.Error:
         connection.close()
 
 
-def _is_left(connection: Connection) -> bool:
+def _is_left(connection: Raw) -> bool:
     """Tell, without asking the server, whether it has ended the connection since it was last used."""
     try:
         # The first may read only what the server said last.

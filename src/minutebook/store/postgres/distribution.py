@@ -3,8 +3,8 @@
 from psycopg import Connection
 
 from minutebook.domain.errors import StoreError
-from minutebook.store.postgres.tables import ALL_TABLES
 from minutebook.store.protocol import Placement
+from minutebook.store.sql.tables import ALL_TABLES
 
 ON_EVERY_NODE = ("organizations", "spaces", "identity", "format", "migration")
 """Small tables that are the same on all nodes; they hold no records."""

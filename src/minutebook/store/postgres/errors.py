@@ -1,13 +1,12 @@
 """Say in plain words why PostgreSQL could not do its work, and never what was sent to it."""
 
-from types import TracebackType
-
 import psycopg
 from psycopg import errors
 from psycopg_pool import PoolClosed
 
 from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
 from minutebook.domain.reason import Reason
+from minutebook.store.sql.errors import Translation
 
 RESCUE = Reason("restore the database to a point in time before, or ask whoever keeps the server")
 
@@ -43,25 +42,18 @@ _ENDS = ("FATAL", "PANIC")
 """How severe an error is with which a server ends the connection."""
 
 
-class translate_errors:  # noqa: N801 - reads as a word: `with translate_errors(place):`
-    """Turn errors of the driver into StoreErrors that name the database; mistakes stay visible."""
+class translate_errors(Translation[str]):  # noqa: N801 - reads as a word: `with translate_errors(place):`
+    """Turn errors of the driver into StoreErrors that name the database."""
 
-    __slots__ = ("_place",)
+    shows_cause = False
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def fault(self, error: BaseException | None) -> StoreError | None:
+        """Return the StoreError that an error of the driver amounts to; None for any other."""
+        return fault_of(error, self._place) if isinstance(error, psycopg.Error) else None
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        if isinstance(error, psycopg.Error):
-            fault = fault_of(error, self._place)
-            if fault is not None:
-                # Without its cause: what the driver says of a row has the row's content in it.
-                raise fault from None
+    def damage(self, what: Reason) -> StoreDamaged:
+        """Return the error that says what is damaged, and what helps."""
+        return damaged(what)
 
 
 def damaged(reason: str, **values: object) -> StoreDamaged:

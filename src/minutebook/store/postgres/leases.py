@@ -26,19 +26,19 @@ class PostgresLeases:
         """Lease a name to a holder for so many seconds from now; return False if another holds it."""
         with self._connections.committed() as connection:
             values = {"name": name, "holder": holder, "secs": seconds}
-            return any(connection.execute(each, values).rowcount for each in (_RENEW, _TAKE))
+            return any(connection.raw.execute(each, values).rowcount for each in (_RENEW, _TAKE))
 
     def keep(self, name: str, holder: str) -> bool:
         """Tell whether a holder has a name, and let nobody take it until the transaction ends."""
         with self._connections.reading() as connection:
-            return connection.execute(_KEEP, (name, holder)).fetchone() is not None
+            return connection.raw.execute(_KEEP, (name, holder)).fetchone() is not None
 
     def release(self, name: str, holder: str) -> None:
         """Take a name from a holder, unless it is another's by now."""
         with self._connections.committed() as connection:
-            connection.execute(_RELEASE, (name, holder))
+            connection.raw.execute(_RELEASE, (name, holder))
 
     def is_taken(self, name: str) -> bool:
         """Tell whether anybody has a name."""
         with self._connections.committed() as connection:
-            return connection.execute(_IS_TAKEN, (name,)).fetchone() is not None
+            return connection.raw.execute(_IS_TAKEN, (name,)).fetchone() is not None

@@ -8,7 +8,7 @@ from psycopg import Connection as AnyConnection
 from psycopg import sql
 from psycopg.errors import Diagnostic
 
-from minutebook.store.postgres.connections import Connection
+from minutebook.store.postgres.statements import Raw
 
 _TABLES = """
 SELECT c.relname, pg_relation_filenode(c.oid) FROM pg_class AS c
@@ -16,7 +16,7 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' ORDER 
 """
 
 
-def rewrite_tables(connection: Connection) -> Iterator[str]:
+def rewrite_tables(connection: Raw) -> Iterator[str]:
     """Have the server write each table and its indices anew; yield a sentence for each that is not free of removed rows.
 
     Each table is locked meanwhile. Raises LockNotAvailable if somebody uses one for too long.
@@ -37,25 +37,25 @@ def rewrite_tables(connection: Connection) -> Iterator[str]:
             )
 
 
-def contents(connection: Connection) -> Iterator[tuple[str, Iterator[bytes]]]:
+def contents(connection: Raw) -> Iterator[tuple[str, Iterator[bytes]]]:
     """Yield each table with all columns of all its rows, as the server sends them: texts as UTF-8, bytes as they are."""
     for name in _tables(connection):
-        yield name, _rows(connection, name)
+        yield name, _copied(connection, name)
 
 
-def _rows(connection: Connection, name: str) -> Iterator[bytes]:
+def _copied(connection: Raw, name: str) -> Iterator[bytes]:
     reading = sql.SQL("COPY (SELECT * FROM {}) TO STDOUT (FORMAT binary)")
     with connection.cursor().copy(reading.format(sql.Identifier(name))) as copy:
         for block in copy:
             yield bytes(block)
 
 
-def _tables(connection: Connection) -> dict[str, int]:
+def _tables(connection: Raw) -> dict[str, int]:
     """Return the tables, each with the number of the file that the server has it in."""
     return {str(name): int(file or 0) for name, file in connection.execute(_TABLES)}
 
 
-def _vacuum(connection: Connection, name: str) -> int:
+def _vacuum(connection: Raw, name: str) -> int:
     """Write a table anew; return how many removed rows are in it all the same."""
     with _listening(connection) as said:
         connection.execute(sql.SQL("VACUUM (FULL, VERBOSE) {}").format(sql.Identifier(name)))

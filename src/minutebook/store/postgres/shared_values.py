@@ -16,17 +16,17 @@ class PostgresSharedValues:
     def read(self, name: str) -> str | None:
         """Return the shared value of a name, or None."""
         with self._connections.reading() as connection:
-            found = connection.execute(_READ, (name,)).fetchone()
+            found = connection.raw.execute(_READ, (name,)).fetchone()
         return None if found is None else str(found[0])
 
     def write(self, name: str, text: str) -> None:
         """Keep a value in place of any of that name."""
         with self._connections.reading() as connection:
-            connection.execute(_WRITE, (name, text))
+            connection.raw.execute(_WRITE, (name, text))
 
     def claim(self, name: str, text: str) -> str:
         """Keep a value unless there is one of that name; return the one that there is then."""
         with self._connections.reading() as connection:
-            connection.execute(_CLAIM, (name, text))
-            found = connection.execute(_READ, (name,)).fetchone()
+            connection.raw.execute(_CLAIM, (name, text))
+            found = connection.raw.execute(_READ, (name,)).fetchone()
         return text if found is None else str(found[0])

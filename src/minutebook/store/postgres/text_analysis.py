@@ -5,7 +5,8 @@ import threading
 from minutebook.domain.records import TEXT_CLASSES
 from minutebook.search.text import ANALYSIS
 from minutebook.store.postgres.connections import Connections
-from minutebook.store.postgres.tables import packed_terms, table_of
+from minutebook.store.postgres.tables import packed_terms
+from minutebook.store.sql.tables import table_of
 
 _BATCH = 200
 """Texts that are analysed before anything else gets its turn: some 60 ms."""
@@ -28,12 +29,12 @@ class TextAnalysis:
     def is_current(self) -> bool:
         """Tell whether all terms are of the present version; a store without records becomes so."""
         with self._connections.committed() as connection:
-            found = connection.execute("SELECT texts FROM identity").fetchone()
+            found = connection.raw.execute("SELECT texts FROM identity").fetchone()
             if found is not None and found[0] == ANALYSIS:
                 return True
-            if connection.execute("SELECT 1 FROM organizations LIMIT 1").fetchone() is not None:
+            if connection.raw.execute("SELECT 1 FROM organizations LIMIT 1").fetchone() is not None:
                 return False
-            connection.execute("UPDATE identity SET texts = %s", (ANALYSIS,))
+            connection.raw.execute("UPDATE identity SET texts = %s", (ANALYSIS,))
             return True
 
     def remaining(self) -> int:
@@ -45,7 +46,7 @@ class TextAnalysis:
             for _, table in _TABLES
         ]
         with self._connections.committed() as connection:
-            found = connection.execute(
+            found = connection.raw.execute(
                 f"SELECT sum(count)::bigint FROM ({' UNION ALL '.join(parts)}) AS counts".encode()  # noqa: S608
             ).fetchone()
         return int(found[0]) if found else 0
@@ -58,9 +59,9 @@ class TextAnalysis:
     def renew(self) -> None:
         """Analyse every text anew, whatever stands beside it."""
         with self._connections.registering() as connection:
-            connection.execute("UPDATE identity SET texts = 0")
+            connection.raw.execute("UPDATE identity SET texts = 0")
             for _, table in _TABLES:
-                connection.execute(f"UPDATE {table.name} SET analysis = NULL".encode())  # noqa: S608
+                connection.raw.execute(f"UPDATE {table.name} SET analysis = NULL".encode())  # noqa: S608
         with self._turn:
             self._place, self._last = 0, (0, "")
         while self.advance():
@@ -69,13 +70,13 @@ class TextAnalysis:
     def _advance(self) -> bool:
         of, table = _TABLES[self._place]
         with self._connections.committed() as connection:
-            rows = connection.execute(
+            rows = connection.raw.execute(
                 f"SELECT r.organization, r.id, r.text_digest, {table.fields} FROM {table.name} AS r"  # noqa: S608
                 f" WHERE (r.organization, r.id) > (%s, %s) AND r.analysis IS DISTINCT FROM {ANALYSIS}"
                 " ORDER BY r.organization, r.id LIMIT %s",
                 (*self._last, _BATCH),
             ).fetchall()
-            with connection.cursor() as cursor:
+            with connection.raw.cursor() as cursor:
                 # A text that changed meanwhile has its terms already, and is no change of its record.
                 cursor.executemany(
                     f"UPDATE {table.name} SET terms = %s, analysis = {ANALYSIS}"  # noqa: S608
@@ -92,5 +93,5 @@ class TextAnalysis:
             if self._place < len(_TABLES):
                 return True
             self._place = 0
-            connection.execute("UPDATE identity SET texts = %s", (ANALYSIS,))
+            connection.raw.execute("UPDATE identity SET texts = %s", (ANALYSIS,))
         return False

@@ -64,6 +64,16 @@ def match_phrases(
     return [Candidate(id, -negative) for negative, id in sorted(scores)[:limit]]
 
 
+def holds_in_a_row(words: Sequence[str], run: Sequence[str]) -> bool:
+    """Tell whether words hold a run of words."""
+    first, length, start = run[0], len(run), -1
+    for _ in range(words.count(first)):
+        start = words.index(first, start + 1)
+        if list(words[start : start + length]) == list(run):
+            return True
+    return False
+
+
 def _occurrences(phrase: Sequence[str], terms: Sequence[str]) -> int:
     """Count how often a phrase stands in the terms; occurrences may overlap."""
     run, length = list(phrase), len(phrase)

@@ -8,9 +8,8 @@ from enum import StrEnum
 from functools import lru_cache
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from minutebook.domain.errors import StoreDamaged
 from minutebook.domain.origin import Origin
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import (
@@ -67,11 +66,12 @@ def value_text(value: Any) -> str:
     return value.decode("utf-8", "surrogatepass") if type(value) is bytes else value
 
 
-class TextCodec(NamedTuple):
-    """How an engine keeps a text, and reads it back."""
+class DamagedRow(Exception):
+    """A row holds what no such row can; an engine says in a StoreDamaged what helps."""
 
-    to_value: Callable[[Any], Value]
-    from_value: Callable[[Any], Any] | None
+    def __init__(self, what: Reason) -> None:
+        super().__init__(what)
+        self.what = what
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,6 @@ class Table:
     """The columns, and those that are made of them: written and compared, but not read back."""
     has_text: bool
     _values_of: Callable[[Record], tuple[Any, ...]]
-    _damaged: Callable[[Reason], StoreDamaged]
     _readers: tuple[Callable[[Any], Any] | None, ...] = field(init=False, repr=False)
     """The columns' `from_value`, together for the loop that most time goes into."""
 
@@ -137,9 +136,9 @@ class Table:
             raise self.damage(self.columns[names[len(read)]], known.get("id")) from error
         return of(organization=organization, **dict(zip(self.columns, read, strict=True)))
 
-    def damage(self, column: Column, id: object) -> StoreDamaged:
+    def damage(self, column: Column, id: object) -> DamagedRow:
         """Return the error for a row that holds in a column what no such column can."""
-        return self._damaged(
+        return DamagedRow(
             Reason(
                 "the database is damaged: a row of {name} (id {id!r}) holds in {other} what no such column can",
                 name=self.name,
@@ -190,26 +189,18 @@ def _check_has(table: Table, name: str) -> None:
         raise AttributeError(f"{table.name} have no field {name!r}")
 
 
-def _described(
-    codec: TextCodec,
-    damaged: Callable[[Reason], StoreDamaged],
-    name: str,
-    records: tuple[type[Record], ...],
-    derived: Sequence[str],
-) -> Table:
+def _described(name: str, records: tuple[type[Record], ...], derived: Sequence[str]) -> Table:
     hints = get_type_hints(records[0])
     names = [f.name for f in fields(records[0]) if f.name != "organization"]
     columns = {
-        name: Column(name, *_codec(hints[name], codec), _is_optional(hints[name])) for name in names
+        name: Column(name, *_codec(hints[name]), _is_optional(hints[name])) for name in names
     }
-    stored = columns | {name: Column(name, *codec) for name in derived}
+    stored = columns | {name: Column(name, str, value_text) for name in derived}
     has_text = issubclass(records[0], TextRecord)
-    return Table(name, records, columns, stored, has_text, attrgetter(*stored), damaged)
+    return Table(name, records, columns, stored, has_text, attrgetter(*stored))
 
 
-def _codec(
-    annotation: Any, text: TextCodec
-) -> tuple[Callable[[Any], Value], Callable[[Any], Any] | None]:
+def _codec(annotation: Any) -> tuple[Callable[[Any], Value], Callable[[Any], Any] | None]:
     """Choose how values of an annotated type are kept; None is kept as NULL whatever the type."""
     if get_origin(annotation) in (Union, UnionType):
         (annotation,) = (part for part in get_args(annotation) if part is not NoneType)
@@ -217,9 +208,9 @@ def _codec(
     if origin is datetime:
         return microseconds, instant
     if issubclass(origin, StrEnum):
-        return text.to_value, {str(member): member for member in origin}.__getitem__
+        return str, {str(member): member for member in origin}.__getitem__
     if issubclass(origin, str):
-        return text
+        return str, value_text
     if issubclass(origin, float):
         return float, None
     if issubclass(origin, int):
@@ -286,15 +277,20 @@ TIE_FIELDS = "r.id, r.source, r.target, r.type, r.weight"
 """The columns of an edge that a `Tie` holds, in order, beside its kind."""
 
 
-def edge_class(kind: str, damaged: Callable[[Reason], StoreDamaged]) -> type[Edge]:
-    """Return the class of an edge that says it is of a kind. Raises StoreDamaged if there is no such class."""
+def edge_class(kind: str) -> type[Edge]:
+    """Return the class of an edge that says it is of a kind. Raises DamagedRow if there is no such class."""
     if kind not in EDGE_CLASSES:
-        raise damaged(Reason("the database is damaged: an edge has the kind {kind!r}", kind=kind))
+        raise DamagedRow(
+            Reason("the database is damaged: an edge has the kind {kind!r}", kind=kind)
+        )
     return EDGE_CLASSES[kind]
 
 
-def described(codec: TextCodec, damaged: Callable[[Reason], StoreDamaged]) -> tuple[Table, ...]:
-    """Return every table, for an engine that keeps texts so and says so that a row is damaged."""
-    return tuple(
-        _described(codec, damaged, name, records, derived) for name, records, derived in _TABLES
-    )
+ALL_TABLES = tuple(_described(*each) for each in _TABLES)
+
+_TABLE_OF = {record: table for table in ALL_TABLES for record in table.records}
+
+
+def table_of(of: type[Record]) -> Table:
+    """Return the table that keeps the records of a class."""
+    return _TABLE_OF[of]

@@ -1,16 +1,15 @@
 """Suggestions in a table of the database: a row each, and one for what is noted of an organization."""
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from minutebook.domain.records import Kind
 from minutebook.domain.tidying import Finding, State, Suggestion
-from minutebook.store.sql.tables import instant, microseconds
+from minutebook.store.sql.database import Connection, Database
+from minutebook.store.sql.tables import instant, microseconds, value_text
 
 _COLUMNS = (
     "id, number, finding, state, certainty, subjects, due, found_at, settled_at, settled_by, undo"
@@ -22,38 +21,20 @@ _MARKS = "marks"
 _BATCH = 500
 
 
-class SqlTidyRows(ABC):
-    """`TidyRows` in the table `suggestions` of a database.
+class SqlTidyRows:
+    """`TidyRows` in the table `suggestions` of a database."""
 
-    Statements mark their parameters by `?`; `mark` is what the engine's driver wants there.
-    """
-
-    mark = "?"
-
-    @abstractmethod
-    def _writing(self, organization: str) -> AbstractContextManager[tuple[Any, Any]]:
-        """Yield a connection inside a transaction that writes, and what stands for the organization there."""
-
-    @abstractmethod
-    def _reading(self, organization: str) -> AbstractContextManager[tuple[Any, Any]]:
-        """Yield a connection to read with (None: nothing was kept yet), and what stands for the organization."""
-
-    def _given(self, text: str) -> Any:
-        """Return a text as the driver takes it."""
-        return text
-
-    def _text(self, value: Any) -> str:
-        """Return a text that the driver gave."""
-        return str(value)
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def add(self, organization: str, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
         """Keep those whose ids are not there yet, each with the next number; return these."""
         if not suggestions:
             return []
         added = []
-        with self._writing(organization) as (connection, key):
-            ((last,),) = self._rows(
-                connection, "SELECT max(number) FROM suggestions WHERE organization = ?", (key,)
+        with self._database.writing(organization) as (connection, key):
+            ((last,),) = connection.rows(
+                "SELECT max(number) FROM suggestions WHERE organization = ?", (key,)
             )
             number = int(last or 0)
             known = self._known(connection, key, [each.id for each in suggestions])
@@ -68,12 +49,13 @@ class SqlTidyRows(ABC):
 
     def known(self, organization: str, ids: Collection[str]) -> set[str]:
         """Return those of the ids that suggestions have, in whatever state."""
-        with self._reading(organization) as (connection, key):
-            return set() if connection is None else self._known(connection, key, list(ids))
+        key = self._database.number_of(organization)
+        with self._database.reading() as connection:
+            return self._known(connection, key, ids)
 
     def put(self, suggestion: Suggestion) -> None:
         """Keep a suggestion in place of the one with its id."""
-        with self._writing(suggestion.organization) as (connection, key):
+        with self._database.writing(suggestion.organization) as (connection, key):
             self._delete(connection, key, suggestion.id)
             self._insert(connection, key, suggestion)
 
@@ -94,25 +76,23 @@ class SqlTidyRows(ABC):
 
     def remove(self, organization: str, id: str) -> None:
         """Remove a suggestion, so that it may be found again."""
-        with self._writing(organization) as (connection, key):
+        with self._database.writing(organization) as (connection, key):
             self._delete(connection, key, id)
 
     def marks(self, organization: str) -> Mapping[str, Any]:
         """Return what was noted last about an organization as a whole; nothing at first."""
-        with self._reading(organization) as (connection, key):
-            if connection is None:
-                return {}
-            rows = self._rows(
-                connection,
+        key = self._database.number_of(organization)
+        with self._database.reading() as connection:
+            rows = connection.rows(
                 "SELECT undo FROM suggestions WHERE organization = ? AND id = ?",
                 (key, _MARKS),
             )
-        noted: dict[str, Any] = json.loads(self._text(rows[0][0])) if rows else {}
+        noted: dict[str, Any] = json.loads(value_text(rows[0][0])) if rows else {}
         return noted
 
     def put_marks(self, organization: str, marks: Mapping[str, Any]) -> None:
         """Note something about an organization as a whole, in place of what was noted."""
-        with self._writing(organization) as (connection, key):
+        with self._database.writing(organization) as (connection, key):
             self._delete(connection, key, _MARKS)
             values = (key, _MARKS, 0, _MARKS, _MARKS, 0.0, "[]", None, 0, None, "")
             self._insert_values(connection, (*values, json.dumps(dict(marks))))
@@ -132,46 +112,41 @@ class SqlTidyRows(ABC):
         limit: int,
         order: str = "number",
     ) -> list[Suggestion]:
-        with self._reading(organization) as (connection, key):
-            if connection is None:
-                return []
-            rows = self._rows(
-                connection,
+        key = self._database.number_of(organization)
+        with self._database.reading() as connection:
+            rows = connection.rows(
                 f"SELECT {_COLUMNS} FROM suggestions WHERE organization = ? AND {condition}"  # noqa: S608
                 f" ORDER BY {order} LIMIT ?",
                 (key, *values, limit),
             )
         return [self._suggestion(organization, row) for row in rows]
 
-    def _known(self, connection: Any, key: Any, ids: Sequence[str]) -> set[str]:
-        found: set[str] = set()
-        for at in range(0, len(ids), _BATCH):
-            some = ids[at : at + _BATCH]
-            marks = ", ".join("?" * len(some))
-            statement = f"SELECT id FROM suggestions WHERE organization = ? AND id IN ({marks})"  # noqa: S608
-            found.update(
-                self._text(id) for (id,) in self._rows(connection, statement, (key, *some))
-            )
-        return found
+    def _known(self, connection: Connection, key: int | None, ids: Collection[str]) -> set[str]:
+        condition, values = connection.among("id", sorted(ids))
+        rows = connection.rows(
+            f"SELECT id FROM suggestions WHERE organization = ? AND {condition}",  # noqa: S608
+            (key, *values),
+        )
+        return {value_text(id) for (id,) in rows}
 
     def _suggestion(self, organization: str, row: Sequence[Any]) -> Suggestion:
         id, number, finding, state, certainty, subjects, due, found, settled, by, undo = row
         return Suggestion(
             organization=organization,
-            id=self._text(id),
+            id=value_text(id),
             number=number,
             finding=Finding(finding),
             state=State(state),
             certainty=certainty,
-            subjects=tuple((Kind(kind), id) for kind, id in json.loads(self._text(subjects))),
+            subjects=tuple((Kind(kind), id) for kind, id in json.loads(value_text(subjects))),
             due=None if due is None else instant(due),
             found_at=instant(found),
             settled_at=None if settled is None else instant(settled),
-            settled_by=self._text(by),
-            undo=self._text(undo),
+            settled_by=value_text(by),
+            undo=value_text(undo),
         )
 
-    def _insert(self, connection: Any, key: Any, each: Suggestion) -> None:
+    def _insert(self, connection: Connection, key: int, each: Suggestion) -> None:
         # In ASCII, so that lone surrogates survive as escapes.
         subjects = json.dumps([[str(kind), id] for kind, id in each.subjects])
         by = each.settled_by.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
@@ -182,24 +157,14 @@ class SqlTidyRows(ABC):
         )
         self._insert_values(connection, values)
 
-    def _insert_values(self, connection: Any, values: Sequence[Any]) -> None:
+    def _insert_values(self, connection: Connection, values: Sequence[Any]) -> None:
         marks = ", ".join("?" * len(values))
         statement = f"INSERT INTO suggestions (organization, {_COLUMNS}) VALUES ({marks})"  # noqa: S608
-        self._do(connection, statement, values)
+        connection.run(statement, values)
 
-    def _delete(self, connection: Any, key: Any, id: str) -> None:
+    def _delete(self, connection: Connection, key: int, id: str) -> None:
         statement = "DELETE FROM suggestions WHERE organization = ? AND id = ?"
-        self._do(connection, statement, (key, id))
-
-    def _do(self, connection: Any, statement: str, values: Sequence[Any]) -> None:
-        connection.execute(statement.replace("?", self.mark), self._all_given(values))
-
-    def _rows(self, connection: Any, statement: str, values: Sequence[Any]) -> list[Any]:
-        cursor = connection.execute(statement.replace("?", self.mark), self._all_given(values))
-        return list(cursor.fetchall())
-
-    def _all_given(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(self._given(each) if isinstance(each, str) else each for each in values)
+        connection.run(statement, (key, id))
 
 
 def _microseconds(at: datetime | None) -> int | None:

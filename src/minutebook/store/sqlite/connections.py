@@ -4,7 +4,8 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -14,10 +15,11 @@ from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.domain.reason import Reason, Word, cause_of, of_system
-from minutebook.store.protocol import Writes
+from minutebook.store.sql.database import Database
 from minutebook.store.sqlite import log_damage, missing_database, schema, text_analysis
 from minutebook.store.sqlite.encryption import connect
 from minutebook.store.sqlite.errors import RESCUE, translate_errors
+from minutebook.store.sqlite.statements import SqliteConnection
 
 _BUSY_MILLISECONDS = 10_000
 _STATEMENTS = 256
@@ -40,12 +42,12 @@ class _Reader:
     __slots__ = ("__weakref__", "connection", "lock")
 
     def __init__(self, connection: apsw.Connection) -> None:
-        self.connection = connection
+        self.connection = SqliteConnection(connection)
         self.lock = threading.RLock()
 
 
-class Connections:
-    """Opens the database and hands out connections, each to one thread at a time."""
+class Connections(Database):
+    """Opens a file and hands out connections to it, each to one thread at a time."""
 
     def __init__(
         self,
@@ -56,7 +58,9 @@ class Connections:
         writer_wait: float,
         want_checkpoint: Callable[[], None],
     ) -> None:
+        super().__init__()
         self._path = path
+        self.place = str(path)
         self.key = key
         self._synchronous = synchronous
         self._wait = writer_wait
@@ -71,7 +75,7 @@ class Connections:
         self._failed: BaseException | None = None
         self._file_lock = FileLock(missing_database.lock_of(path))
         self._log_pages = self._wanted_at = 0
-        self.writes = Writes()
+        self._new_numbers: dict[str, int] = {}
         with translate_errors(path):
             _make_private(path)
             self._writer = self._open_writer()
@@ -83,7 +87,7 @@ class Connections:
         return self._owner == threading.get_ident()
 
     @contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
+    def reading(self) -> Iterator[SqliteConnection]:
         """Yield a connection to read with: inside a transaction, the one that writes."""
         if self.is_writing:
             with translate_errors(self._path):
@@ -93,23 +97,22 @@ class Connections:
                 yield connection
 
     @contextmanager
-    def snapshot(self) -> Iterator[apsw.Connection]:
-        """Yield a connection on which every read sees the same state."""
-        with self.reading() if self.is_writing else self.committed() as connection:
-            yield connection
-
-    @contextmanager
-    def committed(self) -> Iterator[apsw.Connection]:
-        """Yield a connection that sees only what is committed, even inside a transaction."""
+    def committed(self) -> Iterator[SqliteConnection]:
+        """Yield a connection that sees only what is committed, all of one moment, even inside a transaction."""
         with self._reading() as connection:
-            connection.execute("BEGIN")
+            if connection.raw.in_transaction:
+                yield connection
+                return
+            connection.raw.execute("BEGIN")
             try:
                 yield connection
             finally:
-                connection.execute("COMMIT")
+                connection.raw.execute("COMMIT")
+
+    settled = committed
 
     @contextmanager
-    def dedicated(self) -> Iterator[apsw.Connection]:
+    def dedicated(self) -> Iterator[SqliteConnection]:
         """Yield a connection of its own, for a read that goes on while the thread does more.
 
         Raises StoreClosed if the store was closed.
@@ -117,26 +120,19 @@ class Connections:
         if self._closed:
             raise StoreClosed("{path}: the store was closed", path=self._path)
         with translate_errors(self._path), closing(self.open()) as connection:
-            yield connection
+            yield SqliteConnection(connection)
 
     @contextmanager
-    def dedicated_snapshot(self) -> Iterator[apsw.Connection]:
+    def stream(self) -> Iterator[SqliteConnection]:
         """Yield a connection of its own on which every read sees the present state."""
         with self.dedicated() as connection:
-            connection.execute("BEGIN")
+            connection.raw.execute("BEGIN")
             # The state is settled by the first read.
-            connection.pragma("user_version")
+            connection.raw.pragma("user_version")
             yield connection
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Make what happens inside one transaction; a nested one can be undone by itself."""
-        nested = self.is_writing
-        with self._savepoint() if nested else self._whole_transaction():
-            yield
-
-    @contextmanager
-    def writing(self, wait: float | None = None) -> Iterator[apsw.Connection]:
+    def beside(self, wait: float | None = None) -> Iterator[SqliteConnection]:
         """Yield the writing connection for one write, inside a transaction.
 
         Others may make it wait for `wait` seconds, as long as any write does by default.
@@ -145,7 +141,7 @@ class Connections:
         finer, but each makes FTS5 write out what it has gathered.
         """
         if not self.is_writing:
-            with self._whole_transaction(wait) as connection:
+            with self._whole_transaction(wait=wait) as connection:
                 yield connection
             return
         connection = self._usable_writer()
@@ -159,6 +155,39 @@ class Connections:
             self._failed = error
             raise
 
+    registering = beside
+
+    @contextmanager
+    def writing(
+        self, organization: str, wait: float | None = None
+    ) -> Iterator[tuple[SqliteConnection, int]]:
+        """Yield the writing connection for one write, and the number of the organization to be written to."""
+        with self.beside(wait) as connection:
+            yield connection, self.registered(organization)
+
+    def registered(self, organization: str) -> int:
+        """Return the number of an organization, which is given one if it has none."""
+        number = self.number_of(organization)
+        if number is None:
+            self._usable_writer().run(
+                "INSERT INTO organizations (name, sequence) VALUES (?, 0)", (organization,)
+            )
+            number = self._writer.raw.last_insert_rowid()
+            self._new_numbers[organization] = number
+        return number
+
+    def _known_numbers(self) -> Mapping[str, int]:
+        return ChainMap(self._new_numbers, self._numbers) if self.is_writing else self._numbers
+
+    def _learn_numbers(self, numbers: Mapping[str, int]) -> None:
+        # What is read in a transaction may yet be undone.
+        (self._new_numbers if self.is_writing else self._numbers).update(numbers)
+
+    def size(self) -> int:
+        """Return the size of the file and its log in bytes."""
+        files = (self._path.with_name(self._path.name + end) for end in ("", "-wal", "-shm"))
+        return sum(path.stat().st_size for path in files if path.is_file())
+
     def checkpoint(self) -> None:
         """Carry the write-ahead log over into the database, if it is long."""
         if self._log_pages < _LONG:
@@ -166,14 +195,14 @@ class Connections:
         # Busy: another process is at it, or a reader needs the log a while longer.
         with self._reading() as connection, suppress(apsw.BusyError):
             if self._log_pages < _TOO_LONG:
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                connection.raw.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 return
-            connection.set_busy_timeout(_RESTART_MILLISECONDS)
+            connection.raw.set_busy_timeout(_RESTART_MILLISECONDS)
             try:
                 with self._turn_to_write():
-                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+                    connection.raw.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
             finally:
-                connection.set_busy_timeout(_BUSY_MILLISECONDS)
+                connection.raw.set_busy_timeout(_BUSY_MILLISECONDS)
 
     def rewrite(self) -> None:
         """Write the file anew without what was removed, and empty the log.
@@ -182,11 +211,11 @@ class Connections:
         """
         with self.dedicated() as connection, self._turn_to_write(), translate_errors(self._path):
             if self._path.stat().st_size > _COPIED_IN_MEMORY:
-                connection.pragma("temp_store", "file")
-            connection.set_busy_timeout(int(self._wait * 1000))
-            connection.execute("VACUUM")
+                connection.raw.pragma("temp_store", "file")
+            connection.raw.set_busy_timeout(int(self._wait * 1000))
+            connection.raw.execute("VACUUM")
             # Until the log is carried over and cut, the old pages stand in the file.
-            self._cut_log(connection)
+            self._cut_log(connection.raw)
 
     def _cut_log(self, connection: apsw.Connection) -> None:
         """Carry the whole log over and cut it; raises StoreBusy as `rewrite` does."""
@@ -213,9 +242,9 @@ class Connections:
             self._closed = True
         for reader in list(self._readers):
             with reader.lock:
-                reader.connection.close()
+                reader.connection.raw.close()
         with self._turn:
-            self._writer.close()
+            self._writer.raw.close()
             self._file_lock.close()
 
     def open(self) -> apsw.Connection:
@@ -241,14 +270,14 @@ class Connections:
         # A commit must not pay for a checkpoint: `Housekeeper` makes them.
         connection.wal_autocheckpoint(0)
 
-    def _open_writer(self) -> apsw.Connection:
+    def _open_writer(self) -> SqliteConnection:
         connection = self.open()
         try:
             self._keep_unread(connection)
             if not self._is_prepared(connection):
                 self._file_lock.acquire(self._wait)
                 try:
-                    self._prepare(connection)
+                    self._make_tables(connection)
                 finally:
                     self._file_lock.release()
         except (apsw.Error, StoreError):
@@ -256,7 +285,7 @@ class Connections:
             self._file_lock.close()
             raise
         connection.set_wal_hook(self._note_log)
-        return connection
+        return SqliteConnection(connection)
 
     def _keep_unread(self, connection: apsw.Connection) -> None:
         """Put the log aside if it is damaged, before anything is written over it."""
@@ -286,26 +315,26 @@ class Connections:
     def _is_prepared(self, connection: apsw.Connection) -> bool:
         return (
             schema.is_current(connection, self._path)
-            and text_analysis.is_current(connection)
+            and text_analysis.is_current(SqliteConnection(connection))
             # A restore that was killed leaves a database without the log, where readers and writers wait for one another.
             and connection.pragma("journal_mode") == "wal"
         )
 
-    def _prepare(self, connection: apsw.Connection) -> None:
+    def _make_tables(self, connection: apsw.Connection) -> None:
         if self._is_prepared(connection):
             return
         connection.pragma("journal_mode", "wal")
         connection.execute("BEGIN IMMEDIATE")
         try:
             schema.migrate(connection)
-            text_analysis.adopt(connection)
+            text_analysis.adopt(SqliteConnection(connection))
             connection.execute("COMMIT")
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
     @contextmanager
-    def _reading(self) -> Iterator[apsw.Connection]:
+    def _reading(self) -> Iterator[SqliteConnection]:
         reader = self._reader()
         with reader.lock, translate_errors(self._path):
             if self._closed:
@@ -356,64 +385,60 @@ class Connections:
             raise
 
     @contextmanager
-    def _whole_transaction(self, wait: float | None = None) -> Iterator[apsw.Connection]:
+    def _whole_transaction(
+        self, organizations: Sequence[str] = (), wait: float | None = None
+    ) -> Iterator[SqliteConnection]:
         requested = time.perf_counter()
         with self._turn_to_write(wait), translate_errors(self._path):
-            connection = self._writer
-            connection.execute("BEGIN IMMEDIATE")
+            raw = self._writer.raw
+            raw.execute("BEGIN IMMEDIATE")
             began = time.perf_counter()
             self._owner, self._failed = threading.get_ident(), None
+            self._new_numbers.clear()
             try:
-                yield connection
+                yield self._writer
                 self._usable_writer()
-                connection.execute("COMMIT")
+                raw.execute("COMMIT")
+                self._numbers.update(self._new_numbers)
             finally:
                 self._owner = None
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                if raw.in_transaction:
+                    raw.execute("ROLLBACK")
                 self._note_write(requested, began)
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
-        connection = self._usable_writer()
+        raw = self._usable_writer().raw
         self._depth += 1
-        name = f"level_{self._depth}"
+        name, numbers = f"level_{self._depth}", dict(self._new_numbers)
         with translate_errors(self._path):
-            connection.execute(f"SAVEPOINT {name}")
+            raw.execute(f"SAVEPOINT {name}")
         try:
             yield
             self._usable_writer()
-            connection.execute(f"RELEASE {name}")
+            raw.execute(f"RELEASE {name}")
         except BaseException:
             # A full disk makes SQLite undo the whole transaction by itself.
-            if connection.in_transaction:
+            if raw.in_transaction:
                 # A text index made since then would keep what it gathered, and fail to commit it: at
                 # a savepoint it writes that out, and what was written out is undone.
                 with suppress(apsw.Error):
-                    connection.execute("SAVEPOINT gathered")
-            if connection.in_transaction:
-                connection.execute(f"ROLLBACK TO {name}")
-                connection.execute(f"RELEASE {name}")
-                self._failed = None
+                    raw.execute("SAVEPOINT gathered")
+            if raw.in_transaction:
+                raw.execute(f"ROLLBACK TO {name}")
+                raw.execute(f"RELEASE {name}")
+                self._failed, self._new_numbers = None, numbers
             raise
         finally:
             self._depth -= 1
 
-    def _usable_writer(self) -> apsw.Connection:
+    def _usable_writer(self) -> SqliteConnection:
         """Return the writing connection. Raises StoreError if its transaction was undone."""
-        if self._failed is not None or not self._writer.in_transaction:
+        if self._failed is not None or not self._writer.raw.in_transaction:
             reason = "{path}: the transaction was undone: {cause}"
             cause = self._failed or Word("rolled back")
             raise StoreError(reason, path=self._path, cause=cause) from self._failed
         return self._writer
-
-    def _note_write(self, requested: float, began: float) -> None:
-        before = self.writes
-        self.writes = Writes(
-            before.count + 1,
-            before.seconds + time.perf_counter() - began,
-            before.waited + began - requested,
-        )
 
     def _note_log(self, _: apsw.Connection, __: str, pages: int) -> int:
         self._log_pages = pages

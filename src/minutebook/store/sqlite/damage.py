@@ -8,9 +8,8 @@ from pathlib import Path
 import apsw
 
 from minutebook.disk.encryption import Key
-from minutebook.store.sql.tables import Table
+from minutebook.store.sql.tables import ALL_TABLES, Table
 from minutebook.store.sqlite.encryption import connect
-from minutebook.store.sqlite.tables import ALL_TABLES
 
 MOST_LINES = 10
 """How many of SQLite's own findings are told."""

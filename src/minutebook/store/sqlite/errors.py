@@ -4,12 +4,12 @@ import errno
 import os
 import tempfile
 from pathlib import Path
-from types import TracebackType
 
 import apsw
 
 from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
 from minutebook.domain.reason import Reason
+from minutebook.store.sql.errors import Translation
 
 RESCUE = Reason(
     "`minutebook doctor` tells what is lost and which backups there are; "
@@ -45,24 +45,18 @@ _MUCH = 65_536
 _FULL = frozenset({apsw.SQLITE_IOERR_WRITE})
 
 
-class translate_errors:  # noqa: N801 - reads as a word: `with translate_errors(path):`
-    """Turn errors of the engine into StoreErrors that name the file; mistakes stay visible."""
+class translate_errors(Translation[Path]):  # noqa: N801 - reads as a word: `with translate_errors(path):`
+    """Turn errors of the driver into StoreErrors that name the file."""
 
-    __slots__ = ("_path",)
+    shows_cause = True
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def fault(self, error: BaseException | None) -> StoreError | None:
+        """Return the StoreError that an error of the driver amounts to; None for any other."""
+        return fault_of(error, self._place) if isinstance(error, apsw.Error) else None
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        if isinstance(error, apsw.Error):
-            fault = fault_of(error, self._path)
-            if fault is not None:
-                raise fault from error
+    def damage(self, what: Reason) -> StoreDamaged:
+        """Return the error that says what is damaged, and what helps."""
+        return damaged(what)
 
 
 def damaged(reason: str, **values: object) -> StoreDamaged:

@@ -8,21 +8,20 @@ NULL when all were. Until then such an index holds terms of both versions.
 from collections.abc import Iterator
 from zlib import crc32
 
-import apsw
-
-from minutebook.domain.records import TEXT_CLASSES, Entity, Kind, TextRecord
+from minutebook.domain.records import TEXT_CLASSES, Kind, TextRecord
 from minutebook.search.text import ANALYSIS
-from minutebook.store.sqlite import entity_names, texts
-from minutebook.store.sqlite.tables import table_of
+from minutebook.store.sql import entity_names
+from minutebook.store.sql.database import Connection
+from minutebook.store.sql.tables import table_of
+from minutebook.store.sqlite import texts
 
 BATCH = 200
 """How many texts are analysed in one transaction; others wait for it for about a tenth of a second."""
 
 
-def is_current(connection: apsw.Connection) -> bool:
+def is_current(connection: Connection) -> bool:
     """Tell whether the present version made the text indices, or is making them."""
-    version: int | None = connection.execute("SELECT version FROM text_analysis").get
-    return version == stamp()
+    return connection.row("SELECT version FROM text_analysis") == (stamp(),)
 
 
 def stamp() -> int:
@@ -30,29 +29,20 @@ def stamp() -> int:
     return crc32(f"{ANALYSIS} {texts.TOKENIZER}".encode()) >> 1
 
 
-def adopt(connection: apsw.Connection) -> None:
+def adopt(connection: Connection) -> None:
     """Analyse all texts anew if another version analysed them; list the names of entities anew."""
     if is_current(connection):
         return
-    connection.execute("DELETE FROM names")
-    numbers: list[int] = [
-        number for (number,) in connection.execute("SELECT number FROM organizations")
-    ]
-    table = table_of(Entity)
-    for number in numbers:
-        entities = connection.execute(
-            f"SELECT {table.fields} FROM {table.name} AS r WHERE r.organization = ?",  # noqa: S608
-            (number,),
-        ).fetchall()
-        for values in entities:
-            entity_names.keep(connection, number, table.record_of(Entity, "", values))
+    connection.run("DELETE FROM names")
+    for (number,) in connection.rows("SELECT number FROM organizations"):
+        entity_names.keep_all(connection, number)
     texts.renew_tokenizers(connection)
-    connection.execute("UPDATE text_indices SET reached = 0")
-    connection.execute("DELETE FROM text_analysis")
-    connection.execute("INSERT INTO text_analysis VALUES (?)", (stamp(),))
+    connection.run("UPDATE text_indices SET reached = 0")
+    connection.run("DELETE FROM text_analysis")
+    connection.run("INSERT INTO text_analysis VALUES (?)", (stamp(),))
 
 
-def advance(connection: apsw.Connection) -> None:
+def advance(connection: Connection) -> None:
     """Analyse up to BATCH texts anew, inside the caller's transaction."""
     pending = next(_pending(connection), None)
     if pending is None:
@@ -62,25 +52,25 @@ def advance(connection: apsw.Connection) -> None:
     for _, row, text in page:
         texts.remove(connection, number, of, row)
         texts.add(connection, number, of, row, text)
-    connection.execute(
+    connection.run(
         "UPDATE text_indices SET reached = ? WHERE organization = ? AND kind = ?",
         (page[-1][0] if len(page) == BATCH else None, number, of.kind),
     )
 
 
-def remaining(connection: apsw.Connection) -> int:
+def remaining(connection: Connection) -> int:
     """Count the texts that are still to be analysed anew."""
     return sum(
-        connection.execute(
+        connection.rows(
             f"SELECT count(*) FROM {table_of(of).name} WHERE organization = ? AND sequence > ?",  # noqa: S608
             (number, reached),
-        ).get
-        for number, of, reached in list(_pending(connection))
+        )[0][0]
+        for number, of, reached in _pending(connection)
     )
 
 
-def _pending(connection: apsw.Connection) -> Iterator[tuple[int, type[TextRecord], int]]:
-    rows: Iterator[tuple[int, str, int]] = connection.execute(
+def _pending(connection: Connection) -> Iterator[tuple[int, type[TextRecord], int]]:
+    rows = connection.rows(
         "SELECT organization, kind, reached FROM text_indices WHERE reached IS NOT NULL"
     )
     for number, kind, reached in rows:

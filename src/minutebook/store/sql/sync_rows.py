@@ -1,24 +1,23 @@
-"""What a file notes of the machines with which it is kept in step."""
+"""What a database notes of the machines with which it is kept in step."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
 from minutebook.domain.records import Key, Kind
+from minutebook.store.sql.database import Database
 from minutebook.store.sql.tables import value_text
-from minutebook.store.sqlite.connections import Connections
-from minutebook.store.sqlite.tables import text_value
 from minutebook.store.sync_rows import SENT, UNSENT, SyncRow
 
 _FIELDS = "organization, kind, id, digest, state, file"
 _BATCH = 500
 
 
-class SqliteSyncRows:
-    """`SyncRows` in tables of the file."""
+class SqlSyncRows:
+    """`SyncRows` in tables of the database."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def remotes(self) -> list[str]:
         """Return the remotes of which anything is known."""
@@ -40,7 +39,7 @@ class SqliteSyncRows:
             f"SELECT {_FIELDS} FROM sync_rows"  # noqa: S608
             " WHERE remote = ? AND organization = ? AND kind = ? AND id = ?"
         )
-        rows = self._read(query, remote, text_value(key[0]), str(key[1]), text_value(key[2]))
+        rows = self._read(query, remote, key[0], str(key[1]), key[2])
         return _row(rows[0]) if rows else None
 
     def put(self, remote: str, row: SyncRow) -> None:
@@ -48,7 +47,7 @@ class SqliteSyncRows:
         organization, kind, id = row.key
         self._write(
             "INSERT OR REPLACE INTO sync_rows VALUES (?, ?, ?, ?, ?, ?, ?)",
-            *(remote, text_value(organization), str(kind), text_value(id)),
+            *(remote, organization, str(kind), id),
             *(row.digest, row.file, row.state),
         )
 
@@ -91,12 +90,12 @@ class SqliteSyncRows:
         return [_row(row) for row in self._read(query, remote, file, limit)]
 
     def _read(self, query: str, *values: Any) -> list[Any]:
-        with self._connections.reading() as connection:
-            return list(connection.execute(query, values))
+        with self._database.reading() as connection:
+            return connection.rows(query, values)
 
     def _write(self, statement: str, *values: Any) -> None:
-        with self._connections.writing() as connection:
-            connection.execute(statement, values)
+        with self._database.beside() as connection:
+            connection.run(statement, values)
 
 
 def _row(row: tuple[Any, ...]) -> SyncRow:

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Record
-from minutebook.store.postgres import entity_names, rows
-from minutebook.store.postgres.connections import Connection
 from minutebook.store.protocol import R
+from minutebook.store.sql import entity_names, rows
+from minutebook.store.sql.database import Connection
 from minutebook.store.transaction_names import check_in_snapshot
 
 
-class PostgresSnapshot:
+class SqlSnapshot:
     """A `Snapshot` on a connection that is inside a reading transaction."""
 
     def __init__(
@@ -22,23 +22,17 @@ class PostgresSnapshot:
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
-        check_in_snapshot(self._organizations, where.organization)
-        number = self._numbers.get(where.organization)
-        return 0 if number is None else rows.count(self._connection, number, of, where)
+        return rows.count(self._connection, self._number_of(where.organization), of, where)
 
     def each(self, of: type[R], where: Filter, order: Sequence[str] = ()) -> Iterator[R]:
         """Yield the selected records one at a time, in order, then by id."""
-        check_in_snapshot(self._organizations, where.organization)
-        number = self._numbers.get(where.organization)
-        if number is None:
-            return iter(())
-        return rows.each(self._connection, number, of, where, order)
+        return rows.each(self._connection, self._number_of(where.organization), of, where, order)
 
     def wrong_names(self, organization: str) -> list[str]:
         """Return the sorted ids of the entities that are listed otherwise than under their names and aliases."""
-        check_in_snapshot(self._organizations, organization)
-        number = self._numbers.get(organization)
-        if number is None:
-            return []
         entities = self.each(Entity, Filter(organization=organization))
-        return entity_names.wrong(self._connection, number, entities)
+        return entity_names.wrong(self._connection, self._number_of(organization), entities)
+
+    def _number_of(self, organization: str) -> int | None:
+        check_in_snapshot(self._organizations, organization)
+        return self._numbers.get(organization)

@@ -1,0 +1,257 @@
+"""The shared SQL on PostgreSQL: parameters, and the words and writes that differ."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar, TypeAlias
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from minutebook.domain.filters import folded
+from minutebook.domain.records import CLASSES, Entity, Kind, Record, TextRecord
+from minutebook.search.text import ANALYSIS
+from minutebook.store.postgres import numbers
+from minutebook.store.postgres.tables import CUT, derived, object_digest, quoted
+from minutebook.store.protocol import VectorSpace
+from minutebook.store.sql import change_feed, entity_names
+from minutebook.store.sql.database import Condition, Connection, Kept, Row
+from minutebook.store.sql.embeddings import kept_of
+from minutebook.store.sql.entity_names import SHORT
+from minutebook.store.sql.rows import check_key
+from minutebook.store.sql.tables import Table, table_of
+from minutebook.store.transfer import Carried
+
+Raw: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+_FETCHED = 500
+"""Rows that a cursor on the server gives at once."""
+
+_EMBEDDING = ("space", "vectors", "states", "token_states")
+
+_NEXT_SEQUENCE = (
+    "UPDATE feeds SET sequence = sequence + 1 WHERE organization = %s RETURNING sequence"
+)
+"""Draws the sequence of one change, whose writer holds the row's lock since its transaction began."""
+
+
+class PostgresConnection(Connection):
+    """A connection to a server, whose adapters keep and read every text."""
+
+    feeds = ("feeds", "organization")
+    vectors = ("r.vectors", "")
+    states = ("r.token_states", "")
+    states_of = ("r.space", "r.states")
+    states_bytes = ("octet_length(token_states)", "{0}")
+    everyones = ("{0} AS r JOIN organizations AS o ON o.number = r.organization", "r.organization")
+    kept_terms = f"r.analysis = {ANALYSIS}"
+    contradictions: ClassVar[Mapping[str, str]] = {
+        "{0} {1} say that they have vectors, or token states, and have none, or the other way round": (
+            "SELECT count(*) FROM {0} AS r WHERE ((r.space IS NULL) <> (r.vectors IS NULL)"
+            " OR (r.states IS NULL) <> (r.token_states IS NULL))"
+        ),
+    }
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Raw) -> None:
+        self.raw = raw
+
+    def rows(
+        self, statement: str, values: Sequence[Any] = (), *, binary: bool = False
+    ) -> list[Row]:
+        """Run a statement and return its rows."""
+        cursor = self.raw.execute(_with_marks(statement), values or None, binary=binary)
+        return [] if cursor.description is None else cursor.fetchall()
+
+    def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        """Run a statement and yield its rows, holding few of them; the connection is inside a transaction."""
+        if self.raw.info.transaction_status == TransactionStatus.IDLE:
+            yield from self.rows(statement, values)
+            return
+        with self.raw.cursor(name="stream") as cursor:
+            cursor.itersize = _FETCHED
+            cursor.execute(_with_marks(statement), values or None)
+            yield from cursor
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each of some rows of values, in one stream."""
+        with self.raw.cursor() as cursor:
+            cursor.executemany(_with_marks(statement), list(rows))
+
+    def among(self, column: str, values: Collection[Any]) -> Condition:
+        """Write that a column has one of some values."""
+        return f"{column} = ANY(?)", (list(values),)
+
+    def equals(self, name: str, value: Any) -> Condition:
+        """Write that a column of a record has a value; of a long text an index has the beginning."""
+        if name in CUT:
+            short = f"left(r.{name}, {SHORT}) = left(?::text, {SHORT})"
+            return f"{short} AND r.{name} = ?", (value, value)
+        return super().equals(name, value)
+
+    def has_object(self, name: str, value: Mapping[str, Any]) -> Condition:
+        """Write that a column holds a JSON object, whatever the order of its keys."""
+        return f"r.{name}_digest = ?", (object_digest(value),)
+
+    def starts(self, name: str, start: str) -> Condition:
+        """Write that a text begins so, A to Z like a to z."""
+        start_folded = 'lower(?::text COLLATE "C")'
+        return f"lower(substr(r.{name}, 1, length(?::text))) = {start_folded}", (start, start)
+
+    def has_client(self, client: str) -> Condition:
+        """Write that a program wrote a record."""
+        return "r.client = ?", (folded(client),)
+
+    def listed(self, texts: Sequence[str]) -> Condition:
+        """Write a query that gives some texts as rows of one column, `id`."""
+        return 'SELECT id COLLATE "C" AS id FROM unnest(?::text[]) AS given (id)', (list(texts),)
+
+    def first_of(self, selects: Sequence[str], order: str, limit: int, offset: int = 0) -> str:
+        """Write a query for the first rows of several selections together.
+
+        Each selection is cut to the limit itself, by the index of its table: PostgreSQL prefers to sort all that
+        follows, and who reads page by page would sort all that is left for each page.
+        """
+        ordered = f" ORDER BY {order}"
+        parts = (f"({each}{ordered} LIMIT {limit + offset})" for each in selects)
+        return f"{' UNION ALL '.join(parts)}{ordered} LIMIT {limit} OFFSET {offset}"
+
+    def edges_at(self, columns: str, number: int | None, nodes: Sequence[str]) -> Condition:
+        """Write a query for some columns of the edges that touch any of the nodes."""
+        return (
+            f"SELECT {columns} FROM edges AS r WHERE r.organization = ?"  # noqa: S608
+            " AND (r.source = ANY(?) OR r.target = ANY(?))",
+            (number, list(nodes), list(nodes)),
+        )
+
+    def put(self, number: int, record: Record) -> None:
+        """Write a record in place of any with its key."""
+        self.raw.execute(
+            _insertion(record.kind),
+            (number, number, record.kind, record.id, number, *_values(record)),
+        )
+
+    def put_carried(
+        self, number: int, carried: Sequence[Carried], spaces: Mapping[VectorSpace, int]
+    ) -> None:
+        """Write records of another store in one stream, with these vectors and states and no others."""
+        by_kind: dict[Kind, list[tuple[Any, ...]]] = {}
+        first = change_feed.drawn(self, number, len(carried))
+        for sequence, each in enumerate(carried, first):
+            check_key(each.record)
+            values = (number, sequence, *_values(each.record))
+            if isinstance(each.record, TextRecord):
+                values += kept_of(each.embedding, spaces) if each.embedding else (None,) * 4
+            by_kind.setdefault(each.record.kind, []).append(values)
+        for kind, rows in by_kind.items():
+            ids = [each.record.id for each in carried if each.record.kind is kind]
+            change_feed.forget_deletions(self, number, kind, ids)
+            with self.raw.cursor() as cursor:
+                cursor.executemany(_whole_insertion(kind), rows)
+        for each in carried:
+            if isinstance(each.record, Entity):
+                entity_names.keep(self, number, each.record)
+
+    def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: Kept) -> bool:
+        """Write vectors and token states in the row of their record."""
+        name = table_of(of).name
+        there = f"SELECT 1 FROM {name} WHERE organization = %s AND id = %s"  # noqa: S608
+        changed = self.raw.execute(
+            f"WITH drawn AS (UPDATE feeds SET sequence = sequence + 1 WHERE organization = %s"  # noqa: S608
+            f" AND EXISTS ({there}) RETURNING sequence)"
+            f" UPDATE {name} SET space = %s, vectors = %s, states = %s, token_states = %s,"
+            " sequence = (SELECT sequence FROM drawn) WHERE organization = %s AND id = %s",
+            (number, number, id, *kept, number, id),
+        )
+        return bool(changed.rowcount)
+
+    def clear_embedding(
+        self, of: type[TextRecord], number: int, id: str, sequence: int, *, vectors: bool
+    ) -> None:
+        """Remove the token states of a record, and its vectors, unless it has changed."""
+        cleared = _EMBEDDING if vectors else _EMBEDDING[2:]
+        self.run(
+            f"UPDATE {table_of(of).name} SET {', '.join(f'{each} = NULL' for each in cleared)}"  # noqa: S608
+            " WHERE organization = ? AND id = ? AND sequence = ?",
+            (number, id, sequence),
+        )
+
+    def remove(self, number: int, of: type[Record], chosen: Condition) -> list[str]:
+        """Delete the chosen records of a class; return their ids."""
+        condition, values = chosen
+        removed = self.rows(
+            f"DELETE FROM {table_of(of).name} AS r WHERE {condition} RETURNING r.id",  # noqa: S608
+            values,
+        )
+        return [id for (id,) in removed]
+
+    def put_names(self, number: int, entity: str, names: Sequence[tuple[str, str]]) -> None:
+        """List an entity under these names and no others."""
+        self.run(
+            "WITH further AS (DELETE FROM names WHERE organization = ? AND entity = ? AND place > ?)"
+            " INSERT INTO names (organization, entity, place, first, words)"
+            " SELECT ?, ?, name.place, name.first, name.words"
+            " FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS name (first, words, place)"
+            " ON CONFLICT (organization, entity, place)"
+            " DO UPDATE SET first = EXCLUDED.first, words = EXCLUDED.words",
+            (
+                *(number, entity, len(names), number, entity),
+                *([first for first, _ in names], [words for _, words in names]),
+            ),
+        )
+
+    def put_space(self, space: tuple[str, str, int]) -> None:
+        """Write a vector space (name, digest, dimensions) with a number of its own, unless it is there."""
+        numbers.register_space(self.raw, space)
+
+
+def _with_marks(statement: str) -> bytes:
+    return statement.replace("?", "%s").encode()
+
+
+def _values(record: Record) -> list[Any]:
+    """Return the columns that are made of a record."""
+    table = table_of(type(record))
+    return [*table.values(record), *(make(record) for make in derived(table).values())]
+
+
+@cache
+def _insertion(kind: Kind) -> str:
+    """Write what keeps a record, gives it the next sequence and takes its mark of deletion away."""
+    table = table_of(CLASSES[kind])
+    columns, further = _columns(table), list[str]()
+    if table.has_text:
+        kept = "CASE WHEN r.text_digest = EXCLUDED.text_digest THEN r.{0} END"
+        further = [f"{name} = {kept.format(name)}" for name in _EMBEDDING]
+    return (
+        f"WITH drawn AS ({_NEXT_SEQUENCE}), back AS (DELETE FROM deletions"  # noqa: S608
+        " WHERE organization = %s AND kind = %s AND id = %s)"
+        f"{_upsert(table, 'SELECT %s, drawn.sequence, {} FROM drawn', columns, further)}"
+    )
+
+
+@cache
+def _whole_insertion(kind: Kind) -> str:
+    """Write what keeps a record of a sequence that was drawn, with what stands beside its text."""
+    table = table_of(CLASSES[kind])
+    beside = _EMBEDDING if table.has_text else ()
+    return _upsert(table, "VALUES (%s, %s, {})", [*_columns(table), *beside], [])
+
+
+def _columns(table: Table) -> list[str]:
+    return [*table.stored, *derived(table)]
+
+
+def _upsert(table: Table, source: str, columns: Sequence[str], further: Sequence[str]) -> str:
+    """Write the insertion of columns, or their assignment, with further ones, if the record is there.
+
+    `source` has a place for the columns' values, after organization and sequence.
+    """
+    key = ("organization", "kind", "id") if "kind" in table.stored else ("organization", "id")
+    assigned = [f"{quoted(name)} = EXCLUDED.{quoted(name)}" for name in columns if name not in key]
+    return (
+        f" INSERT INTO {table.name} AS r (organization, sequence, {', '.join(map(quoted, columns))})"
+        f" {source.format(', '.join(['%s'] * len(columns)))}"
+        f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET sequence = EXCLUDED.sequence,"
+        f" {', '.join([*assigned, *further])}"
+    )

@@ -1,0 +1,83 @@
+"""Organizations and their changes: whatever happens to a record takes the next sequence."""
+
+from collections.abc import Iterator, Sequence
+
+from minutebook.domain.records import Kind
+from minutebook.store.protocol import Change
+from minutebook.store.sql.database import Connection
+from minutebook.store.sql.tables import ALL_TABLES, value_text
+
+_ALL = 1 << 62
+
+
+def drawn(connection: Connection, number: int, count: int = 1) -> int:
+    """Draw the sequences of changes that follow one another; return the first."""
+    table, key = connection.feeds
+    ((last,),) = connection.rows(
+        f"UPDATE {table} SET sequence = sequence + ? WHERE {key} = ? RETURNING sequence",  # noqa: S608
+        (count, number),
+    )
+    return int(last) - count + 1
+
+
+def note_deletions(connection: Connection, number: int, kind: Kind, ids: Sequence[str]) -> None:
+    """Put marks in place of records that were removed."""
+    if ids:
+        first = drawn(connection, number, len(ids))
+        connection.run_many(
+            "INSERT INTO deletions (organization, kind, id, sequence) VALUES (?, ?, ?, ?)",
+            [(number, kind, id, sequence) for sequence, id in enumerate(ids, first)],
+        )
+
+
+def forget_deletions(connection: Connection, number: int, kind: Kind, ids: Sequence[str]) -> None:
+    """Take away the marks of records that are back."""
+    condition, values = connection.among("id", ids)
+    connection.run(
+        f"DELETE FROM deletions WHERE organization = ? AND kind = ? AND {condition}",  # noqa: S608
+        (number, kind, *values),
+    )
+
+
+def forget_links(connection: Connection) -> None:
+    """Take away the marks of removed links, whose ids hold what somebody wrote as their type."""
+    connection.run("DELETE FROM deletions WHERE kind = ?", (Kind.LINK,))
+
+
+def sequence(connection: Connection, number: int | None) -> int:
+    """Return the sequence of the latest change, 0 when there is none."""
+    table, key = connection.feeds
+    row = connection.row(f"SELECT sequence FROM {table} WHERE {key} = ?", (number,))  # noqa: S608
+    return 0 if row is None else int(row[0])
+
+
+def changes(
+    connection: Connection, number: int | None, since: int, limit: int | None
+) -> list[Change]:
+    """Return the latest change of each record that changed after `since`, oldest first."""
+    query = connection.first_of(_CHANGES, "sequence", _ALL if limit is None else limit)
+    return [
+        Change(sequence, Kind(kind), value_text(id), bool(deleted))
+        for sequence, kind, id, deleted in connection.rows(query, (number, since) * len(_CHANGES))
+    ]
+
+
+def organizations(connection: Connection) -> list[str]:
+    """Return the organizations that hold or have held a record, sorted."""
+    table, key = connection.feeds
+    rows = connection.rows(
+        f"SELECT o.name FROM organizations AS o JOIN {table} AS f ON f.{key} = o.number"  # noqa: S608
+        " WHERE f.sequence > 0"
+    )
+    return sorted(value_text(name) for (name,) in rows)
+
+
+def _all_changes() -> Iterator[str]:
+    chosen = "WHERE organization = ? AND sequence > ?"
+    yield f"SELECT sequence, kind, id, TRUE AS deleted FROM deletions {chosen}"  # noqa: S608
+    for table in ALL_TABLES:
+        named = "kind" if "kind" in table.stored else f"'{table.records[0].kind}' AS kind"
+        yield f"SELECT sequence, {named}, id, FALSE FROM {table.name} {chosen}"  # noqa: S608
+
+
+_CHANGES = tuple(_all_changes())

@@ -1,0 +1,99 @@
+"""A Filter, and an order, as SQL."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Memory, Record
+from minutebook.store.sql.database import Condition, Connection
+from minutebook.store.sql.tables import Table, microseconds, ordering, table_of
+
+
+def selection(
+    connection: Connection, number: int | None, of: type[Record], where: Filter
+) -> Condition:
+    """Write a Filter as a condition on an organization's records, `number` being that of its name.
+
+    Raises AttributeError if it names a field that the records lack.
+    """
+    parts, values = list[str](), list[Any]()
+    for condition, named in _conditions(connection, number, of, where):
+        parts.append(condition)
+        values += named
+    return " AND ".join(parts), values
+
+
+def _conditions(
+    connection: Connection, number: int | None, of: type[Record], where: Filter
+) -> Iterator[Condition]:
+    table = table_of(of)
+    yield "r.organization = ?", (number,)
+    if "kind" in table.stored:
+        yield "r.kind = ?", (of.kind,)
+    for name, allowed in (("repository", where.repositories), ("user", where.users)):
+        if allowed is not None and name in table.columns:
+            condition, named = connection.among(f"r.{name}", sorted(allowed))
+            yield f"(r.{name} IS NULL OR {condition})", named
+    if where.ids is not None:
+        yield connection.among("r.id", sorted(where.ids))
+    for name, expected in where.equal.items():
+        yield _equal(connection, of, where, name, expected)
+    for name, start in where.starts.items():
+        _check_has(table, of, name)
+        yield connection.starts(name, start)
+    if where.client is not None:
+        _check_has(table, of, "origin")
+        yield connection.has_client(where.client)
+    if of is Memory:
+        yield from _times(where)
+
+
+def _equal(
+    connection: Connection, of: type[Record], where: Filter, name: str, expected: object
+) -> Condition:
+    if name == "organization":
+        return "TRUE" if str(expected) == where.organization else "FALSE", ()
+    table = table_of(of)
+    _check_has(table, of, name)
+    if expected is None:
+        return f"r.{name} IS NULL", ()
+    if isinstance(expected, Mapping):
+        return connection.has_object(name, expected)
+    return connection.equals(name, table.stored[name].to_value(expected))
+
+
+_HOLDS = "r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)"
+
+
+def _times(where: Filter) -> Iterator[Condition]:
+    """Yield the conditions on the times of a memory."""
+    if where.valid_at is not None:
+        instant = microseconds(where.valid_at)
+        yield _HOLDS, (instant, instant)
+    if where.differs_between is not None:
+        one, other = map(microseconds, where.differs_between)
+        yield f"({_HOLDS}) <> ({_HOLDS})", (one, one, other, other)
+    for limit, comparison in ((where.since, ">="), (where.until, "<")):
+        if limit is not None:
+            yield f"r.ingestion_time {comparison} ?", (microseconds(limit),)
+    if not where.with_deleted:
+        yield "r.deleted_at IS NULL", ()
+
+
+def _check_has(table: Table, of: type[Record], field: str) -> None:
+    if field not in table.stored:
+        raise AttributeError(f"a {of.kind} has no field {field!r}")
+
+
+def order_by(table: Table, order: Sequence[str]) -> str:
+    """Write an order as SQL, ended by the id; NULL comes before every value."""
+    return ", ".join(
+        ordered(f"r.{name}", descends=descends, is_optional=table.columns[name].is_optional)
+        for name, descends in ordering(table, order)
+    )
+
+
+def ordered(column: str, *, descends: bool = False, is_optional: bool = True) -> str:
+    """Write one part of an order. What cannot be NULL says nothing of it, so that indices serve."""
+    nulls = " NULLS LAST" if descends else " NULLS FIRST"
+    return f"{column} {'DESC' if descends else 'ASC'}{nulls if is_optional else ''}"

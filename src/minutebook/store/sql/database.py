@@ -1,0 +1,288 @@
+"""What one body of SQL needs of an engine: connections that take and give plain values, and the words that differ."""
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+from minutebook.disk.encryption import Key
+from minutebook.domain.records import Record, TextRecord
+from minutebook.store.protocol import VectorSpace, Writes
+from minutebook.store.sql.tables import value_text
+from minutebook.store.transfer import Carried
+
+Row: TypeAlias = tuple[Any, ...]
+
+Condition: TypeAlias = tuple[str, Sequence[Any]]
+"""A condition, and the values that it names by question marks."""
+
+
+class Kept(NamedTuple):
+    """What stands beside a text: the number of the space, the vectors, the form of token states and these."""
+
+    space: int
+    vectors: bytes
+    form: str | None
+    states: bytes | None
+
+
+class Connection(ABC):
+    """A connection that one thread uses at a time.
+
+    Statements mark their parameters by `?`. A text among the values may hold NUL and lone surrogates; one that
+    is read may come as bytes (`value_text`). Conditions are about a table that is called `r`.
+    """
+
+    feeds: ClassVar[tuple[str, str]]
+    """The table of the sequences, and its column with the organization's number."""
+
+    vectors: ClassVar[tuple[str, str]]
+    """The column with the vectors of a record `r`, and the join of the table `{0}` that leads there."""
+
+    states: ClassVar[tuple[str, str]]
+    """The column with the token states of a record `r`, and the join that leads there."""
+
+    states_of: ClassVar[tuple[str, str]]
+    """The columns with the space and the form of those token states."""
+
+    states_bytes: ClassVar[tuple[str, str]]
+    """The number of bytes of token states, and the table for the table `{0}` that has them, by organization."""
+
+    everyones: ClassVar[tuple[str, str]]
+    """Records `r` of the table `{0}` by space beside their organizations `o`, and the number to choose those by."""
+
+    kept_terms: ClassVar[str | None] = None
+    """The condition on a text's packed terms, in the column `terms`, that they are of this version; None: there are none."""
+
+    contradictions: ClassVar[Mapping[str, str]] = {}
+    """Sentences about records of the table `{1}` that contradict themselves, and what counts those (`{0}`)."""
+
+    @abstractmethod
+    def rows(
+        self, statement: str, values: Sequence[Any] = (), *, binary: bool = False
+    ) -> list[Row]:
+        """Run a statement and return its rows; `binary`: they hold much that is no text."""
+
+    @abstractmethod
+    def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        """Run a statement and yield its rows, holding few of them; the connection is inside a transaction."""
+
+    @abstractmethod
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each of some rows of values."""
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> None:
+        """Run a statement that gives no rows."""
+        self.rows(statement, values)
+
+    def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
+        """Run a statement and return its first row, None if there is none."""
+        rows = self.rows(statement, values)
+        return rows[0] if rows else None
+
+    # Words
+
+    @abstractmethod
+    def among(self, column: str, values: Collection[Any]) -> Condition:
+        """Write that a column has one of some values."""
+
+    def equals(self, name: str, value: Any) -> Condition:
+        """Write that a column of a record has a value that is not None."""
+        return f"r.{name} = ?", (value,)
+
+    @abstractmethod
+    def has_object(self, name: str, value: Mapping[str, Any]) -> Condition:
+        """Write that a column holds a JSON object, whatever the order of its keys."""
+
+    @abstractmethod
+    def starts(self, name: str, start: str) -> Condition:
+        """Write that a text begins so, A to Z like a to z."""
+
+    @abstractmethod
+    def has_client(self, client: str) -> Condition:
+        """Write that a program wrote a record, A to Z like a to z."""
+
+    @abstractmethod
+    def listed(self, texts: Sequence[str]) -> Condition:
+        """Write a query that gives some texts as rows of one column, `id`."""
+
+    @abstractmethod
+    def first_of(self, selects: Sequence[str], order: str, limit: int, offset: int = 0) -> str:
+        """Write a query for some rows of several selections together, each of which an index has in that order."""
+
+    @abstractmethod
+    def edges_at(self, columns: str, number: int | None, nodes: Sequence[str]) -> Condition:
+        """Write a query for some columns of the edges that touch any of the nodes."""
+
+    # Writing
+
+    @abstractmethod
+    def put(self, number: int, record: Record) -> None:
+        """Write a record in place of any with its key, with what is derived of it, as the next change."""
+
+    @abstractmethod
+    def put_carried(
+        self, number: int, carried: Sequence[Carried], spaces: Mapping[VectorSpace, int]
+    ) -> None:
+        """Write records of another store, with these vectors and states and no others; `spaces` numbers theirs."""
+
+    @abstractmethod
+    def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: Kept) -> bool:
+        """Write vectors and token states in place of earlier ones, as the next change; False if there is no such record."""
+
+    @abstractmethod
+    def clear_embedding(
+        self, of: type[TextRecord], number: int, id: str, sequence: int, *, vectors: bool
+    ) -> None:
+        """Remove the token states of a record, and its vectors, unless it has changed; that is no change."""
+
+    @abstractmethod
+    def remove(self, number: int, of: type[Record], chosen: Condition) -> list[str]:
+        """Delete the chosen records of a class with what stands beside them; return their ids."""
+
+    @abstractmethod
+    def put_names(self, number: int, entity: str, names: Sequence[tuple[str, str]]) -> None:
+        """List an entity under these names, each the first word and the JSON of all, and no others."""
+
+    @abstractmethod
+    def put_space(self, space: tuple[str, str, int]) -> None:
+        """Write a vector space (name, digest, dimensions) with a number of its own, unless it is there."""
+
+
+class Database(ABC):
+    """Lends connections, each to one thread at a time; a thread that writes keeps its own."""
+
+    place: str
+    """How messages name the database."""
+
+    key: Key | None = None
+    """The key that it is encrypted with here."""
+
+    writes = Writes()
+    """The number of writes of this process and the time they took."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._counting = threading.Lock()
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells this store from every other, wherever it is."""
+        with self.committed() as connection:
+            ((identity,),) = connection.rows("SELECT id FROM identity")
+        return str(identity)
+
+    @property
+    @abstractmethod
+    def is_writing(self) -> bool:
+        """Tell whether this thread is inside a transaction."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Yield a connection to read with: inside a transaction, the one that writes."""
+
+    @abstractmethod
+    def committed(self) -> AbstractContextManager[Connection]:
+        """Yield a connection that sees only what is committed, even inside a transaction."""
+
+    @abstractmethod
+    def settled(self) -> AbstractContextManager[Connection]:
+        """Yield a connection on which every read sees what is committed by now."""
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Yield a connection on which every read sees the same state, as the thread sees it."""
+        with self.reading() if self.is_writing else self.settled() as connection:
+            yield connection
+
+    @abstractmethod
+    def stream(self) -> AbstractContextManager[Connection]:
+        """Yield a connection of its own that sees what is committed by now, for reading that goes on while the thread does more."""
+
+    @contextmanager
+    def transaction(self, *organizations: str) -> Iterator[None]:
+        """Make what happens inside one transaction; a nested one can be undone by itself."""
+        with self._savepoint() if self.is_writing else self._whole_transaction(organizations):
+            yield
+
+    @abstractmethod
+    def _whole_transaction(self, organizations: Sequence[str]) -> AbstractContextManager[Any]:
+        """Make what happens inside one transaction, which writes to these organizations."""
+
+    @abstractmethod
+    def _savepoint(self) -> AbstractContextManager[None]:
+        """Make what happens inside a part of the thread's transaction that can be undone by itself."""
+
+    @abstractmethod
+    def writing(
+        self, organization: str, wait: float | None = None
+    ) -> AbstractContextManager[tuple[Connection, int]]:
+        """Yield the writing connection, inside a transaction, and the number of the organization to be written to.
+
+        Raises StoreBusy if others write for longer than `wait` seconds, or than the engine waits.
+        """
+
+    @abstractmethod
+    def beside(self, wait: float | None = None) -> AbstractContextManager[Connection]:
+        """Yield a connection to write what is in no change feed; no organization's writers are waited for.
+
+        All that write to a file wait for one another, for `wait` seconds or as long as the engine does: StoreBusy.
+        """
+
+    @abstractmethod
+    def registered(self, organization: str) -> int:
+        """Return the number of an organization, which is given one if it has none; the thread is about to write."""
+
+    @abstractmethod
+    def registering(self) -> AbstractContextManager[Connection]:
+        """Yield a connection to write what is of no organization, outside the current transaction if the engine can."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """Return the size of the database in bytes."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close every connection."""
+
+    def _note_write(self, requested: float, began: float) -> None:
+        """Count a transaction that was asked for, and began, at these moments and ends now."""
+        with self._counting:
+            before = self.writes
+            self.writes = Writes(
+                before.count + 1,
+                before.seconds + time.perf_counter() - began,
+                before.waited + began - requested,
+            )
+
+    def number_of(self, organization: str) -> int | None:
+        """Return the number that stands for an organization, None before it has one."""
+        number = self._numbers.get(organization)
+        return self.numbers_of([organization]).get(organization) if number is None else number
+
+    def numbers_of(self, organizations: Collection[str]) -> dict[str, int]:
+        """Return the numbers of those organizations that have one."""
+        known = self._known_numbers()
+        found = {name: known[name] for name in organizations if name in known}
+        unknown = [name for name in organizations if name not in found]
+        if unknown:
+            with self.reading() as connection:
+                condition, values = connection.among("name", unknown)
+                rows = connection.rows(
+                    f"SELECT name, number FROM organizations WHERE {condition}",  # noqa: S608
+                    values,
+                )
+            read = {value_text(name): number for name, number in rows}
+            self._learn_numbers(read)
+            found |= read
+        return found
+
+    def _known_numbers(self) -> Mapping[str, int]:
+        """Return the numbers of organizations that are known, for this thread, to stay what they are."""
+        return self._numbers
+
+    def _learn_numbers(self, numbers: Mapping[str, int]) -> None:
+        self._numbers.update(numbers)

@@ -1,0 +1,266 @@
+"""Every index that was asked for, of vectors and of words, by organization, kind and space."""
+
+import shutil
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minutebook.domain.counts import count_of
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import TEXT_CLASSES, Record, TextRecord
+from minutebook.search.text import ANALYSIS
+from minutebook.store.protocol import Candidate, Vectors, VectorSpace
+from minutebook.store.sidecar import sizes
+from minutebook.store.sidecar.columns import Columns
+from minutebook.store.sidecar.index import Index
+from minutebook.store.sidecar.open_indices import OpenIndices
+from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
+from minutebook.store.sidecar.view import Conditions, Layer, View
+from minutebook.store.sidecar.words import Postings, sums_of
+from minutebook.store.sql import change_feed, index_columns, rows
+from minutebook.store.sql.database import Connection, Database
+from minutebook.store.sql.index_source import WORDS, Key, Source, VectorSource, WordSource
+from minutebook.store.sql.spaces import Spaces
+from minutebook.store.sql.tables import id_bytes, table_of, value_text
+
+
+class Indices:
+    """Opens an index when it is first asked; each answers as of the store's latest change."""
+
+    def __init__(
+        self, folder: Path, database: Database, spaces: Spaces, want_saving: Callable[[], None]
+    ) -> None:
+        self.folder = folder
+        self.stopping = threading.Event()
+        self._database = database
+        self._spaces = spaces
+        self._want_saving = want_saving
+        self._open = OpenIndices[Key]()
+        self._guard = threading.Lock()
+        self._wanted: set[Key] = set()
+        self._behind: set[Key] = set()
+
+    def nearest(
+        self,
+        number: int,
+        of: type[TextRecord],
+        where: Filter,
+        space: VectorSpace,
+        vector: Vectors,
+        limit: int,
+        also: Collection[str],
+    ) -> list[Candidate]:
+        """Rank the selected records by cosine, as the thread sees them."""
+        in_space = self._spaces.number_of(space)
+        if in_space is None:
+            return []
+        asked = self.conditions(number, of, where)
+        view: View[VectorRows] = self.view(Key(number, of.kind, in_space))
+        named = {id_bytes(id) for id in also}
+        return nearest(view, asked, vector.astype(np.float32), limit, named)
+
+    def words(self, number: int, of: type[TextRecord]) -> View[Postings]:
+        """Return the index of the words of an organization's records of a kind, as the thread sees them."""
+        return self.view(Key(number, of.kind, WORDS))
+
+    def prompt_words(self, number: int, of: type[TextRecord]) -> View[Postings] | None:
+        """Return that index as of the latest commit; None while many changes are still to be read, which then happens in the background."""
+        key = Key(number, of.kind, WORDS)
+        index = self._index(key)
+        if index.behind() <= sizes.BEHIND:
+            return index.current()
+        with self._guard:
+            self._behind.add(key)
+        self._want_saving()
+        return None
+
+    def named(
+        self, number: int, of: type[Record], where: Filter, order: Sequence[str], needed: int
+    ) -> Filter:
+        """Add to a Filter the ids of those that come first, where SQL would look at many rows for them."""
+        columns = self.columns(number, of, where)
+        first = None if columns is None else columns.first(order, needed)
+        return where if first is None else replace(where, ids=frozenset(first))
+
+    def columns(
+        self, number: int, of: type[Record], where: Filter, in_space: int = WORDS
+    ) -> Columns | None:
+        """Return the columns of the index of words, or of a space's vectors, that tell which records a Filter selects.
+
+        None where the database has to: where they do not say all that is asked, some records are named, or
+        the records are few.
+        """
+        if (
+            not issubclass(of, TextRecord)
+            or self._database.is_writing
+            or not index_columns.are_quicker(table_of(of), where)
+            or not self.is_large(number, of)
+        ):
+            return None
+        view = self._index(Key(number, of.kind, in_space)).if_large()
+        return None if view is None else Columns(view, self.conditions(number, of, where))
+
+    def conditions(self, number: int, of: type[TextRecord], where: Filter) -> Conditions:
+        """Write a Filter as conditions on columns of the index; what it lacks is asked by SQL."""
+
+        def selected() -> list[str]:
+            with self._database.reading() as connection:
+                return rows.ids(connection, number, of, where)
+
+        return index_columns.conditions(table_of(of), where, selected)
+
+    def is_large(self, number: int, of: type[TextRecord]) -> bool:
+        """Tell whether an organization has so many records of a kind that they have an index of words."""
+        return True
+
+    def keep_up(self) -> None:
+        """Read the changes that searches were not to wait for, until `stopping` is set, then save what is worth it."""
+        with self._guard:
+            behind, self._behind = self._behind, set()
+        for key in sorted(behind):
+            index = self._open.get(key)
+            while index is not None and not self.stopping.is_set() and not index.advance():
+                pass
+        self.save()
+
+    def save(self) -> None:
+        """Save the indices of which much is unsaved."""
+        with self._guard:
+            keys, self._wanted = self._wanted, set()
+        for key in sorted(keys):
+            if (index := self._open.get(key)) is not None:
+                index.save()
+
+    def rebuild(self) -> None:
+        """Make all indices anew, and remove what belongs to no records."""
+        for index in self._all_alone():
+            index.rebuild()
+
+    def scrub(self) -> None:
+        """Leave nothing of removed records in the files, and no index that belongs to no records.
+
+        Raises StoreError if a file cannot be written.
+        """
+        for index in self._all_alone():
+            index.scrub()
+
+    def gaps(self) -> Iterator[str]:
+        """Yield of each index that is wrong about how many records it is."""
+        for key in self._keys():
+            view = self._index(key).current()
+            with self._database.committed() as connection:
+                wrong = self._differences(connection, key, view)
+            if wrong:
+                name = "word" if key.space == WORDS else "vector"
+                yield f"the {name} index {_folder_name(key)} is wrong about {count_of(wrong, 'record')}"
+
+    def view(self, key: Key) -> View[Any]:
+        """Return what the thread sees of an index: inside a transaction, what it wrote too."""
+        index = self._index(key)
+        if not self._database.is_writing:
+            return index.current()
+        with self._database.reading() as connection:
+            return index.within(self._source(connection, key))
+
+    def _all_alone(self) -> list[Index[Any]]:
+        """Return the index of everything that can be indexed, and remove the others' folders."""
+        keys = self._keys()
+        if self.folder.is_dir():
+            current = {_folder_name(key) for key in keys}
+            for folder in [path for path in self.folder.iterdir() if path.name not in current]:
+                shutil.rmtree(folder, ignore_errors=True)
+        return [self._index(key) for key in keys]
+
+    def _index(self, key: Key) -> Index[Any]:
+        """Open an index, unless it is open."""
+        index = self._open.get(key)
+        if index is not None:
+            return index
+        with self._database.reading() as connection:
+            named = connection.row(
+                "SELECT name FROM organizations WHERE number = ?", (key.organization,)
+            )
+        identity: dict[str, object] = {
+            "store": self._database.identity,
+            "organization": named and value_text(named[0]),
+            "kind": str(key.kind),
+        }
+        if key.space == WORDS:
+            identity["word"] = ANALYSIS
+        else:
+            space = self._spaces.of(key.space)
+            identity["vector"] = [space.name, space.digest, space.dimensions]
+
+        @contextmanager
+        def sources() -> Iterator[Source[Any]]:
+            with self._database.committed() as connection:
+                yield self._source(connection, key)
+
+        def want_saving() -> None:
+            with self._guard:
+                self._wanted.add(key)
+            self._want_saving()
+
+        payload: type[Any] = Postings if key.space == WORDS else VectorRows
+        opened: Index[Any] = Index(
+            self.folder / _folder_name(key),
+            identity,
+            payload,
+            sources,
+            want_saving,
+            self._database.key,
+        )
+        # In a transaction the numbers may yet be undone and stand for others afterwards.
+        return opened if self._database.is_writing else self._open.add(key, opened)
+
+    def _source(self, connection: Connection, key: Key) -> Source[Any]:
+        if key.space == WORDS:
+            return WordSource(connection, key)
+        return VectorSource(connection, key, self._spaces.of(key.space).dimensions)
+
+    def _keys(self) -> list[Key]:
+        """Return what can be indexed of all organizations."""
+        keys = []
+        for of in TEXT_CLASSES.values():
+            with self._database.committed() as connection:
+                found = connection.rows(
+                    f"SELECT DISTINCT organization, space FROM {table_of(of).name}"  # noqa: S608
+                )
+            for organization in sorted({organization for organization, _ in found}):
+                if self.is_large(organization, of):
+                    keys.append(Key(organization, of.kind, WORDS))
+            for organization, space in sorted(row for row in found if row[1] is not None):
+                keys.append(Key(organization, of.kind, space))
+        return keys
+
+    def _differences(self, connection: Connection, key: Key, view: View[Any]) -> int:
+        """Count the records that the view lacks, has otherwise or has without a record.
+
+        What changed after the view was taken is left out.
+        """
+        digests = sums_of if key.space == WORDS else _row_digests
+        source, since, is_last = self._source(connection, key), 0, False
+        held, suspected = dict(digests(view)), set[bytes]()
+        # In pages, as the index itself is made, so that memory is bounded.
+        while not is_last:
+            page = source.page(since)
+            if page.block is not None:
+                found = digests(View(layers=(Layer(page.block),)))
+                suspected.update(id for id, digest in found if held.pop(id, None) != digest)
+            since, is_last = page.sequence, page.is_last
+        suspected.update(held)
+        later = change_feed.changes(connection, key.organization, view.sequence, None)
+        return len(suspected - {id_bytes(change.id) for change in later})
+
+
+def _row_digests(view: View[VectorRows]) -> Iterator[tuple[bytes, int]]:
+    return ((id, hash(vectors)) for id, vectors in rows_of(view))
+
+
+def _folder_name(key: Key) -> str:
+    return f"{key.organization}-{key.kind}-{key.space}"

@@ -1,0 +1,29 @@
+"""When each token was used last, in a table of the database."""
+
+from datetime import datetime
+
+from minutebook.store.sql.database import Database
+from minutebook.store.sql.tables import instant, microseconds, value_text
+
+_NOTE = (
+    "INSERT INTO uses VALUES (?, ?)"
+    " ON CONFLICT (token) DO UPDATE SET at = EXCLUDED.at WHERE uses.at < EXCLUDED.at"
+)
+
+
+class SqlTokenUses:
+    """`TokenUses` in a table of the database: one statement, which locks no organization."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def note(self, token: str, at: datetime) -> None:
+        """Note that a token was used at an instant, unless a later use is noted."""
+        with self._database.beside() as connection:
+            connection.run(_NOTE, (token, microseconds(at)))
+
+    def latest(self) -> dict[str, datetime]:
+        """Return when each token was used last, by its id."""
+        with self._database.reading() as connection:
+            rows = connection.rows("SELECT token, at FROM uses")
+        return {value_text(token): instant(at) for token, at in rows}
