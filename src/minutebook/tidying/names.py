@@ -5,16 +5,12 @@ import unicodedata
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 
-from minutebook.tidying.words import words_of
+from minutebook.language.note_words import LISTS
 
 _WORDS = re.compile(r"[^\W_]+", re.UNICODE)
 _HUMPS = re.compile(r"(?<=[a-zà-ÿ0-9])(?=[A-Z])")
 _SIGNS = re.compile(r"[+#*]")
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
-_SMALL = words_of(
-    "the a an of in at on for and de la le el der die das von im am du des los las y et und"
-)
-_VAGUE = words_of("thing things entity concept unknown other item object node topic misc none")
 _LEAST_TYPED = 6
 """Letters that a name has at least of which one letter may be mistyped."""
 
@@ -23,8 +19,6 @@ _LEAST_BEGINNING = 5
 
 _LEAST_LEFT_OUT = 0.55
 """The share of a longer name's letters that a short form of it keeps."""
-
-_PERSONS = words_of("person people user human individual persona personne mensch mitarbeiter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +35,7 @@ def sameness(one: Named, other: Named) -> tuple[float, str]:
     """Return how certain it is that two entities are one, in [0, 1], and the reason."""
     types = {one.type.casefold(), other.type.casefold()}
     shared = len(one.neighbours & other.neighbours)
-    if len(types) > 1 and not (types & _VAGUE and shared):
+    if len(types) > 1 and not (types & LISTS["vague"] and shared):
         return 0.0, ""
     best = (0.0, "")
     for mine in (one.name, *one.aliases):
@@ -101,7 +95,7 @@ def _of_person(
 ) -> tuple[float, str]:
     """Judge a first name, or an initial, beside the full name of a person."""
     short, long = sorted((ours, other), key=lambda parts: sum(map(len, parts)))
-    if not types & _PERSONS or not shared:
+    if not types & LISTS["persons"] or not shared:
         return 0.0, ""
     if len(short) == 1 and len(long) > 1 and short[0] in (long[0], long[-1]):
         return 0.75, "a part of the full name, and the same neighbours"
@@ -159,7 +153,7 @@ def _parts(name: str) -> list[str]:
     """Return the words of a name without case, accents, signs and small words."""
     text = _HUMPS.sub(" ", name).casefold().translate(_GERMAN)
     found = _WORDS.findall(_unaccented(text))
-    return [each for each in found if each not in _SMALL] or found
+    return [each for each in found if each not in LISTS["small"]] or found
 
 
 def _plain(name: str) -> str:

@@ -13,51 +13,18 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
+from minutebook.language.comparing import LEAST_STEM, is_form
+from minutebook.language.note_words import DAYS, LISTS, OPPOSITES
 from minutebook.search.text import is_stop_term, word_terms
-from minutebook.tidying.words import (
-    ANTONYMS,
-    BOUNDS,
-    DAYS,
-    DENIALS,
-    KINDS,
-    LINKING,
-    MEASURES,
-    OWNERS,
-    PARTICIPLES,
-    PLACES,
-    ROLES,
-    SCOPES,
-    STATES,
-    VERBS,
-)
 
 LONGEST = 2_000
 """Characters beyond which texts are compared as wholes alone: what differs in them is seldom one value."""
-
-LEAST_STEM = 4
-"""Letters with which two forms of a word begin, at least."""
 
 _LONGEST_VALUE = 3
 """Words of a value at most."""
 
 _LEAST_COMMON = 0.6
 """The share of the telling words that two texts need in common to say the same in other words."""
-
-_PARTICIPLES = (
-    "ed",
-    "en",
-    "ing",
-    "ado",
-    "ada",
-    "ados",
-    "adas",
-    "ido",
-    "ida",
-    "rito",
-    "rita",
-    "é",
-    "ée",
-)
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*%?|[^\W\d_](?:[\w'’.+#/-]*[\w+#])?|[€$%]")
 _SENTENCE_END = re.compile(r"[.!?:;]\s*$")
@@ -105,7 +72,7 @@ class _Word(NamedTuple):
 
     @property
     def is_verb(self) -> bool:
-        return self.plain in VERBS
+        return self.plain in LISTS["verbs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +160,7 @@ def _replaced(
     is_alone = len(values) == 1
     if any(_is_subject(each) and not (is_alone and _plays_role(each)) for each in values):
         return apart
-    if not is_alone and any(_is_scope(each, SCOPES) for each in values):
+    if not is_alone and any(_is_scope(each, LISTS["scopes"]) for each in values):
         return apart
     if any(_names_one(each) or _is_place(each) or _acts(each) for each in values):
         return apart
@@ -238,7 +205,7 @@ def _words(text: str) -> tuple[_Word, ...]:
         is_name = not is_first and not is_number and word[:1].isupper()
         # "Suche" has the stem of "such".
         is_noun = is_name and key != plain
-        is_telling = is_number or is_noun or not (is_stop_term(key) or plain in LINKING)
+        is_telling = is_number or is_noun or not (is_stop_term(key) or plain in LISTS["linking"])
         found.append(_Word(word, key, plain, place, is_number, is_name, is_telling))
     return tuple(found)
 
@@ -254,21 +221,8 @@ def _missing(of: Sequence[_Word], other: Sequence[_Word]) -> list[_Word]:
         for each in of
         if each.is_telling
         and each.key not in keys
-        and not any(_is_form(each.plain, its) for its in alike.get(each.plain[:LEAST_STEM], ()))
+        and not any(is_form(each.plain, its) for its in alike.get(each.plain[:LEAST_STEM], ()))
     ]
-
-
-def _is_form(one: str, other: str) -> bool:
-    """Tell whether two words are forms of one: they begin with the same four letters or more."""
-    if one == other:
-        return True
-    if any(c.isdigit() for c in one + other):
-        return False
-    short, long = sorted((one, other), key=len)
-    common = 0
-    while common < len(short) and short[common] == long[common]:
-        common += 1
-    return common >= LEAST_STEM and common >= len(short) - 2 and len(long) - common <= 4
 
 
 def _share(old: Sequence[_Word], new: Sequence[_Word]) -> float:
@@ -280,14 +234,16 @@ def _share(old: Sequence[_Word], new: Sequence[_Word]) -> float:
 
 def _denials(words: Sequence[_Word]) -> bool:
     """Tell whether a text denies, by an odd number of denials."""
-    return sum(each.plain in DENIALS or each.plain.endswith("n't") for each in words) % 2 == 1
+    return (
+        sum(each.plain in LISTS["denials"] or each.plain.endswith("n't") for each in words) % 2 == 1
+    )
 
 
 def _are_opposed(old: Sequence[_Word], new: Sequence[_Word]) -> bool:
     """Tell whether one text holds a word, and the other, in its place, the opposite."""
     said = [{each.plain for each in side} for side in (old, new)]
     ours, theirs = said[0] - said[1], said[1] - said[0]
-    return any((ours & a and theirs & b) or (ours & b and theirs & a) for a, b in ANTONYMS)
+    return any((ours & a and theirs & b) or (ours & b and theirs & a) for a, b in OPPOSITES)
 
 
 def _spans(old: Sequence[_Word], new: Sequence[_Word]) -> list[_Span] | None:
@@ -328,7 +284,9 @@ def _is_before(place: int, verb: int | None, length: int) -> bool:
 
 def _is_reworded(span: _Span) -> bool:
     """Tell whether only the verb is another."""
-    return all(each.is_verb and each.plain not in STATES for each in (*span.old, *span.new))
+    return all(
+        each.is_verb and each.plain not in LISTS["states"] for each in (*span.old, *span.new)
+    )
 
 
 def _is_measured(span: _Span) -> bool:
@@ -336,8 +294,8 @@ def _is_measured(span: _Span) -> bool:
     if not (span.old[0].is_number and span.new[0].is_number):
         return False
     units = [span.after, *span.old[1:], *span.new[1:]]
-    is_counted = any(each is not None and each.plain in MEASURES for each in units)
-    is_bounded = span.before is not None and span.before.plain in BOUNDS
+    is_counted = any(each is not None and each.plain in LISTS["measures"] for each in units)
+    is_bounded = span.before is not None and span.before.plain in LISTS["bounds"]
     return is_counted or is_bounded or "%" in span.old[0].text
 
 
@@ -348,18 +306,18 @@ def _is_subject(span: _Span) -> bool:
 
 def _plays_role(span: _Span) -> bool:
     """Tell whether what differs is who does what one person at a time does."""
-    return span.after is not None and span.after.plain in ROLES
+    return span.after is not None and span.after.plain in LISTS["roles"]
 
 
 def _names_one(span: _Span) -> bool:
     """Tell whether what differs says which of several things of a kind the text is about."""
     beside = (each for each in (span.before, span.after) if each is not None)
-    return not _is_measured(span) and any(each.plain in KINDS for each in beside)
+    return not _is_measured(span) and any(each.plain in LISTS["kinds"] for each in beside)
 
 
 def _is_place(span: _Span) -> bool:
     """Tell whether what differs says where the rest holds: a bare name after a preposition that no verb asks for."""
-    if span.before is None or span.before.plain not in PLACES or _sort(span.old) == "day":
+    if span.before is None or span.before.plain not in LISTS["places"] or _sort(span.old) == "day":
         return False
     is_time = span.old[0].is_number and "." not in span.old[0].text
     if is_time or _is_measured(span) or len(span.ahead) < 2:
@@ -370,13 +328,17 @@ def _is_place(span: _Span) -> bool:
 def _governs(word: _Word) -> bool:
     """Tell whether a word may be a verb or a participle, which the preposition after it belongs to."""
     plain = word.plain
-    is_participle = plain.endswith(_PARTICIPLES) or (plain[:2] == "ge" and plain[-1] == "t")
-    return word.is_verb or is_participle or plain in STATES or plain in PARTICIPLES
+    is_participle = plain.endswith(tuple(LISTS["endings"])) or (
+        plain[:2] == "ge" and plain[-1] == "t"
+    )
+    return (
+        word.is_verb or is_participle or plain in LISTS["states"] or plain in LISTS["participles"]
+    )
 
 
 def _acts(span: _Span) -> bool:
     """Tell whether what differs does something in a later clause: a verb stands right after it."""
-    is_verb = span.after is not None and (span.after.is_verb or span.after.plain in ROLES)
+    is_verb = span.after is not None and (span.after.is_verb or span.after.plain in LISTS["roles"])
     return is_verb and not span.is_before_verb
 
 
@@ -388,7 +350,7 @@ def _is_scope(span: _Span, words: frozenset[str]) -> bool:
 
 def _is_value(span: _Span) -> bool:
     """Tell whether both sides of a place are values of one sort."""
-    if _is_scope(span, OWNERS):
+    if _is_scope(span, LISTS["owners"]):
         return False
     sorts = [_sort(side) for side in (span.old, span.new)]
     return sorts[0] == sorts[1] or (len(span.old) == len(span.new) == 1)
@@ -407,7 +369,7 @@ def _sort(words: Sequence[_Word]) -> str:
         return "name"
     if any(each.is_number for each in words):
         return "number"
-    if any(each.plain in STATES for each in words):
+    if any(each.plain in LISTS["states"] for each in words):
         return "state"
     return "word"
 

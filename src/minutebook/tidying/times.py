@@ -9,33 +9,10 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-_DAYS = (
-    ("monday", "montag", "lunes", "lundi"),
-    ("tuesday", "dienstag", "martes", "mardi"),
-    ("wednesday", "mittwoch", "miércoles", "mercredi"),
-    ("thursday", "donnerstag", "jueves", "jeudi"),
-    ("friday", "freitag", "viernes", "vendredi"),
-    ("saturday", "samstag", "sonnabend", "sábado", "samedi"),
-    ("sunday", "sonntag", "domingo", "dimanche"),
-)
-_MONTHS = (
-    ("january", "januar", "enero", "janvier"),
-    ("february", "februar", "febrero", "février"),
-    ("march", "märz", "marzo", "mars"),
-    ("april", "april", "abril", "avril"),
-    ("may", "mai", "mayo", "mai"),
-    ("june", "juni", "junio", "juin"),
-    ("july", "juli", "julio", "juillet"),
-    ("august", "august", "agosto", "août"),
-    ("september", "september", "septiembre", "septembre"),
-    ("october", "oktober", "octubre", "octobre"),
-    ("november", "november", "noviembre", "novembre"),
-    ("december", "dezember", "diciembre", "décembre"),
-)
-_DAY = {name: number for number, names in enumerate(_DAYS) for name in names}
-_MONTH = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
-_A_DAY = "|".join(sorted(_DAY, key=len, reverse=True))
-_A_MONTH = "|".join(sorted(_MONTH, key=len, reverse=True))
+from minutebook.language.note_words import MONTHS, WEEKDAYS
+
+_A_DAY = "|".join(sorted(WEEKDAYS, key=len, reverse=True))
+_A_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 
 _UNTIL = r"(?:until|till|through|by|up to|valid to|bis(?: zum| einschließlich)?|spätestens(?: am)?|hasta|jusqu['’]?(?:à|au|en)|d['’]ici)"
 _ENDS = r"(?:ends?|close[sd]?|expires?|stops?|is over|endet|enden|schließt|läuft ab|termina|acaba|finit|se termine) (?:at |on |am |el |le )?(?=the end|\b)"
@@ -140,7 +117,7 @@ def _past(found: re.Match[str], written: date) -> date | None:
         case {"day2": str(day), "month2": str(month), "year2": year}:
             return _next(_dated(day, month, year, written))
         case {"weekday": str(name)}:
-            ahead = (_DAY[name.lower()] - written.weekday() - 1) % 7 + 1
+            ahead = (WEEKDAYS[name.lower()] - written.weekday() - 1) % 7 + 1
             return written + timedelta(days=ahead + 1)
         case {"tomorrow": str()}:
             return written + timedelta(days=2)
@@ -183,7 +160,7 @@ def _end_of_unit(unit: str, written: date) -> date:
 
 
 def _dated(day: str, month: str, year: str | None, written: date) -> date | None:
-    number = _MONTH[month.lower()]
+    number = MONTHS[month.lower()]
     if year is not None:
         return _date(int(year), number, int(day))
     here = _date(written.year, number, int(day))
@@ -191,7 +168,7 @@ def _dated(day: str, month: str, year: str | None, written: date) -> date | None
 
 
 def _after_month(month: str, year: str | None, written: date) -> date:
-    number = _MONTH[month.lower()]
+    number = MONTHS[month.lower()]
     of = int(year) if year else written.year + (number < written.month)
     return _first_of_next(date(of, number, 1))
 
