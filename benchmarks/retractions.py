@@ -3,16 +3,13 @@
 `python -m benchmarks.retractions [--quick] [--show PART]`. `retractions.jsonl` holds one session a line: its
 turns (prompt, response), its `kind` (what a later statement changes: a number, a state, a name, a cause, a
 choice; or `trap`: nothing, though it looks so), statements that a later turn took back, and statements that
-hold. Each label is a part of the text as written. `part`: by `learn`, `mixed` and `more` rules were tuned; `seen`,
-`unseen`, `final` and `kept` were each written before they were judged, judged once, and tuned by only then. `mixed`
-and `kept` are the halves of one set of 60. `independent` is by an author who did not know the rules, in sessions of
-four to ten turns; no rule is tuned by it. `long` (replaced in the next turn, mostly) and `far` (replaced some turns later)
-were written to fit `benchmarks.fit_replacement` to, `distinct` beside `long` to judge by alone. The labelled sessions of
+hold. Each label is a part of the text as written. `learn`, `seen`, `unseen`, `final`, `mixed`, `more` and `kept` have mostly two
+turns; `long` (replaced in the next turn, mostly), `far` (replaced some turns later) and `lessons` have more. All these are fitted to by
+`benchmarks.fit_talks`. `distinct` and `independent` are not; the latter is by another author. The labelled sessions of
 `benchmarks.summarizing` are judged beside them; what a summary of those must hold counts as what holds.
 
 A retracted statement is repeated if the title or the summary holds it. A statement that holds is dropped if
-the part of a sentence that says it is among those taken back. Beside the labelled statements, all other
-sentences count: those of which no part is labelled as retracted and some part is dropped.
+the sentence that says it is among those taken back. Beside the labelled statements, all other sentences count.
 """
 
 import json
