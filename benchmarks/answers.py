@@ -123,20 +123,20 @@ def revised(part: str, step: int) -> Table:
     return Table(f"Revisions through recall, {part}", columns, rows)
 
 
-def _is_new_above(query: Query, outcome: runs.Outcome) -> bool:
+def _is_new_above(query: Query, outcome: runs.RunOutcome) -> bool:
     found = [id for id in outcome.ranked[: runs.LIMIT] if id in query.old | query.new]
     return bool(found) and found[0] in query.new
 
 
-def _is_new_first(query: Query, outcome: runs.Outcome) -> bool:
+def _is_new_first(query: Query, outcome: runs.RunOutcome) -> bool:
     return bool(outcome.ranked) and outcome.ranked[0] in query.new
 
 
-def _is_old_marked(query: Query, outcome: runs.Outcome) -> bool:
+def _is_old_marked(query: Query, outcome: runs.RunOutcome) -> bool:
     return bool(query.old & outcome.revised)
 
 
-def _is_any_marked(query: Query, outcome: runs.Outcome) -> bool:
+def _is_any_marked(query: Query, outcome: runs.RunOutcome) -> bool:
     return bool((query.old | query.new) & outcome.revised)
 
 

@@ -25,7 +25,7 @@ from minutebook.ledger import markdown
 from minutebook.ledger.history import news, read_all
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.trees import with_files
-from minutebook.ledger.writer import Act, writing
+from minutebook.ledger.writer import LedgerAct, writing
 from minutebook.store.file_locks import HeldFile
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,7 +54,7 @@ def decision(number: int) -> Decision:
 
 def commit(ledger: Repository, *decisions: Decision) -> str:
     first = decisions[0]
-    act = Act(
+    act = LedgerAct(
         id=first.id,
         what=f"Record: {first.title}",
         author=first.author,

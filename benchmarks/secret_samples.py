@@ -3,7 +3,7 @@
 import re
 from random import Random
 
-from minutebook.screening.formats import ALPHABETS, Format, Run, crc32_of, parts_of
+from minutebook.screening.formats import ALPHABETS, CharacterRun, TokenFormat, crc32_of, parts_of
 from minutebook.screening.vendors import FORMATS
 
 _MORE = 30
@@ -16,13 +16,13 @@ def drawn(body: str, random: Random) -> str:
     """Return a text of the form of a body (`<A:20>-<H:8>`)."""
     return "".join(
         "".join(random.choices(ALPHABETS[part.letter], k=_length(part, random)))
-        if isinstance(part, Run)
+        if isinstance(part, CharacterRun)
         else part
         for part in parts_of(body)
     )
 
 
-def token(format: Format, start: str, random: Random) -> str:
+def token(format: TokenFormat, start: str, random: Random) -> str:
     """Return a token of a format, with right check digits where it has any."""
     if format.check is not None:
         body = drawn("<A:30>", random)
@@ -62,5 +62,5 @@ def private_key(random: Random) -> str:
     return f"{rule}BEGIN {kind}PRIVATE KEY{rule}\n{lines}\n{rule}END {kind}PRIVATE KEY{rule}"
 
 
-def _length(run: Run, random: Random) -> int:
+def _length(run: CharacterRun, random: Random) -> int:
     return random.randint(run.least, min(run.most, run.least + _MORE))

@@ -13,7 +13,7 @@ from click.testing import Result
 from minutebook.app import App, open_app
 from minutebook.config import Settings, load
 from minutebook.invocation import Invocation
-from minutebook.server.daemon.operations import Host, LeftToClient, attend
+from minutebook.server.daemon.operations import DaemonHost, LeftToClient, attend
 from minutebook.server.daemon.process import shared
 from minutebook.server.daemon.rendezvous import daemon_address, read_line
 from tests.terminal import typed
@@ -45,7 +45,7 @@ class Daemon:
         loader: Any = lambda: self.app  # noqa: E731
         with connection, suppress(EOFError, OSError):
             hello = json.loads(read_line(connection, 20))
-            attend(connection, hello, Host(loader, self._check, nullcontext))
+            attend(connection, hello, DaemonHost(loader, self._check, nullcontext))
 
     def _check(self, settings: Settings) -> None:
         if self.settings is not None and shared(settings) != self.settings:

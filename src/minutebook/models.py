@@ -84,9 +84,9 @@ def open_embedding(settings: Settings) -> Embedding:
 def _endpoint_opener(settings: Settings) -> Callable[[], Embedder]:
     if settings.endpoint_url is None or settings.endpoint_model is None:
         raise InvalidInput("embedder", "= endpoint needs endpoint_url and endpoint_model as well")
-    from minutebook.embedding.endpoint import Endpoint, open_endpoint
+    from minutebook.embedding.endpoint import EmbeddingEndpoint, open_endpoint
 
-    endpoint = Endpoint(
+    endpoint = EmbeddingEndpoint(
         base_url=settings.endpoint_url,
         model=settings.endpoint_model,
         key=settings.endpoint_key,

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from minutebook.code import files
 from minutebook.code.files import (
     MAX_BYTES,
+    CodeFile,
     RootProblem,
     Skip,
-    SourceFile,
     Unreadable,
     check_root,
     decode,
@@ -54,7 +54,7 @@ def test_a_stamp_stays_while_a_file_does(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(files, "_FRESH_NS", 0)
     put(tmp_path, {"a.py": "é\n"})
     (first,), (again,) = walk(tmp_path, Counter()), walk(tmp_path, Counter())
-    assert first == again == SourceFile("a.py", first.stamp)
+    assert first == again == CodeFile("a.py", first.stamp)
     times = (tmp_path / "a.py").stat()
     put(tmp_path, {"a.py": "è\n"})
     os.utime(tmp_path / "a.py", ns=(times.st_atime_ns, times.st_mtime_ns))

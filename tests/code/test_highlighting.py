@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.code.highlighting import LONGEST, Part, highlighted
+from minutebook.code.highlighting import LONGEST, HighlightedPart, highlighted
 from minutebook.code.languages import LANGUAGES
 
-P = Part
+P = HighlightedPart
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,9 @@ P = Part
         ("klingon", "def f", []),
     ],
 )
-def test_pieces_say_what_they_are(language: str, text: str, pieces: list[tuple[Part, str]]) -> None:
+def test_pieces_say_what_they_are(
+    language: str, text: str, pieces: list[tuple[HighlightedPart, str]]
+) -> None:
     found = highlighted(text, language)
     assert [each for each in found if each[0] is not P.PLAIN] == pieces
     assert "".join(piece for _, piece in found) == text
@@ -64,5 +66,5 @@ def test_a_stretch_is_coloured_as_it_is_in_the_whole() -> None:
             assert _part_by_character(pieces) == whole[start:end]
 
 
-def _part_by_character(pieces: list[tuple[Part, str]]) -> list[Part]:
+def _part_by_character(pieces: list[tuple[HighlightedPart, str]]) -> list[HighlightedPart]:
     return [part for part, piece in pieces for _ in piece]

@@ -15,7 +15,7 @@ from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding import builtin, weights
 from minutebook.embedding.builtin import MEAN_STATE, BuiltInEmbedder
 from minutebook.embedding.protocol import Embedded
-from minutebook.embedding.runtime import Session, batches
+from minutebook.embedding.runtime import ModelSession, batches
 from minutebook.embedding.tokenizer import Tokenizer
 from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 from minutebook.embedding.weights import dequantise
@@ -391,7 +391,7 @@ def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"\x08\x08nothing like a graph")
     for graph in (tmp_path / "model.onnx", tmp_path / "absent.onnx", b""):
         with pytest.raises(ModelUnavailable):
-            Session(graph)
+            ModelSession(graph)
 
 
 def test_a_question_comes_with_the_mean_of_questions_about_code(embedder: BuiltInEmbedder) -> None:

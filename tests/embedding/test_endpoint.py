@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding.endpoint import Endpoint, EndpointEmbedder, open_endpoint
+from minutebook.embedding.endpoint import EmbeddingEndpoint, EndpointEmbedder, open_endpoint
 from tests.examples import parametrize_in_part
 
 KEY = "sk-secret-4711"
@@ -82,7 +82,7 @@ def url(service: Service) -> Iterator[str]:
 def opened(url: str, **given: Any) -> tuple[EndpointEmbedder, list[float]]:
     """An embedder, and the pauses it wanted."""
     pauses: list[float] = []
-    endpoint = Endpoint(base_url=url, model="some-model", **given)
+    endpoint = EmbeddingEndpoint(base_url=url, model="some-model", **given)
     return open_endpoint(endpoint, pauses.append), pauses
 
 
@@ -178,13 +178,13 @@ def test_the_cosine_of_unrelated_texts_is_learned_in_the_same_request(
 
 
 def test_the_digest_tells_models_apart_but_not_hosts(url: str) -> None:
-    here = Endpoint(base_url=url, model="m").identity(3)
-    assert here == Endpoint(base_url="http://elsewhere", model="m", key="k").identity(3)
+    here = EmbeddingEndpoint(base_url=url, model="m").identity(3)
+    assert here == EmbeddingEndpoint(base_url="http://elsewhere", model="m", key="k").identity(3)
     others = [
-        Endpoint(base_url=url, model="n").identity(3),
-        Endpoint(base_url=url, model="m").identity(4),
-        Endpoint(base_url=url, model="m", query_prefix="q").identity(3),
-        Endpoint(base_url=url, model="m", passage_prefix="q").identity(3),
+        EmbeddingEndpoint(base_url=url, model="n").identity(3),
+        EmbeddingEndpoint(base_url=url, model="m").identity(4),
+        EmbeddingEndpoint(base_url=url, model="m", query_prefix="q").identity(3),
+        EmbeddingEndpoint(base_url=url, model="m", passage_prefix="q").identity(3),
     ]
     assert len({model.digest for model in [here, *others]}) == 5
 
@@ -253,7 +253,7 @@ def test_the_wish_of_a_busy_service_is_kept_within_bounds(
 
 def test_a_service_that_is_not_there_is_tried_again_then_told() -> None:
     pauses: list[float] = []
-    endpoint = Endpoint(base_url="http://user:hidden@127.0.0.1:9/v1", model="m", key=KEY)
+    endpoint = EmbeddingEndpoint(base_url="http://user:hidden@127.0.0.1:9/v1", model="m", key=KEY)
     with pytest.raises(ModelUnavailable) as refusal:
         open_endpoint(endpoint, pauses.append)
     assert pauses == [0.5, 1.0, 2.0]

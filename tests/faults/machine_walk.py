@@ -36,7 +36,7 @@ from minutebook.domain.records import (
     Token,
     Turn,
 )
-from minutebook.domain.source_drafts import MemoryDraft, Place
+from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
 from minutebook.domain.tidying import State
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.erasure.services import ErasureServices
@@ -444,7 +444,7 @@ def import_notes(w: Walk) -> None:
     drafts = [
         MemoryDraft(
             key=f"{w.chance.randrange(9)}",
-            place=Place("/notes.md"),
+            place=SourcePlace("/notes.md"),
             program="notes",
             content=w.text(),
             type=MemoryType.FACT,

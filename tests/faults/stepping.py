@@ -77,7 +77,7 @@ def _git(before: Before) -> None:
         *((Writer, each) for each in ("recover", "_commit", "_swap", "_drop_lock")),
         *((Checkout, each) for each in ("_make_index", "_install_index", "finish", "abandon")),
         *((write_intent, each) for each in ("settle",)),
-        *((write_intent.Pending, each) for each in ("put",)),
+        *((write_intent.PendingWrite, each) for each in ("put",)),
         *((DecisionTables, each) for each in ("put_mark", "take_in")),
     ):
         _wrap(owner, name, before)

@@ -13,7 +13,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, Refused
 from minutebook.domain.policy import PROTECTED_TYPES
 from minutebook.domain.records import Memory, MemoryType, Role, ScopeLevel, Status
-from minutebook.domain.source_drafts import MemoryDraft, Place
+from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.hooks.services import HookServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.services.access.doors import TOLD_TYPES
@@ -87,7 +87,9 @@ class Walk:
     def bring_in(self) -> None:
         text = self.text()
         type = self.random.choice(TOLD_TYPES)
-        draft = MemoryDraft(key=text, place=Place("a.md"), program="mem0", content=text, type=type)
+        draft = MemoryDraft(
+            key=text, place=SourcePlace("a.md"), program="mem0", content=text, type=type
+        )
         caller = replace(PERSON, repositories=frozenset({HERE}))
         self.app.get(ImporterServices).source_imports.run(
             caller, "a.md", [draft], lambda: 1.0, dry_run=False

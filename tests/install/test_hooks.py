@@ -12,7 +12,7 @@ from minutebook.install.hooks import plan_hooks
 from minutebook.install.known_hooks import HOOKS, Form
 from minutebook.server.daemon.hook_client import FOLDERS, NOT_AWAITED
 from minutebook.server.hooks.capture import TRANSCRIPTS
-from minutebook.server.hooks.events import MOMENTS, Moment
+from minutebook.server.hooks.events import MOMENTS, HookMoment
 from tests.world import NOON
 
 EVENTS = HOOKS["claude-code"].events
@@ -177,5 +177,5 @@ def test_the_variables_of_transcripts_are_those_of_the_readers() -> None:
 def test_every_event_that_is_entered_is_known() -> None:
     for client in HOOKS.values():
         assert set(client.events) <= set(MOMENTS)
-    ends = {name for name, moment in MOMENTS.items() if moment in (Moment.TURN, Moment.END)}
+    ends = {name for name, moment in MOMENTS.items() if moment in (HookMoment.TURN, HookMoment.END)}
     assert ends == NOT_AWAITED

@@ -14,7 +14,7 @@ from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Decision
 from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import Act, Committed, writing
+from minutebook.ledger.writer import Committed, LedgerAct, writing
 from minutebook.store.file_locks import FileLocks
 from tests.store.samples import START, decision
 
@@ -41,7 +41,7 @@ def numbered(number: int, target: str | None = None, **fields: Any) -> Decision:
     return decision(decision_id(at, lambda _: number), **{**plain, **fields})
 
 
-def act(*decisions: Decision, **fields: Any) -> Act:
+def act(*decisions: Decision, **fields: Any) -> LedgerAct:
     plain: dict[str, Any] = {
         "id": f"act-{decisions[0].id}",
         "what": f"Record: {decisions[0].title}",
@@ -49,10 +49,10 @@ def act(*decisions: Decision, **fields: Any) -> Act:
         "authorship": decisions[0].authorship,
         "at": decisions[0].created_at,
     }
-    return Act(decisions=decisions, **{**plain, **fields})
+    return LedgerAct(decisions=decisions, **{**plain, **fields})
 
 
-def perform(repository: Repository, decide: Callable[[str | None], Act]) -> Committed:
+def perform(repository: Repository, decide: Callable[[str | None], LedgerAct]) -> Committed:
     """Commit what `decide` says of the head; it is asked again where another commit came between."""
     with writing(repository) as writer:
         return writer.repeat(lambda: writer.commit(decide(writer.head)))

@@ -11,7 +11,7 @@ from minutebook.domain.records import Decision
 from minutebook.ledger import checkout, write_intent
 from minutebook.ledger.history import news
 from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import Act, Writer, recover
+from minutebook.ledger.writer import LedgerAct, Writer, recover
 from tests.examples import parametrize_in_part
 from tests.ledger.given import (
     FOLDER,
@@ -84,7 +84,7 @@ def test_a_person_who_commits_while_an_act_is_under_way_keeps_their_commit(
 ) -> None:
     heads: list[str | None] = []
 
-    def decide(head: str | None) -> Act:
+    def decide(head: str | None) -> LedgerAct:
         heads.append(head)
         if len(heads) == 1:
             git(place, "commit", "-q", "--allow-empty", "-m", "Theirs")

@@ -14,7 +14,7 @@ from minutebook.domain.lineage import check_may_record, scoped_target, supersedi
 from minutebook.domain.records import Decision, DecisionStatus, Role
 from minutebook.ledger.history import read_all
 from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import Act
+from minutebook.ledger.writer import LedgerAct
 from tests.ledger.given import act, numbered, own, perform, record, shared, supersede
 
 CALLER = Caller(name="ana", role=Role.AGENT)
@@ -50,11 +50,11 @@ def contend(ledger: Repository, argument: str) -> None:
     """Try to be the first on a target, then once to take its place."""
     number = int(argument)
 
-    def first(head: str | None) -> Act:
+    def first(head: str | None) -> LedgerAct:
         check_may_record(CALLER, active(ledger, head, "store"))
         return act(numbered(number, "store"))
 
-    def later(head: str | None) -> Act:
+    def later(head: str | None) -> LedgerAct:
         taking, replaced = superseding(
             numbered(number + 100, "store"), active(ledger, head, "store")
         )

@@ -15,9 +15,9 @@ from minutebook.search.answerability import (
     FOUND_FROM,
     NOTHING_BELOW,
     OF_CODE,
+    AnswerVerdict,
     Coefficients,
     Judgement,
-    Verdict,
     judge,
     judge_code,
     judge_words,
@@ -41,23 +41,23 @@ def crowd(best: float, others: float, count: int = 40) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("chance", "verdict"),
     [
-        (0.0, Verdict.NOTHING),
-        (NOTHING_BELOW - 0.01, Verdict.NOTHING),
-        (NOTHING_BELOW, Verdict.PERHAPS),
-        (FOUND_FROM - 0.01, Verdict.PERHAPS),
-        (FOUND_FROM, Verdict.FOUND),
+        (0.0, AnswerVerdict.NOTHING),
+        (NOTHING_BELOW - 0.01, AnswerVerdict.NOTHING),
+        (NOTHING_BELOW, AnswerVerdict.PERHAPS),
+        (FOUND_FROM - 0.01, AnswerVerdict.PERHAPS),
+        (FOUND_FROM, AnswerVerdict.FOUND),
     ],
 )
-def test_two_cuts_make_three_verdicts(chance: float, verdict: Verdict) -> None:
+def test_two_cuts_make_three_verdicts(chance: float, verdict: AnswerVerdict) -> None:
     assert verdict_of(chance) is verdict
 
 
 def test_an_answer_alone_in_its_store_is_found() -> None:
-    assert judged({"only": 0.5}, texts=1, cosine=0.86).verdict is Verdict.FOUND
+    assert judged({"only": 0.5}, texts=1, cosine=0.86).verdict is AnswerVerdict.FOUND
 
 
 def test_a_text_about_something_else_alone_in_its_store_is_nothing() -> None:
-    assert judged({"only": 0.16}, texts=1, cosine=0.77).verdict is Verdict.NOTHING
+    assert judged({"only": 0.16}, texts=1, cosine=0.77).verdict is AnswerVerdict.NOTHING
 
 
 def test_a_text_that_stands_out_says_more_than_one_that_is_best_by_a_hair() -> None:
@@ -86,40 +86,40 @@ def test_relevance_is_the_chance_for_the_best_and_never_more_for_a_weaker_text(
 
 
 def test_nothing_found_is_nothing() -> None:
-    assert judge({}, {}, {}, unrelated=UNRELATED, texts=0, words=3).verdict is Verdict.NOTHING
-    assert judge_words({}, {}, texts=50, words=3).verdict is Verdict.NOTHING
-    assert judge_code({}, {}, texts=50, words=3).verdict is Verdict.NOTHING
+    assert judge({}, {}, {}, unrelated=UNRELATED, texts=0, words=3).verdict is AnswerVerdict.NOTHING
+    assert judge_words({}, {}, texts=50, words=3).verdict is AnswerVerdict.NOTHING
+    assert judge_code({}, {}, texts=50, words=3).verdict is AnswerVerdict.NOTHING
 
 
 def test_what_has_no_vector_yet_is_perhaps_about_the_question() -> None:
     found = judge({"far": 0.1}, {"far": 0.74}, {"new": 9.0}, unrelated=UNRELATED, texts=2, words=4)
-    assert found.verdict is Verdict.PERHAPS
+    assert found.verdict is AnswerVerdict.PERHAPS
     assert found.relevance("new") == NOTHING_BELOW
     assert found.relevance("far") < NOTHING_BELOW
 
 
 def test_only_what_is_weak_beside_an_answer_is_filler() -> None:
     found = judged(crowd(0.6, 0.2), texts=200)
-    assert found.verdict is Verdict.FOUND
+    assert found.verdict is AnswerVerdict.FOUND
     assert found.is_filler("other 0")
     assert not found.is_filler("best")
     unsure = judged(crowd(0.36, 0.25), texts=200)
-    assert unsure.verdict is Verdict.PERHAPS, unsure.chance
+    assert unsure.verdict is AnswerVerdict.PERHAPS, unsure.chance
     assert not any(map(unsure.is_filler, unsure.merits))
 
 
 def test_words_alone_tell_a_text_that_holds_the_question_from_one_that_holds_a_word_of_it() -> None:
     whole = judge_words({"a": 0.9, "b": 0.1}, {"a": 12.0, "b": 2.0}, texts=100, words=6)
     part = judge_words({"a": 0.1, "b": 0.1}, {"a": 2.0, "b": 2.0}, texts=100, words=6)
-    assert whole.verdict is Verdict.FOUND
-    assert part.verdict is Verdict.NOTHING
+    assert whole.verdict is AnswerVerdict.FOUND
+    assert part.verdict is AnswerVerdict.NOTHING
 
 
 def test_code_tells_nonsense_from_a_question() -> None:
     answer = {"a": 0.79, "b": 0.70, "c": 0.69, "d": 0.68, "e": 0.67}
     nonsense = {"a": 0.53, "b": 0.52, "c": 0.52, "d": 0.51, "e": 0.50}
-    assert judge_code(answer, {"a": 14.0}, texts=300, words=6).verdict is Verdict.FOUND
-    assert judge_code(nonsense, {}, texts=300, words=6).verdict is Verdict.NOTHING
+    assert judge_code(answer, {"a": 14.0}, texts=300, words=6).verdict is AnswerVerdict.FOUND
+    assert judge_code(nonsense, {}, texts=300, words=6).verdict is AnswerVerdict.NOTHING
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.journal import journal
 from minutebook.contracts.stacks import Stack
-from minutebook.server.dispatch import Dispatcher, Job
+from minutebook.server.dispatch import CallJob, Dispatcher
 from minutebook.server.logs import _Json, _Plain
 from minutebook.server.protocol.server import build_server
 from tests.contracts.requirements import requirement
@@ -96,7 +96,7 @@ def test_an_unexpected_error_has_its_stack_trace_at_any_level(
 
     async def run() -> None:
         worker = Dispatcher(lambda: world.app, lambda context: world.caller)
-        done = await worker.run(Job(journal(), "act", {"prompt": CONTENT}, world.caller, deed))
+        done = await worker.run(CallJob(journal(), "act", {"prompt": CONTENT}, world.caller, deed))
         assert isinstance(done, Failure)
 
     with caplog.at_level(logging.ERROR, "minutebook"):

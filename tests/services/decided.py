@@ -10,7 +10,7 @@ from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import Act, writing
+from minutebook.ledger.writer import LedgerAct, writing
 from tests.world import NOON, everything
 
 VIEWER = Caller(name="vic", role=Role.VIEWER)
@@ -49,7 +49,7 @@ def ledger_of(app: App, organization: str = "default") -> Repository:
 
 def committed(app: App, *decisions: Decision, key: bytes | None = None) -> str:
     """Commit decisions as another store would, or the one with a key; the tables know nothing of it."""
-    act = Act(
+    act = LedgerAct(
         key=key,
         id="elsewhere",
         what="Decide elsewhere",

@@ -16,7 +16,7 @@ from minutebook.domain.caller import Call, Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import Entry, Memory, MemoryType, Role, Turn
-from minutebook.domain.source_drafts import Found, MemoryDraft, Place, TurnDraft
+from minutebook.domain.source_drafts import Found, MemoryDraft, SourcePlace, TurnDraft
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.importers.services import ImporterServices
@@ -199,7 +199,7 @@ def test_an_import_from_another_program_masks_its_turns_and_names_the_rest(
     open_one: Opener,
 ) -> None:
     world, caller = open_one(name="sources"), asking()
-    said: dict[str, Any] = {"place": Place("a.jsonl", 1), "program": "other"}
+    said: dict[str, Any] = {"place": SourcePlace("a.jsonl", 1), "program": "other"}
     found: list[Found] = [
         TurnDraft(key="1", session="s", at=NOON, prompt=TEXT, thought="", response="", **said),
         MemoryDraft(key="2", content=TEXT, type=MemoryType.FACT, **said),

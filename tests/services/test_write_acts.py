@@ -25,7 +25,7 @@ from minutebook.domain.records import (
     Status,
     Turn,
 )
-from minutebook.domain.source_drafts import MemoryDraft, Place
+from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
 from minutebook.feature import loaded
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
@@ -46,7 +46,7 @@ def fact(given: Given, **said: Any) -> Draft:
 
 
 def imported(number: object) -> MemoryDraft:
-    place = Place("/notes.md")
+    place = SourcePlace("/notes.md")
     return MemoryDraft(
         key=f"{number}", place=place, program="notes", content="Mine", type=MemoryType.FACT
     )

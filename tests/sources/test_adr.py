@@ -7,10 +7,10 @@ import pytest
 from minutebook.domain.source_drafts import (
     EntityDraft,
     Found,
-    LeftOut,
     MemoryDraft,
     ProposalDraft,
     RelationDraft,
+    UnreadPart,
 )
 from minutebook.sources.registry import SOURCES, found_in
 from tests.terminal import Run
@@ -83,7 +83,7 @@ def proposals(told: list[Found]) -> dict[str, ProposalDraft]:
 
 def test_what_adr_tools_wrote_has_its_states_and_ways() -> None:
     told = found(MADE / "adr-tools")
-    assert not [each for each in told if isinstance(each, LeftOut)]
+    assert not [each for each in told if isinstance(each, UnreadPart)]
     kept = memories(told)
     sqlite, postgres = kept["Use sqlite for the store"], kept["Use postgresql for the store"]
     assert (sqlite.metadata["status"], postgres.metadata["status"]) == ("superseded", "accepted")
@@ -162,7 +162,7 @@ def test_other_texts_are_passed_over_and_broken_ones_told(tmp_path: Path) -> Non
     (tmp_path / "guide.md").write_text("# Guide\n\n## Decision records\n\nHow to write one.\n")
     (tmp_path / "0003-bad.md").write_text("---\nstatus: [\n---\n# Bad\n\n## Decision\n\nx\n")
     (left,) = found(tmp_path)
-    assert isinstance(left, LeftOut)
+    assert isinstance(left, UnreadPart)
     assert left.place.file.endswith("0003-bad.md")
 
 

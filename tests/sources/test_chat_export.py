@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.source_drafts import Found, LeftOut, TurnDraft
+from minutebook.domain.source_drafts import Found, TurnDraft, UnreadPart
 from minutebook.sources import json_arrays
 from minutebook.sources.registry import SOURCES, found_in
 
@@ -72,7 +72,7 @@ def turns(told: list[Found]) -> list[TurnDraft]:
 
 
 def reasons(told: list[Found]) -> list[str]:
-    return [each.reason for each in told if isinstance(each, LeftOut)]
+    return [each.reason for each in told if isinstance(each, UnreadPart)]
 
 
 def archived(path: Path, **members: bytes) -> Path:

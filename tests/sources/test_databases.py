@@ -13,10 +13,10 @@ from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import (
     EntityDraft,
     Found,
-    LeftOut,
     MemoryDraft,
     RelationDraft,
     TurnDraft,
+    UnreadPart,
 )
 from minutebook.sources.registry import SOURCES, found_in
 
@@ -96,7 +96,7 @@ def memories(told: list[Found]) -> list[MemoryDraft]:
 
 
 def reasons(told: list[Found]) -> list[str]:
-    return [each.reason for each in told if isinstance(each, LeftOut)]
+    return [each.reason for each in told if isinstance(each, UnreadPart)]
 
 
 def test_a_document_of_chroma_has_its_collection_and_metadata(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.source_drafts import LeftOut
+from minutebook.domain.source_drafts import UnreadPart
 from minutebook.sources import files
-from minutebook.sources.files import Source, cleaned
+from minutebook.sources.files import ImportSource, cleaned
 
 
 def every(path: object) -> bool:
@@ -24,7 +24,7 @@ def test_a_link_is_left_out_and_a_pipe_is_not_waited_for(tmp_path: Path) -> None
     (inside / "file.jsonl").symlink_to(tmp_path / "outside" / "secret.jsonl")
     (inside / "folder").symlink_to(tmp_path / "outside")
     os.mkfifo(inside / "pipe.jsonl")
-    source = Source(inside, every)
+    source = ImportSource(inside, every)
     assert [each.name for each in source.files] == ["own.jsonl"]
     assert sorted(each.reason.split()[-1] for each in source.left_out) == [
         "file",
@@ -35,32 +35,32 @@ def test_a_link_is_left_out_and_a_pipe_is_not_waited_for(tmp_path: Path) -> None
 
 def test_a_file_that_became_a_link_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("{}")
-    source = Source(tmp_path, every)
+    source = ImportSource(tmp_path, every)
     (tmp_path / "a").rename(tmp_path.parent / "elsewhere")
     (tmp_path / "a").symlink_to(tmp_path.parent / "elsewhere")
     (told,) = source.objects(source.files[0])
-    assert isinstance(told, LeftOut)
+    assert isinstance(told, UnreadPart)
 
 
 def test_a_line_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LONGEST_LINE", 10)
     (tmp_path / "a").write_bytes(b"{}\n" + b"x" * 3_000_000 + b"\n{}\n")
-    source = Source(tmp_path, every)
+    source = ImportSource(tmp_path, every)
     told = list(source.objects(source.files[0]))
-    assert [isinstance(each, LeftOut) for each in told] == [False, True, False]
+    assert [isinstance(each, UnreadPart) for each in told] == [False, True, False]
     assert source.part == 1.0
 
 
 def test_a_document_too_large_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LARGEST_DOCUMENT", 10)
     (tmp_path / "a").write_bytes(b" " * 11)
-    source = Source(tmp_path, every)
-    assert isinstance(source.document(source.files[0]), LeftOut)
+    source = ImportSource(tmp_path, every)
+    assert isinstance(source.document(source.files[0]), UnreadPart)
 
 
 def test_nothing_at_the_path_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="must exist"):
-        Source(tmp_path / "nowhere", every)
+        ImportSource(tmp_path / "nowhere", every)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import EntityDraft, Found, LeftOut, MemoryDraft, RelationDraft
+from minutebook.domain.source_drafts import (
+    EntityDraft,
+    Found,
+    MemoryDraft,
+    RelationDraft,
+    UnreadPart,
+)
 from minutebook.sources.registry import SOURCES, found_in
 from tests.terminal import Run, remembered
 from tests.test_cli_importing import done
@@ -102,7 +108,7 @@ def test_front_matter_that_cannot_be_read_is_left_out(
     tmp_path: Path, text: str, reason: str
 ) -> None:
     (told,) = found(written(tmp_path, a=text))
-    assert isinstance(told, LeftOut)
+    assert isinstance(told, UnreadPart)
     assert reason in told.reason
 
 
@@ -133,7 +139,7 @@ def test_what_is_hidden_or_of_another_encoding_is_no_note(tmp_path: Path) -> Non
     (tmp_path / ".obsidian" / "a.md").write_text("x")
     (tmp_path / "b.md").write_bytes("ü".encode("utf-16"))
     (told,) = found(tmp_path)
-    assert isinstance(told, LeftOut)
+    assert isinstance(told, UnreadPart)
 
 
 def test_a_vault_is_imported_and_what_was_exported_comes_back(run: Run, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import Found, LeftOut, MemoryDraft
+from minutebook.domain.source_drafts import Found, MemoryDraft, UnreadPart
 from minutebook.sources.registry import SOURCES, found_in
 from tests.terminal import Run
 from tests.test_cli_importing import done
@@ -57,7 +57,7 @@ def test_a_memory_has_its_type_its_tags_its_instant_and_its_metadata(tmp_path: P
         "updated_at": "2001-09-09T01:46:40+00:00",
         "tags": ["ops", "deploy"],
     }
-    assert isinstance(gone, LeftOut)
+    assert isinstance(gone, UnreadPart)
 
 
 def test_the_database_and_its_export_are_one_source(run: Run, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_what_is_no_database_of_this_program_is_left_out(
     tmp_path: Path, write: Callable[[Path], None]
 ) -> None:
     write(tmp_path / "a.db")
-    assert any(isinstance(each, LeftOut) for each in found(tmp_path / "a.db"))
+    assert any(isinstance(each, UnreadPart) for each in found(tmp_path / "a.db"))
 
 
 MAKE = """

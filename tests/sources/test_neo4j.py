@@ -12,9 +12,9 @@ from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import (
     EntityDraft,
     Found,
-    LeftOut,
     MemoryDraft,
     RelationDraft,
+    UnreadPart,
 )
 from minutebook.sources.registry import SOURCES, found_in
 from tests.terminal import Run
@@ -75,7 +75,7 @@ def test_each_form_of_an_export_says_the_same(tmp_path: Path, form: str) -> None
     assert (relation.source, relation.type, relation.target) == ("Ana", "LIVES_IN", "Porto")
     texts = {each.content for each in told if isinstance(each, MemoryDraft)}
     assert texts == {"Ana\nborn: 1980", "Ana LIVES_IN Porto\nsince: 1993"}
-    reasons = sorted(each.reason for each in told if isinstance(each, LeftOut))
+    reasons = sorted(each.reason for each in told if isinstance(each, UnreadPart))
     assert reasons == [
         "the node has no name",
         "the relationship leads to a node without a name, or not here",
@@ -92,7 +92,7 @@ def test_two_graphs_that_number_alike_stay_two(tmp_path: Path) -> None:
 
 def test_what_graphiti_core_wrote_keeps_when_a_fact_held() -> None:
     told = found(MADE / "graphiti.json")
-    assert not [each for each in told if isinstance(each, LeftOut)]
+    assert not [each for each in told if isinstance(each, UnreadPart)]
     kept = {each.content: each for each in told if isinstance(each, MemoryDraft)}
     old, new = kept["Ana works at the Lisbon office."], kept["Ana works at the Porto office."]
     june = datetime(2026, 6, 1, tzinfo=UTC)
@@ -132,4 +132,4 @@ def test_a_fact_that_ceased_to_hold_is_ended_by_the_next_import(run: Run, tmp_pa
 def test_what_is_no_graph_is_told(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(content)
-    assert all(isinstance(each, LeftOut) for each in found(path))
+    assert all(isinstance(each, UnreadPart) for each in found(path))

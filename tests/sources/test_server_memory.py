@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minutebook.domain.records import Entity, Memory
-from minutebook.domain.source_drafts import LeftOut
+from minutebook.domain.source_drafts import UnreadPart
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.sources.registry import SOURCES, found_in
@@ -117,7 +117,7 @@ def test_what_another_may_not_see_stays_here(world: World, tmp_path: Path) -> No
 def test_a_line_of_another_form_is_left_out(tmp_path: Path, line: dict[str, Any]) -> None:
     kind = SOURCES["server-memory"]
     source = kind.files(lines(tmp_path / "m.jsonl", line))
-    assert any(isinstance(each, LeftOut) for each in found_in(source, kind))
+    assert any(isinstance(each, UnreadPart) for each in found_in(source, kind))
 
 
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"

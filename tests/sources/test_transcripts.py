@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.source_drafts import Found, LeftOut, TurnDraft
+from minutebook.domain.source_drafts import Found, TurnDraft, UnreadPart
 from minutebook.sources.conversation import LONGEST_PIECE
 from minutebook.sources.registry import SOURCES, found_in
 from tests.sources.transcripts import (
@@ -28,12 +28,12 @@ def found(name: str, path: Path) -> list[Found]:
 
 def turns(name: str, path: Path) -> list[TurnDraft]:
     told = found(name, path)
-    assert not [each for each in told if isinstance(each, LeftOut)]
+    assert not [each for each in told if isinstance(each, UnreadPart)]
     return [each for each in told if isinstance(each, TurnDraft)]
 
 
 def left_out(name: str, path: Path) -> list[str]:
-    return [each.reason for each in found(name, path) if isinstance(each, LeftOut)]
+    return [each.reason for each in found(name, path) if isinstance(each, UnreadPart)]
 
 
 def test_a_turn_of_claude_code_has_its_way_to_the_answer_in_the_thought(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_what_is_no_message_is_left_out_with_its_line(tmp_path: Path) -> None:
         file.write(b'{"type": "user"\n\xff\xfe\n' + b"[" * 100_000 + b"\n")
         file.write(b'{"type": "user", "message": {"content": "no uuid"}}\n')
     told = found("claude-code", tmp_path)
-    reasons = [(each.place.line, each.reason) for each in told if isinstance(each, LeftOut)]
+    reasons = [(each.place.line, each.reason) for each in told if isinstance(each, UnreadPart)]
     assert reasons == [
         (2, "the line is not a JSON object"),
         (3, "the line is not a JSON object"),

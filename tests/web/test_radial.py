@@ -6,7 +6,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.web.radial import GAP, LABEL, Place, places
+from minutebook.web.radial import GAP, LABEL, RadialPlace, places
 
 
 @st.composite
@@ -19,7 +19,7 @@ def trees(draw: st.DrawFn) -> dict[str, list[str]]:
     return branches
 
 
-def apart(one: Place, other: Place) -> float:
+def apart(one: RadialPlace, other: RadialPlace) -> float:
     return math.dist((one.x, one.y), (other.x, other.y))
 
 

@@ -28,7 +28,7 @@ from minutebook.whereabouts import repository_at
 if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.config import Settings
-    from minutebook.services.maintenance.assigning import Evidence, Move, Moved, Proposal
+    from minutebook.services.maintenance.assigning import Move, Moved, OwnerEvidence, OwnerProposal
 
 _EXAMPLES = 3
 """Records that are shown of each repository."""
@@ -188,9 +188,9 @@ def _typed(path: Path) -> Path:
     return Path.cwd() / path.expanduser()
 
 
-def _evidence(app: "App", settings: "Settings", caller: Caller) -> "Evidence":
+def _evidence(app: "App", settings: "Settings", caller: Caller) -> "OwnerEvidence":
     """Return what tells of records to which repository they belong."""
-    from minutebook.services.maintenance.assigning import Evidence
+    from minutebook.services.maintenance.assigning import OwnerEvidence
 
     folders = {
         str(entry["session"]): str(entry["folder"])
@@ -198,10 +198,10 @@ def _evidence(app: "App", settings: "Settings", caller: Caller) -> "Evidence":
         if entry.get("session") and entry.get("folder")
     }
     projects = {each.id: each.path for each in app.get(CodeServices).projects.all(caller)}
-    return Evidence(repository_at(settings), folders, projects)
+    return OwnerEvidence(repository_at(settings), folders, projects)
 
 
-def _plan_lines(placed: "Sequence[Proposal]", count: int, *, is_all: bool) -> Iterable[str]:
+def _plan_lines(placed: "Sequence[OwnerProposal]", count: int, *, is_all: bool) -> Iterable[str]:
     """Yield the plan for a person: repository by repository, with a few records of each."""
     counts = Counter((each.move.after, each.is_sure) for each in placed)
     for repository in sorted({str(each.move.after) for each in placed}):

@@ -17,7 +17,7 @@ from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record
 from minutebook.features.erasure.services import ErasureServices
 
 if TYPE_CHECKING:
-    from minutebook.services.erasure.erasing import Checked, Erased
+    from minutebook.services.erasure.erasing import Erased, ErasureSearch
 
 _MOST_SHOWN = 20
 
@@ -175,7 +175,7 @@ def _say_done(done: "Erased | None", as_json: bool) -> bool:  # noqa: FBT001
     return not done.left and (done.checked is None or _is_clean(done.checked))
 
 
-def _is_clean(checked: "Checked") -> bool:
+def _is_clean(checked: "ErasureSearch") -> bool:
     return not (checked.traces or checked.tables or checked.unread)
 
 
@@ -183,7 +183,7 @@ def _remarks(left: Sequence[str]) -> Iterator[str]:
     yield from (style(f"→ {each}", fg="yellow") for each in left)
 
 
-def _shape_of(checked: "Checked") -> dict[str, object]:
+def _shape_of(checked: "ErasureSearch") -> dict[str, object]:
     return {
         "searched": checked.pieces,
         "found": [
@@ -196,7 +196,7 @@ def _shape_of(checked: "Checked") -> dict[str, object]:
     }
 
 
-def _lines_of(checked: "Checked") -> Iterator[str]:
+def _lines_of(checked: "ErasureSearch") -> Iterator[str]:
     for _, kind, id in checked.alike[:_MOST_SHOWN]:
         yield f"{kind} {id} holds some of the same words: erase it too, unless they are its own."
     if len(checked.alike) > _MOST_SHOWN:

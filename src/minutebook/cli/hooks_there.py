@@ -24,7 +24,7 @@ from minutebook.install.launch import module_command
 from minutebook.server.daemon.hook_client import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
 from minutebook.server.hooks import log
 from minutebook.server.hooks.answers import asked_here
-from minutebook.server.hooks.events import HookEvent, Moment, output_of, read_event
+from minutebook.server.hooks.events import HookEvent, HookMoment, output_of, read_event
 from minutebook.server.hooks.known import is_ignored
 from minutebook.whereabouts import follows_folders, known_place, scope_of
 
@@ -91,9 +91,9 @@ def _end(home: str, entry: Mapping[str, object], outcome: str, output: object = 
 def _end_in_time(
     home: str, entry: Mapping[str, object], settings: Settings, event: HookEvent
 ) -> None:
-    if event.moment not in (Moment.START, Moment.PROMPT):
+    if event.moment not in (HookMoment.START, HookMoment.PROMPT):
         return
-    least = START_WAIT if event.moment is Moment.START else WAIT
+    least = START_WAIT if event.moment is HookMoment.START else WAIT
     timer = threading.Timer(
         max(least, settings.of(HookSettings).hook_wait), _end, (home, entry, "late")
     )
@@ -116,10 +116,10 @@ def _answered(
     place = known_place(settings, event.folder)
     if is_ignored(event.folder, settings.of(HookSettings).hook_ignore) or place.hooks_off:
         return "ignored", None
-    if event.moment is Moment.END and not is_apart:
+    if event.moment is HookMoment.END and not is_apart:
         _keep_apart(event)
         return "handed over", None
-    if event.moment in (Moment.END, Moment.TURN):
+    if event.moment in (HookMoment.END, HookMoment.TURN):
         count, name = _kept(server, client, event)
         entry |= {"event": "capture", "turns": count, "kept": name, "folder": str(event.folder)}
         return "captured", None
@@ -157,7 +157,7 @@ def _kept(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
     folder = environment().get(FOLDERS.get(client, ""))
     turns = found_turns(client, event, Path(folder) if folder else None)
     names = sorted({turn.session for turn in turns})
-    if event.moment is Moment.END and client not in TRANSCRIPTS and event.session:
+    if event.moment is HookMoment.END and client not in TRANSCRIPTS and event.session:
         # Its turns came one by one.
         name = session_name(event.session)
         server.call("journal", "summarize_sessions", {"sessionId": name})
@@ -167,11 +167,11 @@ def _kept(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
         own = [turn for turn in turns if turn.session == name][:_MOST_TURNS]
         given = {"sessionId": name, "limit": 1, "offset": 0}
         kept = server.call("journal", "get_session_memories", given).content
-        have = int(kept["total"]) if event.moment is Moment.END else 0
+        have = int(kept["total"]) if event.moment is HookMoment.END else 0
         for turn in own[have:]:
             texts = {"prompt": turn.prompt, "thought": turn.thought, "response": turn.response}
             server.call("journal", "add_memory", {**texts, "sessionId": name})
             sent += 1
-        if event.moment is Moment.END and sent:
+        if event.moment is HookMoment.END and sent:
             server.call("journal", "summarize_sessions", {"sessionId": name})
     return sent, min(names, default="")

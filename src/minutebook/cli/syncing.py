@@ -16,7 +16,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.features.sync.services import SyncServices
 
 if TYPE_CHECKING:
-    from minutebook.services.sync.comparing import Comparison
+    from minutebook.services.sync.comparing import MachineComparison
     from minutebook.services.sync.machines import SyncReport
 
 _LISTED = 20
@@ -116,7 +116,7 @@ def _lines_of(done: "SyncReport") -> Iterator[str]:
         )
 
 
-def _compared(compared: "Comparison") -> tuple[object, Iterator[str]]:
+def _compared(compared: "MachineComparison") -> tuple[object, Iterator[str]]:
     shape = {
         "equal": compared.equal,
         "differences": [fields_of(each) for each in compared.differences],
@@ -127,7 +127,7 @@ def _compared(compared: "Comparison") -> tuple[object, Iterator[str]]:
     return shape, _differences(compared)
 
 
-def _differences(compared: "Comparison") -> Iterator[str]:
+def _differences(compared: "MachineComparison") -> Iterator[str]:
     words = {"here": "only here", "there": "only in the remote", "both": "another in the remote"}
     for each in compared.differences[:_LISTED]:
         yield f"{each.kind} {each.id} ({each.organization}): {words[each.held]}"

@@ -51,7 +51,7 @@ class _Owner:
 
 
 @dataclass(slots=True)
-class _Run:
+class _ChunkRun:
     """Lines in a row (the end excluded) that belong to one definition, or to none."""
 
     start: int
@@ -109,16 +109,16 @@ def _is_long(starts: Sequence[int], start: int, end: int) -> bool:
     return end - start > MAX_LINES or starts[end] - starts[start] > MAX_CHARACTERS
 
 
-def _runs(outline: Outline, starts: Sequence[int], language: Language | None) -> list[_Run]:
+def _runs(outline: Outline, starts: Sequence[int], language: Language | None) -> list[_ChunkRun]:
     """Assign each line to the innermost definition that has chunks of its own."""
-    runs: list[_Run] = []
+    runs: list[_ChunkRun] = []
     inside: list[_Owner] = []
     start = 0
 
     def advance(end: int) -> None:
         nonlocal start
         if end > start:
-            runs.append(_Run(start, end, inside[-1] if inside else None))
+            runs.append(_ChunkRun(start, end, inside[-1] if inside else None))
             start = end
 
     for owner in _owners(outline, starts, language.smallest if language else 1):
@@ -166,13 +166,13 @@ def _owners(outline: Outline, starts: Sequence[int], smallest: int) -> Iterator[
 
 
 def _join(
-    lines: Sequence[str], starts: Sequence[int], runs: Sequence[_Run], leads: frozenset[int]
-) -> list[_Run]:
+    lines: Sequence[str], starts: Sequence[int], runs: Sequence[_ChunkRun], leads: frozenset[int]
+) -> list[_ChunkRun]:
     """Join scraps to other runs: closing and trailing lines to the one before, opening ones to the next.
 
     Lines that say what their definition is never go into another's chunk, but for a bare heading.
     """
-    joined: list[_Run] = []
+    joined: list[_ChunkRun] = []
     for run in runs:
         if joined and any(line.strip() for line in lines[joined[-1].start : joined[-1].end]):
             joined[-1].end = run.start = _after_closings(run, lines, leads)
@@ -188,7 +188,7 @@ def _join(
     return joined
 
 
-def _after_closings(run: _Run, lines: Sequence[str], leads: frozenset[int]) -> int:
+def _after_closings(run: _ChunkRun, lines: Sequence[str], leads: frozenset[int]) -> int:
     at = run.start
     while at < run.end and at not in leads and _CLOSING.fullmatch(lines[at]):
         at += 1
@@ -196,7 +196,11 @@ def _after_closings(run: _Run, lines: Sequence[str], leads: frozenset[int]) -> i
 
 
 def _trails(
-    before: _Run, run: _Run, lines: Sequence[str], starts: Sequence[int], leads: frozenset[int]
+    before: _ChunkRun,
+    run: _ChunkRun,
+    lines: Sequence[str],
+    starts: Sequence[int],
+    leads: frozenset[int],
 ) -> bool:
     """Tell whether a run is only a statement or two after a definition."""
     return (
@@ -209,7 +213,11 @@ def _trails(
 
 
 def _opens(
-    before: _Run, run: _Run, lines: Sequence[str], starts: Sequence[int], leads: frozenset[int]
+    before: _ChunkRun,
+    run: _ChunkRun,
+    lines: Sequence[str],
+    starts: Sequence[int],
+    leads: frozenset[int],
 ) -> bool:
     """Tell whether what stands before a run is only remarks on it, or a heading that it is under."""
     if run.owner is None or _is_long(starts, before.start, run.end):
@@ -225,11 +233,11 @@ def _opens(
     )
 
 
-def _is_head(run: _Run) -> bool:
+def _is_head(run: _ChunkRun) -> bool:
     return run.owner is not None and run.start <= run.owner.definition.head
 
 
-def _is_preface(run: _Run, lines: Sequence[str], leads: frozenset[int]) -> bool:
+def _is_preface(run: _ChunkRun, lines: Sequence[str], leads: frozenset[int]) -> bool:
     return all(at in leads or not lines[at].strip() for at in range(run.start, run.end))
 
 

@@ -61,7 +61,7 @@ class Unreadable(MinutebookError):
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFile:
+class CodeFile:
     """A text file: its path from the root with forward slashes, and how it was on the disk.
 
     While the stamp stays so do the bytes. It is empty where the last change is so fresh that another
@@ -73,7 +73,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FileContent:
     """What was read from a file at one moment: its text, and the SHA-256 of its bytes."""
 
     text: str
@@ -192,7 +192,7 @@ def _secret_places() -> list[Path]:
 
 def walk(
     root: Path, skipped: Counter[Skip], stamps: Mapping[str, str] = _NO_STAMPS
-) -> Iterator[SourceFile]:
+) -> Iterator[CodeFile]:
     """Yield the text files under a root that `check_root` returned, ordered by the parts of their paths.
 
     Streams: only the folders from the root to the present one are held. What is left out is counted in
@@ -211,7 +211,7 @@ def walk(
         real = os.path.join(top, path)  # noqa: PTH118, a path object costs as much as the file
         if not is_folder:
             if stamps.get(path) and _stamp_now(real) == stamps[path]:
-                yield SourceFile(path, stamps[path])
+                yield CodeFile(path, stamps[path])
             elif file := _source_file(real, path, skipped):
                 yield file
         elif real in secrets:
@@ -275,7 +275,7 @@ def _is_utf8(name: str) -> bool:
     return True
 
 
-def _source_file(real: str, path: str, skipped: Counter[Skip]) -> SourceFile | None:
+def _source_file(real: str, path: str, skipped: Counter[Skip]) -> CodeFile | None:
     try:
         head, status = _read(real, _HEAD)
     except OSError:
@@ -285,7 +285,7 @@ def _source_file(real: str, path: str, skipped: Counter[Skip]) -> SourceFile | N
     if skip:
         skipped[skip] += 1
         return None
-    return SourceFile(path, _stamp(status))
+    return CodeFile(path, _stamp(status))
 
 
 def _stamp_now(real: str) -> str:
@@ -342,7 +342,7 @@ def _skip_by_head(head: bytes) -> Skip | None:
     return Skip.GENERATED if is_packed or _GENERATED_MARK.search(b"\n".join(lines)) else None
 
 
-def read_source(root: Path, path: str) -> Source:
+def read_source(root: Path, path: str) -> FileContent:
     """Read a file that `walk` gave. Raises Unreadable if it is missing, too large or binary now."""
     try:
         data, _ = _read(str(root / path), MAX_BYTES + 1)
@@ -352,7 +352,7 @@ def read_source(root: Path, path: str) -> Source:
         raise Unreadable(path, Reason("larger than a megabyte"))
     if _skip_by_head(data[:_HEAD]) is Skip.BINARY:
         raise Unreadable(path, Reason("binary"))
-    return Source(decode(data), hashlib.sha256(data).hexdigest())
+    return FileContent(decode(data), hashlib.sha256(data).hexdigest())
 
 
 def decode(data: bytes) -> str:

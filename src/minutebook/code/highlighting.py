@@ -12,7 +12,7 @@ LONGEST = 200_000
 """Characters of a text up to which it is parsed; a longer one is plain."""
 
 
-class Part(StrEnum):
+class HighlightedPart(StrEnum):
     """What a stretch of source is."""
 
     PLAIN = "plain"
@@ -24,7 +24,7 @@ class Part(StrEnum):
     TYPE = "type"
 
 
-Piece = tuple[Part, str]
+Piece = tuple[HighlightedPart, str]
 
 _STRINGS = frozenset(["char_literal", "character_literal", "rune_literal", "regex", "heredoc_body"])
 _WORDS = frozenset(
@@ -66,7 +66,7 @@ def highlighted(text: str, language: str, start: int = 0, end: int | None = None
     plain piece.
     """
     known, shown = language_named(language), text[start:end]
-    plain = [(Part.PLAIN, shown)] if shown else []
+    plain = [(HighlightedPart.PLAIN, shown)] if shown else []
     if not shown or known is None or known.grammar is None or len(text) > LONGEST:
         return plain
     source = text.encode("utf-8", "replace")
@@ -79,17 +79,17 @@ def highlighted(text: str, language: str, start: int = 0, end: int | None = None
     pieces = list[Piece]()
     for begin, finish, part in _marks(tree, source, at, last):
         if begin > at:
-            pieces.append((Part.PLAIN, source[at:begin].decode("utf-8", "replace")))
+            pieces.append((HighlightedPart.PLAIN, source[at:begin].decode("utf-8", "replace")))
         pieces.append((part, source[begin:finish].decode("utf-8", "replace")))
         at = finish
-    pieces.append((Part.PLAIN, source[at:last].decode("utf-8", "replace")))
+    pieces.append((HighlightedPart.PLAIN, source[at:last].decode("utf-8", "replace")))
     # A grammar sees letters in place of other characters, and may divide one.
     return pieces if "".join(piece for _, piece in pieces) == shown else plain
 
 
 def _marks(
     tree: tree_sitter.Tree, source: bytes, at: int, last: int
-) -> Iterator[tuple[int, int, Part]]:
+) -> Iterator[tuple[int, int, HighlightedPart]]:
     """Yield where the parts that are not plain begin and end between two bytes, in order, and what they are."""
     cursor = tree.walk()
     parents: list[str] = []
@@ -113,30 +113,32 @@ def _marks(
             parents.pop()
 
 
-def _part_of(node: tree_sitter.Node, field: str | None, parent: str, source: bytes) -> Part | None:
+def _part_of(
+    node: tree_sitter.Node, field: str | None, parent: str, source: bytes
+) -> HighlightedPart | None:
     """Tell what a node is with all that it holds; None if that is for what it holds to say."""
     kind = node.type
     if "comment" in kind:
-        return Part.COMMENT
+        return HighlightedPart.COMMENT
     if node.is_named and (kind in _STRINGS or _is_string(kind)):
         holds_code = any(
             "interpol" in each.type or "substitut" in each.type for each in node.children
         )
-        return None if holds_code else Part.STRING
+        return None if holds_code else HighlightedPart.STRING
     if node.child_count:
         return None
     if _is_string(parent) and not node.is_named:
-        return Part.STRING
+        return HighlightedPart.STRING
     first = source[node.start_byte : node.start_byte + 1]
     if not node.is_named:
-        return Part.KEYWORD if first.isalpha() or first == b"#" else None
+        return HighlightedPart.KEYWORD if first.isalpha() or first == b"#" else None
     if first.isdigit():
-        return Part.NUMERAL
+        return HighlightedPart.NUMERAL
     if kind in _WORDS or kind.endswith("_modifier"):
-        return Part.KEYWORD
+        return HighlightedPart.KEYWORD
     if field in ("name", "declarator") and any(each in parent for each in _DEFINING):
-        return Part.DEFINED
-    return Part.TYPE if kind in _TYPES else None
+        return HighlightedPart.DEFINED
+    return HighlightedPart.TYPE if kind in _TYPES else None
 
 
 def _is_string(kind: str) -> bool:

@@ -32,7 +32,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class DocumentedOperation:
     """A tool as it is called over plain HTTP."""
 
     method: Literal["GET", "POST"]
@@ -45,7 +45,7 @@ def is_offered(contract: Contract) -> bool:
     return bool(contract.promise.get("plainHttp"))
 
 
-def operations(contract: Contract) -> list[Operation]:
+def operations(contract: Contract) -> list[DocumentedOperation]:
     """Return the operations of a contract, one for each tool that clients are shown.
 
     Raises InvalidInput if its tools are not offered over plain HTTP.
@@ -137,13 +137,13 @@ _ERROR: Mapping[str, Any] = {
 _OTHER = "The server refused the request before the contract was asked; the message says why."
 
 
-def _operation(tool: Tool) -> Operation:
+def _operation(tool: Tool) -> DocumentedOperation:
     takes, reads = tool.promise["inputSchema"]["properties"], tool.promise["annotations"]
     is_plain = not takes and reads["readOnlyHint"]
-    return Operation("GET" if is_plain else "POST", f"/{tool.name}", tool)
+    return DocumentedOperation("GET" if is_plain else "POST", f"/{tool.name}", tool)
 
 
-def _path(contract: Contract, operation: Operation) -> Document:
+def _path(contract: Contract, operation: DocumentedOperation) -> Document:
     promise = operation.tool.promise
     summary, _, more = str(promise["description"]).partition("\n\n")
     described: Document = {

@@ -103,7 +103,9 @@ def decrypting(file: BinaryIO, called: str, keys: Keys | None) -> Iterator[Binar
         return
     if keys is None:
         raise no_place(called, id)
-    with io.BufferedReader(_Reader(file, called, head, keys.find(id, called)), _CHUNK) as reader:
+    with io.BufferedReader(
+        _DecryptingReader(file, called, head, keys.find(id, called)), _CHUNK
+    ) as reader:
         yield reader
 
 
@@ -126,7 +128,7 @@ def encrypted(content: bytes, key: Key | None) -> bytes:
 def read_into(file: BinaryIO, called: str, key: Key, memory: memoryview) -> None:
     """Decrypt a whole file into memory of `content_size` bytes. Raises FileDamaged."""
     file.seek(0)
-    reader = _Reader(file, called, file.read(_HEAD_BYTES), key)
+    reader = _DecryptingReader(file, called, file.read(_HEAD_BYTES), key)
     if len(memory) != reader.size:
         raise FileDamaged("{called}: it grew or shrank while it was read", called=called)
     for number in range(reader.chunks):
@@ -138,7 +140,7 @@ def read_into(file: BinaryIO, called: str, key: Key, memory: memoryview) -> None
 def content_size(file: BinaryIO, called: str, key: Key) -> int:
     """Return the bytes that an encrypted file holds. Raises FileDamaged if another key is its own."""
     file.seek(0)
-    return _Reader(file, called, file.read(_HEAD_BYTES), key).size
+    return _DecryptingReader(file, called, file.read(_HEAD_BYTES), key).size
 
 
 def _id_in(head: bytes) -> str | None:
@@ -201,7 +203,7 @@ class _Writer:
         self._number += 1
 
 
-class _Reader(io.RawIOBase):
+class _DecryptingReader(io.RawIOBase):
     """Reads at any place of an encrypted file."""
 
     def __init__(self, file: BinaryIO, called: str, head: bytes, key: Key) -> None:

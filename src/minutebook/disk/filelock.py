@@ -64,7 +64,7 @@ class FileLock:
         self,
         until: float,
         is_given_up: Callable[[], bool],
-        place: lock_queue.Place | None = None,
+        place: lock_queue.QueuePlace | None = None,
     ) -> bool:
         """Wait until an instant for the lock, and for the turn of a place in its queue; tell whether it is had."""
         pause = _POLL_SECONDS
@@ -123,7 +123,7 @@ def queue_of(lock: Path) -> Path:
 
 
 @contextmanager
-def _place_in(folder: Path) -> Iterator[lock_queue.Place | None]:
+def _place_in(folder: Path) -> Iterator[lock_queue.QueuePlace | None]:
     """Take a place in a queue meanwhile; None where none can be had: then the wait has no order."""
     try:
         place = lock_queue.queue_up(folder)

@@ -15,7 +15,7 @@ from minutebook.disk.os_locks import try_lock
 _NUMBERS = count()
 
 
-class Place:
+class QueuePlace:
     """A place in a queue; `leave` it when the lock is had or given up."""
 
     def __init__(self, folder: Path, name: str, file: int) -> None:
@@ -54,7 +54,7 @@ def longest_wait(folder: Path) -> float:
         return 0.0
 
 
-def queue_up(folder: Path) -> Place:
+def queue_up(folder: Path) -> QueuePlace:
     """Take the last place. Raises OSError if the folder cannot be written."""
     while True:
         name = f"{time.monotonic_ns():020d}.{os.getpid()}.{next(_NUMBERS)}"
@@ -69,7 +69,7 @@ def queue_up(folder: Path) -> Place:
         with suppress(FileNotFoundError):
             if try_lock(file):
                 draft.rename(folder / name)
-                return Place(folder, name, file)
+                return QueuePlace(folder, name, file)
         os.close(file)
 
 

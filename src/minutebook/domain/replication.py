@@ -51,7 +51,7 @@ class Sibling:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ReplicaState:
     """The edits of one record that are known: those that stand, and all there were."""
 
     context: Mapping[str, int]
@@ -66,19 +66,19 @@ class State:
         """The digests of the edits that stand; several are a conflict."""
         return frozenset(each.digest for each in self.siblings)
 
-    def edited(self, machine: str, line: bytes | None) -> "State":
+    def edited(self, machine: str, line: bytes | None) -> "ReplicaState":
         """Return the state after an edit that replaces all that stand."""
         number = self.context.get(machine, 0) + 1
         sibling = Sibling((machine, number), digest_of(line), line)
-        return State({**self.context, machine: number}, (sibling,))
+        return ReplicaState({**self.context, machine: number}, (sibling,))
 
-    def derived(self, line: bytes | None) -> "State":
+    def derived(self, line: bytes | None) -> "ReplicaState":
         """Return the state after an edit that follows from this state, and has the same dot on each machine."""
         known = json_line({"context": dict(sorted(self.context.items()))})
         name = DERIVED + hashlib.sha256(known + (line or b"")).hexdigest()[:16]
         return self.edited(name, line)
 
-    def renamed(self, machine: str, other: str) -> "State":
+    def renamed(self, machine: str, other: str) -> "ReplicaState":
         """Return the state with the machine's latest edit, which nobody has heard of, as another's."""
         number = self.context.get(machine, 0)
         if not any(each.dot == (machine, number) for each in self.siblings):
@@ -88,14 +88,14 @@ class State:
             replace(each, dot=(other, context[other])) if each.dot == (machine, number) else each
             for each in self.siblings
         )
-        return State({name: count for name, count in context.items() if count}, siblings)
+        return ReplicaState({name: count for name, count in context.items() if count}, siblings)
 
 
-UNKNOWN = State({}, ())
+UNKNOWN = ReplicaState({}, ())
 """What is known of a record that nobody has heard of."""
 
 
-def merge(one: State, other: State) -> State:
+def merge(one: ReplicaState, other: ReplicaState) -> ReplicaState:
     """Return what both know: an edit stands if both have it, or one has it and the other never heard of it."""
     here = {each.dot: each for each in one.siblings}
     there = {each.dot: each for each in other.siblings}
@@ -108,7 +108,7 @@ def merge(one: State, other: State) -> State:
     ]
     names = one.context.keys() | other.context.keys()
     context = {n: max(one.context.get(n, 0), other.context.get(n, 0)) for n in sorted(names)}
-    return State(context, tuple(each for each in standing if each is not None))
+    return ReplicaState(context, tuple(each for each in standing if each is not None))
 
 
 def travelling_line(record: Record | None) -> bytes | None:
@@ -126,7 +126,7 @@ def digest_of(line: bytes | None) -> str:
     return REMOVED if line is None else hashlib.sha256(line).hexdigest()[:32]
 
 
-def winner_of(state: State) -> Sibling:
+def winner_of(state: ReplicaState) -> Sibling:
     """Return the edit that is shown of those that stand: the same on each machine.
 
     A record that is there comes before a removed one, a locked memory before one that is not, one that
@@ -159,7 +159,7 @@ def differing(one: Record, other: Record) -> list[str]:
     ]
 
 
-def document_of(state: State, *, with_lines: bool) -> dict[str, Any]:
+def document_of(state: ReplicaState, *, with_lines: bool) -> dict[str, Any]:
     """Return a state as JSON has it; without lines where the store has them or nobody asks."""
     siblings = []
     for each in state.siblings:
@@ -170,14 +170,14 @@ def document_of(state: State, *, with_lines: bool) -> dict[str, Any]:
     return {"context": dict(state.context), "siblings": siblings}
 
 
-def state_of(document: Mapping[str, Any]) -> State:
+def state_of(document: Mapping[str, Any]) -> ReplicaState:
     """Return the state that JSON describes. Raises InvalidInput if it is none."""
     context, listed = document.get("context"), document.get("siblings")
     if not isinstance(context, dict) or not isinstance(listed, list):
         raise InvalidInput("context", "and siblings must be given: what is known of the record")
     if not all(_is_count(each) for each in context.values()):
         raise InvalidInput("context", "must give the number of edits by machine")
-    return State(context, tuple(_sibling_of(each) for each in listed))
+    return ReplicaState(context, tuple(_sibling_of(each) for each in listed))
 
 
 def _sibling_of(document: Any) -> Sibling:

@@ -13,7 +13,7 @@ IMPORTED = "import"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """Where in a source something stands: the file, and the line, counted from 1; 0 for none."""
 
     file: str
@@ -32,7 +32,7 @@ class SourceDraft:
     """
 
     key: str
-    place: Place
+    place: SourcePlace
     program: str
     version: str = ""
     folder: str = ""
@@ -102,14 +102,14 @@ Draft: TypeAlias = TurnDraft | MemoryDraft | EntityDraft | RelationDraft | Propo
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class UnreadPart:
     """Something that could not be read, and why."""
 
-    place: Place
+    place: SourcePlace
     reason: str
 
 
-Found: TypeAlias = Draft | LeftOut
+Found: TypeAlias = Draft | UnreadPart
 
 KIND_OF: Mapping[type[SourceDraft], Kind] = {
     EntityDraft: Kind.ENTITY,

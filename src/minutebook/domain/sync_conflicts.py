@@ -35,8 +35,8 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.replication import (
     REMOVED,
+    ReplicaState,
     Sibling,
-    State,
     differing,
     travelling_line,
     winner_of,
@@ -74,7 +74,7 @@ class Resolution:
     conflict: SyncConflict | None = None
 
 
-def resolve(state: State) -> Resolution:
+def resolve(state: ReplicaState) -> Resolution:
     """Return what the edits that stand come to.
 
     Raises InvalidInput if a decision stands in two forms of which at most one can be true.
@@ -106,7 +106,7 @@ def resolve(state: State) -> Resolution:
     return Resolution(shown, tuple(added), conflict if is_told else None)
 
 
-def _losers(state: State, winner: Sibling) -> Iterator[Sibling]:
+def _losers(state: ReplicaState, winner: Sibling) -> Iterator[Sibling]:
     seen = {winner.digest}
     for each in state.siblings:
         if each.digest not in seen:

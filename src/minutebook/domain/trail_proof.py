@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from minutebook.domain.head_signatures import Signed
 from minutebook.domain.records import Head
 from minutebook.domain.trail import Break
-from minutebook.domain.trail_texts import Difference, Erased
+from minutebook.domain.trail_texts import ErasedRecord, TrailDifference
 
 NOT_PROVED = (
     "what searches and filters read beside the records: words, vectors, token states, mentions, digests",
@@ -31,8 +31,8 @@ class Proof:
     head: Head | None
     broken: Break | None
     signed: Signed
-    differences: tuple[Difference, ...] = ()
-    erased: tuple[Erased, ...] = ()
+    differences: tuple[TrailDifference, ...] = ()
+    erased: tuple[ErasedRecord, ...] = ()
 
     @property
     def is_sound(self) -> bool:

@@ -59,7 +59,7 @@ _GONE = b""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TrailDifference:
     """A record that is not as the trail says, and why."""
 
     kind: Kind
@@ -68,7 +68,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class ErasedRecord:
     """A record of which the entries alone are left, and since when."""
 
     kind: Kind
@@ -149,7 +149,7 @@ class LastTexts:
         elif entry.act in (TAKE_IN, TAKE_IN_PERSONS):
             self._last.pop(key, None)
 
-    def difference(self, record: Record) -> Difference | None:
+    def difference(self, record: Record) -> TrailDifference | None:
         """Return what of a record contradicts the trail; each record is asked for once."""
         in_text = self._text_difference(record) if isinstance(record, TextRecord) else None
         in_state = self._state_difference(record)
@@ -159,7 +159,7 @@ class LastTexts:
         """Tell whether the trail has a fingerprint of a record that was not asked for yet."""
         return (record.kind, id_in_trail(record.kind, record.id)) in self._states
 
-    def _state_difference(self, record: Record) -> Difference | None:
+    def _state_difference(self, record: Record) -> TrailDifference | None:
         key = (record.kind, id_in_trail(record.kind, record.id))
         if key not in self._states:
             return _difference(record, NO_ENTRY)
@@ -172,7 +172,7 @@ class LastTexts:
             return _difference(record, passed_on(self._passed_on[key]))
         return None
 
-    def _text_difference(self, record: TextRecord) -> Difference | None:
+    def _text_difference(self, record: TextRecord) -> TrailDifference | None:
         known = self._last.pop((record.kind, record.id), None)
         if known is None:
             return _difference(record, NO_ENTRY) if record.kind is Kind.MEMORY else None
@@ -188,20 +188,22 @@ class LastTexts:
             )
         return None
 
-    def missing(self) -> Iterator[Difference]:
+    def missing(self) -> Iterator[TrailDifference]:
         """Yield the records that the trail has and that were not asked for; after all that are there."""
         gone = {key for key, (digest, _) in self._last.items() if digest == _GONE}
         for (kind, id), (state, number) in self._states.items():
             is_reset = kind in _RESET_SILENTLY and number <= self._reset
             if kind is not Kind.MEMORY and state and not is_reset and (kind, id) not in gone:
-                yield Difference(kind, id, link_missing(number) if kind is Kind.LINK else MISSING)
+                yield TrailDifference(
+                    kind, id, link_missing(number) if kind is Kind.LINK else MISSING
+                )
         for (kind, id), (digest, number) in self._last.items():
             if kind is Kind.MEMORY and digest != _GONE and number > self._reset:
-                yield Difference(kind, id, MISSING)
+                yield TrailDifference(kind, id, MISSING)
 
-    def erased(self) -> list[Erased]:
+    def erased(self) -> list[ErasedRecord]:
         """Return the records that were erased, in the order of the trail."""
-        return [Erased(kind, id, at) for (kind, id), at in self._erased.items()]
+        return [ErasedRecord(kind, id, at) for (kind, id), at in self._erased.items()]
 
     def _check_follows(self, entry: Entry) -> None:
         if entry.subject_kind is not Kind.MEMORY or not entry.before:
@@ -238,5 +240,5 @@ def passed_on(number: int) -> str:
     return f"before entry {number} it was not as the trail had it by then"
 
 
-def _difference(record: Record, reason: str) -> Difference:
-    return Difference(record.kind, record.id, reason)
+def _difference(record: Record, reason: str) -> TrailDifference:
+    return TrailDifference(record.kind, record.id, reason)

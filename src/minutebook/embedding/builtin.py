@@ -68,7 +68,7 @@ class BuiltInEmbedder:
         from minutebook.embedding.tokenizer import Tokenizer
 
         self._tokenizer = Tokenizer(folder / TOKENIZER)
-        self._session = runtime.Session(folder / BODY, threads)
+        self._session = runtime.ModelSession(folder / BODY, threads)
         words = np.memmap(folder / WORDS, dtype=np.uint8, mode="r")
         self._words = words.reshape(-1, _ROW_BYTES // weights.BLOCK_BYTES, weights.BLOCK_BYTES)
         self._mean = np.load(MEAN_STATE).astype(np.float32)
@@ -118,13 +118,13 @@ class BuiltInEmbedder:
     def _packed(self, ids: list[int], signs: Signs) -> bytes:
         return pack_signs(np.array(ids, np.int32), self._tokenizer.surprise(ids), signs)
 
-    def _parts(self, text: int, ids: list[int]) -> Iterator["_Part"]:
+    def _parts(self, text: int, ids: list[int]) -> Iterator["_ModelPart"]:
         start = self._passage
         cuts = spans(len(ids), POSITIONS - len(start) - 1, OVERLAP)
         seams = [(stop + first) // 2 for (_, stop), (first, _) in pairwise(cuts)]
         for (first, stop), own in zip(cuts, pairwise([0, *seams, len(ids)]), strict=True):
             read = [*start, *ids[first:stop], self._tokenizer.end]
-            yield _Part(text, read, slice(*own), len(start) + own[0] - first)
+            yield _ModelPart(text, read, slice(*own), len(start) + own[0] - first)
 
     def _run(self, sequences: Sequence[list[int]]) -> list[dict[str, NDArray[np.float32]]]:
         """Return what the model makes of each sequence: its vector, and a state for each position."""
@@ -139,7 +139,7 @@ class BuiltInEmbedder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ModelPart:
     """Tokens of a text as the model reads them, and those whose states it gives.
 
     Where parts overlap, each gives the states of the half that stands deeper inside it.

@@ -18,7 +18,7 @@ BLANK = "."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class EmbeddingEndpoint:
     """Where the service is and how it wants to be asked.
 
     Texts longer than `part_characters` become parts that share `overlap_characters`; of a query
@@ -49,7 +49,7 @@ class Endpoint:
 
 
 def open_endpoint(
-    endpoint: Endpoint, pause: Callable[[float], None] = time.sleep
+    endpoint: EmbeddingEndpoint, pause: Callable[[float], None] = time.sleep
 ) -> "EndpointEmbedder":
     """Ask the service for some vectors, to learn the dimensions and the cosine of unrelated texts.
 
@@ -61,7 +61,7 @@ def open_endpoint(
 class EndpointEmbedder:
     """Asks the service; safe to call from several threads."""
 
-    def __init__(self, endpoint: Endpoint, pause: Callable[[float], None]) -> None:
+    def __init__(self, endpoint: EmbeddingEndpoint, pause: Callable[[float], None]) -> None:
         self._endpoint = endpoint
         self._service = Service(
             url=f"{endpoint.base_url.rstrip('/')}/embeddings",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.reason import Reason
 from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
-from minutebook.embedding.runtime import Session, batches
+from minutebook.embedding.runtime import ModelSession, batches
 from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 from minutebook.embedding.weights import sha256_of
 
@@ -52,7 +52,7 @@ class FolderEmbedder:
             raise ModelUnavailable("{folder} holds no model", _REMEDY, folder=folder)
         self._recipe = _read_recipe(folder)
         self._tokenizer = _open_tokenizer(folder / TOKENIZER)
-        self._session = Session(graph, threads)
+        self._session = ModelSession(graph, threads)
         self._output = _output_of(self._session.outputs)
         questions = np.stack([self.embed_query(text).vector for text in QUESTIONS])
         passages = np.stack([each.vector for each in self.embed_passages(PASSAGES)])

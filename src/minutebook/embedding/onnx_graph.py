@@ -39,7 +39,7 @@ class Range:
         return Range(np.minimum(self.least, other.least), np.maximum(self.greatest, other.greatest))
 
 
-class Graph:
+class OnnxGraph:
     """Collects nodes and constants."""
 
     def __init__(self) -> None:
@@ -118,18 +118,18 @@ FULL = "full"
 class Arithmetic(Protocol):
     """How the steps with weights are computed; each gives the name of its output."""
 
-    def linear(self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
+    def linear(self, graph: OnnxGraph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
         """Add `x W^T + b` for the step of a name, given x, W (outputs, inputs) and b."""
 
     def attention(
-        self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats, heads: int
+        self, graph: OnnxGraph, name: str, value: str, matrix: Floats, bias: Floats, heads: int
     ) -> str:
         """Add attention of x to itself; the rows of W and b give queries, then keys, then values."""
 
 
 def transformer(weights: Weights, arithmetic: Arithmetic) -> onnx.ModelProto:
     """Lay out the body: word vectors in, one unit vector a text and each token's last state out."""
-    graph, shape = Graph(), weights.shape
+    graph, shape = OnnxGraph(), weights.shape
     least = graph.add("ReduceMin", MASK, keepdims=0)
     graph.add("Cast", least, name=FULL, to=TensorProto.BOOL)
     state = _embeddings(graph, weights)
@@ -146,7 +146,7 @@ def transformer(weights: Weights, arithmetic: Arithmetic) -> onnx.ModelProto:
     return graph.model(shape.width)
 
 
-def _embeddings(graph: Graph, weights: Weights) -> str:
+def _embeddings(graph: OnnxGraph, weights: Weights) -> str:
     width = weights.shape.width
     places = weights.tensor("emb.pos").reshape(-1, width) + weights.tensor("emb.type")[:width]
     length = graph.add("Shape", WORDS, start=1, end=2)
@@ -155,7 +155,7 @@ def _embeddings(graph: Graph, weights: Weights) -> str:
     return _normalised(graph, weights, "emb.ln", WORDS, used)
 
 
-def _normalised(graph: Graph, weights: Weights, name: str, value: str, onto: str) -> str:
+def _normalised(graph: OnnxGraph, weights: Weights, name: str, value: str, onto: str) -> str:
     """Add two values and normalise the sum (LayerNormalization), in steps that onnxruntime vectorises.
 
     Its own LayerNormalization and SkipLayerNormalization take 2.7 times as long.
@@ -171,7 +171,9 @@ def _normalised(graph: Graph, weights: Weights, name: str, value: str, onto: str
     return graph.add("Add", scaled, shift)
 
 
-def _layer(graph: Graph, weights: Weights, arithmetic: Arithmetic, layer: int, state: str) -> str:
+def _layer(
+    graph: OnnxGraph, weights: Weights, arithmetic: Arithmetic, layer: int, state: str
+) -> str:
     width, inner = weights.shape.width, weights.shape.inner
 
     def step(name: str, columns: int, value: str) -> str:
@@ -192,7 +194,7 @@ def _layer(graph: Graph, weights: Weights, arithmetic: Arithmetic, layer: int, s
 class Observed:
     """Float32, in a graph that also shows the range of each step's input (see `ranges`)."""
 
-    def linear(self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
+    def linear(self, graph: OnnxGraph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
         """Add a linear step."""
         axes = graph.constant("rows", np.array([0, 1]))
         for operator, shown in zip(("ReduceMin", "ReduceMax"), _shown(name), strict=True):
@@ -201,7 +203,7 @@ class Observed:
         return graph.add("Add", product, graph.constant(f"{name}.b", bias))
 
     def attention(
-        self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats, heads: int
+        self, graph: OnnxGraph, name: str, value: str, matrix: Floats, bias: Floats, heads: int
     ) -> str:
         """Add attention."""
         joined = self.linear(graph, name, value, matrix, bias)
@@ -225,14 +227,14 @@ class Quantised:
     def __init__(self, seen: Mapping[str, Range]) -> None:
         self._seen = seen
 
-    def linear(self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
+    def linear(self, graph: OnnxGraph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
         """Add a linear step."""
         integers, levels, one, scale, offset = self._levels(graph, name, value, matrix)
         added = graph.constant(f"{name}.b", bias)
         return graph.add("MatMulIntegerToFloat", integers, levels, one, scale, offset, "", added)
 
     def attention(
-        self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats, heads: int
+        self, graph: OnnxGraph, name: str, value: str, matrix: Floats, bias: Floats, heads: int
     ) -> str:
         """Add attention in one node, which needs no mask where no text is padded."""
         integers, levels, one, scale, offset = self._levels(graph, name, value, matrix)
@@ -244,7 +246,7 @@ class Quantised:
         return graph.choose(FULL, "QAttention", unmasked, masked, num_heads=heads)
 
     def _levels(
-        self, graph: Graph, name: str, value: str, matrix: Floats
+        self, graph: OnnxGraph, name: str, value: str, matrix: Floats
     ) -> tuple[str, str, str, str, str]:
         """Name the quantized input and weights, the scale of each, and the input's zero point."""
         step, zero = _steps(self._seen[name], matrix)

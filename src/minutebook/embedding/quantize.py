@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from minutebook.embedding.onnx_graph import Observed, Quantised, Range, ranges, transformer
-from minutebook.embedding.runtime import MASK, WORDS, Session
+from minutebook.embedding.runtime import MASK, WORDS, ModelSession
 from minutebook.embedding.tokenizer import Tokenizer, serialised_model
 from minutebook.embedding.weights import Weights, dequantise
 
@@ -72,7 +72,7 @@ def _samples(starts: Sequence[list[int]], end: int, pieces: int) -> Iterator[lis
 def _observe(
     weights: Weights, samples: Sequence[list[int]], on_progress: Callable[[float], None]
 ) -> dict[str, Range]:
-    session = Session(transformer(weights, Observed()).SerializeToString())
+    session = ModelSession(transformer(weights, Observed()).SerializeToString())
     table = weights.blocks("emb.word", weights.shape.width)
     seen: dict[str, Range] = {}
     pieces, done = sum(map(len, samples)), 0

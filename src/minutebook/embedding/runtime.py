@@ -19,7 +19,7 @@ PADDED_TOKENS = 256
 """Positions, padding included, that one run may hold; beyond 150 to 400 a text takes more time again."""
 
 
-class Session:
+class ModelSession:
     """One loaded graph; `run` may be called from several threads."""
 
     def __init__(self, graph: Path | bytes, threads: int | None = None) -> None:

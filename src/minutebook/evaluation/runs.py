@@ -76,7 +76,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """What one system made of a question.
 
     `ranked` are the documents found, best first, of DEEP results, `best` the score of the first (0
@@ -103,7 +103,7 @@ class QueryResult:
 
     query: Query
     answerable: bool
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, RunOutcome]
     sessions: Mapping[str, str]
 
 
@@ -170,7 +170,7 @@ class _Bench:
         stored = Spent(0.0, 0.0)
         for number, collection in enumerate(self._dataset.collections):
             settings = replace(self._settings, home=self._settings.home / str(number))
-            clock = _Clock()
+            clock = _ReplayClock()
             with closing(open_app(settings, models=self._models, clock=clock)) as app:
                 store = _Store(app, clock, settings.home / "code", collection, self._steps)
                 stored += store.spent
@@ -209,7 +209,7 @@ class _Bench:
         for system in self._systems:
             answer, spent = _timed(lambda system=system: store.call(system, query, LIMIT))  # type: ignore[misc]
             found = store.call(system, query, DEEP, 0)["results"]
-            outcomes[system.name] = Outcome(
+            outcomes[system.name] = RunOutcome(
                 store.documents(found),
                 _relevance(found[0]) if found else 0.0,
                 len(found),
@@ -265,7 +265,7 @@ def _systems(dataset: Dataset) -> tuple[System, ...]:
     return (WORDS, VECTORS, *((WITHOUT_GRAPH,) if related else ()), RECALL)
 
 
-class _Clock:
+class _ReplayClock:
     """Tells the present, or the instant of the document that is being stored."""
 
     said: datetime | None = None
@@ -278,7 +278,7 @@ class _Store:
     """One collection in an open store; `spent` is what storing it took."""
 
     def __init__(
-        self, app: App, clock: _Clock, folder: Path, collection: Collection, steps: "_Steps"
+        self, app: App, clock: _ReplayClock, folder: Path, collection: Collection, steps: "_Steps"
     ) -> None:
         self.collection = collection
         self._app = app

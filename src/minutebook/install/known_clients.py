@@ -20,7 +20,7 @@ class Base(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Local:
+class LocalForm:
     """How an entry names a program to start: its keys, and what else the client wants there.
 
     Where `arguments` is empty the command is one list with its arguments.
@@ -33,7 +33,7 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class RemoteForm:
     """How an entry names a server by its URL.
 
     `variable` writes a variable within a header, NAME being its name; None where the client reads
@@ -78,8 +78,8 @@ class Client(ClientFile):
 
     format: Format = Format.JSONC
     section: str = "mcpServers"
-    local: Local = Local()
-    remote: Remote | None = None
+    local: LocalForm = LocalForm()
+    remote: RemoteForm | None = None
     project_reload: str = ""
     names_entry: bool = False
 
@@ -96,8 +96,8 @@ def listed(name: str) -> dict[str, dict[str, Any]]:
 
 def _client(name: str, row: dict[str, Any]) -> Client:
     row["format"] = Format(row.get("format", Format.JSONC))
-    row["local"] = Local(**row.get("local", {}))
-    row["remote"] = Remote(**row["remote"]) if "remote" in row else None
+    row["local"] = LocalForm(**row.get("local", {}))
+    row["remote"] = RemoteForm(**row["remote"]) if "remote" in row else None
     return Client(name=name, **row)
 
 

@@ -78,7 +78,7 @@ def erase(ledger: Repository, ids: Collection[str]) -> None:
 def _move(repository: pygit2.Repository, branch: str, head: pygit2.Oid) -> None:
     """Move the branch. If that fails or is killed, the next act on the ledger removes the lock that Git left."""
     control = Path(repository.path)
-    write_intent.Pending(commit=str(head), branch=branch, files={}).put(control)
+    write_intent.PendingWrite(commit=str(head), branch=branch, files={}).put(control)
     repository.lookup_reference(branch).set_target(head)
     write_intent.settle(control)
 

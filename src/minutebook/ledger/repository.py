@@ -27,14 +27,14 @@ _REMEDY_SHARED = Reason(
 )
 
 
-class Held(Protocol):
+class CommitRight(Protocol):
     """The right to commit, which may be lost to another server meanwhile."""
 
     def check(self) -> None:
         """Raise an error if it was lost; else it stays until the transaction ends."""
 
 
-Alone = Callable[[], AbstractContextManager[Held | None]]
+Alone = Callable[[], AbstractContextManager[CommitRight | None]]
 """Keeps all other processes of ours from committing to a repository meanwhile.
 
 Gives None where another had it for too long.

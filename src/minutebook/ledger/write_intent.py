@@ -10,7 +10,7 @@ NAME = "minutebook.pending"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
+class PendingWrite:
     """The commit that is about to become the branch's head, and the files it brings, by path."""
 
     commit: str
@@ -29,13 +29,13 @@ class Pending:
         return path
 
 
-def left_in(folder: Path) -> Pending | None:
+def left_in(folder: Path) -> PendingWrite | None:
     """Return the intent that an interrupted commit left in a folder, or None.
 
     None also if a power cut took its content: the branch is whole all the same.
     """
     try:
-        return Pending(**json.loads((folder / NAME).read_text(encoding="utf-8")))
+        return PendingWrite(**json.loads((folder / NAME).read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError, RecursionError, TypeError):
         return None
 

@@ -24,7 +24,7 @@ from minutebook.ledger.checkout import Checkout
 from minutebook.ledger.errors import translate_errors
 from minutebook.ledger.objects import Objects, common_folder
 from minutebook.ledger.proofs import proof_of
-from minutebook.ledger.repository import Held, Repository, branch_of, tip_of
+from minutebook.ledger.repository import CommitRight, Repository, branch_of, tip_of
 from minutebook.ledger.trees import blob_at, stamped, with_files
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class LedgerAct:
     """What one commit says: who did what when, and the decisions as they are after it.
 
     `by_owner` is an act of the person at this machine whom nobody named: in their own repository, they
@@ -92,7 +92,7 @@ class _OutcomeUnknown(Exception):
 class Writer:
     """What holds the ledger's lock; people and their Git may commit all the same."""
 
-    def __init__(self, ledger: Repository, held: Held) -> None:
+    def __init__(self, ledger: Repository, held: CommitRight) -> None:
         self._ledger = ledger
         self._right = held
         self._path = ledger.path
@@ -133,7 +133,7 @@ class Writer:
             self.head = None if tip is None else str(tip)
         return self.head
 
-    def commit(self, act: Act) -> Committed:
+    def commit(self, act: LedgerAct) -> Committed:
         """Commit an act on top of the head that was looked at, without waiting.
 
         Raises LedgerBusy, with nothing changed, if the branch has moved or is locked, LedgerError
@@ -207,7 +207,7 @@ class Writer:
         return Checkout(repository, Path(repository.workdir), Path(repository.path))
 
     def _commit(
-        self, repository: pygit2.Repository, branch: str, tip: pygit2.Oid | None, act: Act
+        self, repository: pygit2.Repository, branch: str, tip: pygit2.Oid | None, act: LedgerAct
     ) -> pygit2.Oid:
         objects = self._objects()
         tree = None if tip is None else objects.commit(tip).tree
@@ -224,7 +224,9 @@ class Writer:
         control = Path(repository.path)
         checkout = self._checkout(repository)
         names = {path: str(blob) for path, blob in files.items()}
-        mark = write_intent.Pending(commit=str(commit), branch=branch, files=names).put(control)
+        mark = write_intent.PendingWrite(commit=str(commit), branch=branch, files=names).put(
+            control
+        )
         try:
             if checkout is not None:
                 checkout.prepare(mark, {path: (files[path], contents[path]) for path in files})
@@ -257,7 +259,7 @@ class Writer:
         repository: pygit2.Repository,
         tip: pygit2.Oid | None,
         tree: pygit2.Oid,
-        act: Act,
+        act: LedgerAct,
         message: str,
     ) -> pygit2.Oid:
         """Create a commit that no branch names yet."""
@@ -270,7 +272,7 @@ class Writer:
         return repository.create_commit(None, author, committer, message, tree, parents)
 
     def _written(
-        self, objects: Objects, tree: pygit2.Oid | None, act: Act
+        self, objects: Objects, tree: pygit2.Oid | None, act: LedgerAct
     ) -> Mapping[str, Decision]:
         """Return the decisions that an act writes, by path: with successors that Git knows and the act does not."""
         written = {}
@@ -395,7 +397,7 @@ def _signature(name: str, address: str, at: datetime) -> pygit2.Signature:
     return pygit2.Signature(plain or "unknown", address, int(at.timestamp()), 0)
 
 
-def _message(act: Act, organization: str, written: Iterable[Decision]) -> str:
+def _message(act: LedgerAct, organization: str, written: Iterable[Decision]) -> str:
     what = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", act.what).split())
     subject = what if len(what) <= _SUBJECT else f"{what[: _SUBJECT - 1].rstrip()}…"
     trailers = [f"Act: {act.id}"]

@@ -36,7 +36,7 @@ def _may_be(match: re.Match[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class SecretContext:
     """A kind of secret that its surroundings give away.
 
     `words` (small letters) are where the expression is tried, so that it needs no search of its own.
@@ -197,28 +197,28 @@ NAMES = (
 )  # fmt: skip
 """What the names of passwords and keys begin with or have in them, in small letters."""
 
-CONTEXTS: tuple[Context, ...] = (
-    Context(
+CONTEXTS: tuple[SecretContext, ...] = (
+    SecretContext(
         "private key",
         "https://www.rfc-editor.org/rfc/rfc7468",
         ("-----begin ",),
         rf"(?P<secret>{_PRIVATE_KEY})",
         lambda match: entropy(match["secret"][30:]) > _KEY_BITS,
     ),
-    Context(
+    SecretContext(
         "PuTTY private key",
         "https://the.earth.li/~sgtatham/putty/latest/htmldoc/AppendixC.html",
         ("private-lines:",),
         r"Private-Lines: \d{1,4}\s{1,4}(?P<secret>[A-Za-z0-9+/=\s]{40,8000})",
     ),
-    Context(
+    SecretContext(
         "password in a URL",
         "https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1",
         ("://",),
         r"://[^\s/:@\"'<>`]{0,100}:(?P<secret>[^\s/@\"'<>`]{3,200})@[\w\[]",
         _is_userinfo,
     ),
-    Context(
+    SecretContext(
         "AWS secret key",
         "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
         ("secret",),
@@ -226,19 +226,19 @@ CONTEXTS: tuple[Context, ...] = (
         r"""["'`]{0,1}(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])""",
         _is_credential,
     ),
-    Context(
+    SecretContext(
         "Azure SAS signature",
         "https://learn.microsoft.com/azure/storage/common/storage-sas-overview",
         ("sig=",),
         r"sig=(?P<secret>[A-Za-z0-9%+/=]{40,120})",
     ),
-    Context(
+    SecretContext(
         "signed URL",
         "https://docs.aws.amazon.com/AmazonS3/latest/userguide/ShareObjectPreSignedURL.html",
         ("x-amz-signature=", "x-goog-signature="),
         r"(?i:x-amz-signature|x-goog-signature)=(?P<secret>[0-9a-f]{64,512})",
     ),
-    Context(
+    SecretContext(
         "authorization header",
         "https://www.rfc-editor.org/rfc/rfc9110#section-11.6.2",
         ("authorization", "bearer ", "x-api-key", "private-token", "x-auth-token"),
@@ -247,7 +247,7 @@ CONTEXTS: tuple[Context, ...] = (
         rf"(?P<secret>{_VALUE}{{16,4000}})",
         _is_credential,
     ),
-    Context(
+    SecretContext(
         "password on a command line",
         "https://curl.se/docs/manpage.html#-u",
         (" -u ", " --user ", "sshpass -p", "docker login ", "mysql ", "mysqldump ", "openssl enc ", "wget "),
@@ -257,39 +257,39 @@ CONTEXTS: tuple[Context, ...] = (
         r"""(?P<secret>[^\s"'$]{3,200})""",
         _is_typed,
     ),
-    Context(
+    SecretContext(
         "password in a call",
         "https://requests.readthedocs.io/en/latest/user/authentication/",
         ("auth=(",),
         r"""auth=\(\s{0,2}["'][^"'\n]{1,100}["'],\s{0,2}["'](?P<secret>[^"'\n]{3,200})["']""",
     ),
-    Context(
+    SecretContext(
         "session cookie",
         "https://www.rfc-editor.org/rfc/rfc6265",
         ("cookie: ",),
         r"(?i:cookie: [^\n]{0,200}?(?:sess\w{0,20}|sid|token)=)(?P<secret>[A-Za-z0-9%._\-]{20,400})",
         _is_credential,
     ),
-    Context(
+    SecretContext(
         "netrc password",
         "https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html",
         ("machine ",),
         r"machine\s{1,3}\S{1,200}\s{1,3}login\s{1,3}\S{1,200}\s{1,3}password\s{1,3}(?P<secret>\S{3,200})",
     ),
-    Context(
+    SecretContext(
         "registry credentials",
         "https://docs.docker.com/reference/cli/docker/login/#credential-stores",
         ("auth",),
         r"""auth["']{0,1}\s{0,3}[:=]\s{0,3}["']{0,1}(?P<secret>[A-Za-z0-9+/]{8,400}={0,2})(?![A-Za-z0-9+/=])""",
         _is_basic,
     ),
-    Context(
+    SecretContext(
         "password hash of an account",
         "https://man7.org/linux/man-pages/man5/shadow.5.html",
         (":$",),
         r":(?P<secret>\$(?:[1567y]|gy|2[abxy]|sha1)\$[./A-Za-z0-9$=,]{12,200}):\d{0,6}:",
     ),
-    Context(
+    SecretContext(
         "password or key before its name",
         "docs/guides/secrets-and-trust.md",
         ("value=",),
@@ -298,7 +298,7 @@ CONTEXTS: tuple[Context, ...] = (
         lambda match: bool(match[0].rstrip("\"'").casefold().endswith(_NAME_ENDS))
         and is_value_of(match["secret"], is_password=bool(match["password"])),
     ),
-    Context(
+    SecretContext(
         "password or key",
         "docs/guides/secrets-and-trust.md",
         NAMES,

@@ -38,7 +38,7 @@ Check = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CharacterRun:
     """From `least` to `most` characters of an alphabet."""
 
     letter: str
@@ -46,7 +46,7 @@ class Run:
     most: int
 
 
-Part = Run | str
+Part = CharacterRun | str
 
 
 def parts_of(body: str) -> Iterator[Part]:
@@ -55,7 +55,7 @@ def parts_of(body: str) -> Iterator[Part]:
     for run in re.finditer(_RUN, body):
         if run.start() > end:
             yield body[end : run.start()]
-        yield Run(run[1], int(run[2]), int(run[3] or run[2]))
+        yield CharacterRun(run[1], int(run[2]), int(run[3] or run[2]))
         end = run.end()
     if end < len(body):
         yield body[end:]
@@ -77,17 +77,21 @@ def expression(body: str) -> re.Pattern[str]:
 @cache
 def longest(body: str) -> int:
     """Return how many characters a body may have."""
-    return sum(part.most if isinstance(part, Run) else len(part) for part in parts_of(body))
+    return sum(
+        part.most if isinstance(part, CharacterRun) else len(part) for part in parts_of(body)
+    )
 
 
 @cache
 def shortest(body: str) -> int:
     """Return how many characters a body has at least."""
-    return sum(part.least if isinstance(part, Run) else len(part) for part in parts_of(body))
+    return sum(
+        part.least if isinstance(part, CharacterRun) else len(part) for part in parts_of(body)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class TokenFormat:
     """A format of tokens: what its kind is called, where it is documented, and how it is written.
 
     Every token has one of `starts` in it, after `before` (empty for most: the token begins with it)

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from minutebook.screening.contexts import CONTEXTS, Context
+from minutebook.screening.contexts import CONTEXTS, SecretContext
 from minutebook.screening.disguises import without_unseen
 from minutebook.screening.formats import shortest
 from minutebook.screening.lines import LINE_FORMS, LineForm
 from minutebook.screening.vendors import FORMATS
 
 _STARTS = tuple((start, each) for each in FORMATS for start in each.starts)
-_SURROUNDINGS: tuple[Context | LineForm, ...] = (*CONTEXTS, *LINE_FORMS)
+_SURROUNDINGS: tuple[SecretContext | LineForm, ...] = (*CONTEXTS, *LINE_FORMS)
 _BY_WORD = {
     word: [(n, each) for n, each in enumerate(_SURROUNDINGS) if word in each.words]
     for each in _SURROUNDINGS

@@ -25,7 +25,7 @@ BEST = 10
 """How many of the best texts count."""
 
 
-class Verdict(StrEnum):
+class AnswerVerdict(StrEnum):
     """Whether a search has found an answer."""
 
     FOUND = "found"
@@ -153,7 +153,7 @@ class Judgement(Generic[K]):
         return max(self.measured, self.floor)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> AnswerVerdict:
         """The chance in a word."""
         return verdict_of(self.chance)
 
@@ -173,14 +173,14 @@ class Judgement(Generic[K]):
 
     def is_filler(self, key: K) -> bool:
         """Tell whether a text is so weak beside an answer that was found that it only fills the list."""
-        return self.verdict is Verdict.FOUND and self.relevance(key) < FILLER_BELOW
+        return self.verdict is AnswerVerdict.FOUND and self.relevance(key) < FILLER_BELOW
 
 
-def verdict_of(chance: float) -> Verdict:
+def verdict_of(chance: float) -> AnswerVerdict:
     """Return the verdict on a chance."""
     if chance < NOTHING_BELOW:
-        return Verdict.NOTHING
-    return Verdict.FOUND if chance >= FOUND_FROM else Verdict.PERHAPS
+        return AnswerVerdict.NOTHING
+    return AnswerVerdict.FOUND if chance >= FOUND_FROM else AnswerVerdict.PERHAPS
 
 
 def judge(

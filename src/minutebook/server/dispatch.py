@@ -73,7 +73,7 @@ class Wording(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Job(Generic[T_co]):
+class CallJob(Generic[T_co]):
     """What a request asks of a contract or of the pages, and in whose name.
 
     `act` is its name in the log and in metrics; errors are worded with the `arguments`. `unopened`
@@ -90,10 +90,10 @@ class Job(Generic[T_co]):
 
 def tool_job(
     contract: Contract, tool: str, arguments: Mapping[str, Any], caller: Caller
-) -> Job[Answer]:
+) -> CallJob[Answer]:
     """Return the job that calls a tool."""
     task = partial(contract.call, name=tool, arguments=arguments)
-    return Job(contract, tool, arguments, caller, task, contract.unopened(tool))
+    return CallJob(contract, tool, arguments, caller, task, contract.unopened(tool))
 
 
 async def nowhere(context: ServerRequestContext[Any, Any]) -> None:
@@ -145,7 +145,7 @@ class Dispatcher:
         )
         return replace(caller, call=call)
 
-    async def run(self, job: Job[T]) -> T | Failure:
+    async def run(self, job: CallJob[T]) -> T | Failure:
         """Run a job in a worker thread, within the caller's share of the threads.
 
         A job that answers without a store, too, has threads of its own. Raises TooManyRequests.
@@ -155,11 +155,11 @@ class Dispatcher:
         async with self.limits.threads.hold(job.caller.principal):
             return await anyio.to_thread.run_sync(self._run, job)
 
-    async def run_shared(self, job: Job[T]) -> T | Failure:
+    async def run_shared(self, job: CallJob[T]) -> T | Failure:
         """Run a job that other callers wait for too, whatever else its caller has under way."""
         return await anyio.to_thread.run_sync(self._run, job)
 
-    def _run(self, job: Job[T]) -> T | Failure:
+    def _run(self, job: CallJob[T]) -> T | Failure:
         """Run a job in this thread. A fault of ours must not end the connection."""
         caller, contract = with_origin(job.caller, job.contract.name), job.contract
         # The thread has a context of its own: every line that is logged below bears this request.
@@ -179,7 +179,7 @@ class Dispatcher:
         _log_call(contract.name, job.act, seconds, failure, caller)
         return outcome
 
-    def _outcome(self, job: Job[T], caller: Caller) -> T:
+    def _outcome(self, job: CallJob[T], caller: Caller) -> T:
         try:
             app = self._opened_for(caller.call.session)
         except MinutebookError as error:

@@ -11,15 +11,15 @@ from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import (
     EntityDraft,
     Found,
-    LeftOut,
     MemoryDraft,
-    Place,
     ProposalDraft,
     RelationDraft,
+    SourcePlace,
+    UnreadPart,
 )
 from minutebook.sources import front_matter
 from minutebook.sources.conversation import modified
-from minutebook.sources.files import Source, SourceFile
+from minutebook.sources.files import ImportSource, SourceFile
 from minutebook.sources.sections import sections_of
 from minutebook.sources.values import instant_of
 
@@ -61,12 +61,12 @@ def is_wanted(path: PurePath) -> bool:
     return path.suffix.lower() == ".md" and not any(part.startswith(".") for part in path.parts)
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield for each record an entity and a memory, its links as relations, a proposal while it holds."""
     records = []
     for file in source.files:
         record = _record(source, file)
-        if isinstance(record, LeftOut):
+        if isinstance(record, UnreadPart):
             yield record
         elif record is not None:
             records.append(record)
@@ -104,9 +104,9 @@ class _Record:
         return modified(self.file.modified)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourcePlace:
         """Where its text begins."""
-        return Place(str(self.file.path), self.first)
+        return SourcePlace(str(self.file.path), self.first)
 
 
 class _Folder:
@@ -153,15 +153,15 @@ class _Folder:
         return None if named is None else self._by_number.get(named[1].lstrip("0") or "0")
 
 
-def _record(source: Source, file: SourceFile) -> _Record | LeftOut | None:
+def _record(source: ImportSource, file: SourceFile) -> _Record | UnreadPart | None:
     """Return the record that a file holds; None if it is another text."""
     text = source.text(file)
-    if isinstance(text, LeftOut):
+    if isinstance(text, UnreadPart):
         return text
     try:
         fields, body, first = front_matter.split(text)
     except ValueError as error:
-        return LeftOut(file.place, str(error))
+        return UnreadPart(file.place, str(error))
     said = {name.lower(): value for name, value in fields.items()}
     title, status, sections = "", [str(said.pop("status", "") or "")], []
     for headings, _, content in sections_of(body, first):

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.source_drafts import Found, LeftOut, Place
+from minutebook.domain.source_drafts import Found, SourcePlace, UnreadPart
 from minutebook.sources.conversation import Conversation, Message, modified, session_name
-from minutebook.sources.files import Source, SourceFile
+from minutebook.sources.files import ImportSource, SourceFile
 from minutebook.sources.json_arrays import elements_of
 from minutebook.sources.values import instant_of, object_at, objects_at, shown, text_at
 
@@ -21,11 +21,11 @@ def is_wanted(path: PurePath) -> bool:
     return path.suffix.lower() == ".zip" or _is_conversations(path)
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield the turns of the conversations, as they stand on the branch that the person saw last."""
     for file in source.files:
         for each in elements_of(source, file, _is_conversations):
-            if isinstance(each, LeftOut):
+            if isinstance(each, UnreadPart):
                 yield each
             else:
                 yield from _turns(file, *each)
@@ -35,13 +35,13 @@ def _is_conversations(path: PurePath) -> bool:
     return _CONVERSATIONS.fullmatch(path.name) is not None
 
 
-def _turns(file: SourceFile, place: Place, item: Any) -> Iterator[Found]:
+def _turns(file: SourceFile, place: SourcePlace, item: Any) -> Iterator[Found]:
     if not isinstance(item, dict):
-        yield LeftOut(place, "the conversation is no object")
+        yield UnreadPart(place, "the conversation is no object")
         return
     id = text_at(item, "uuid", "conversation_id", "id")
     if not id:
-        yield LeftOut(place, "the conversation has no id")
+        yield UnreadPart(place, "the conversation has no id")
         return
     undated = instant_of(item.get("create_time", item.get("created_at")))
     session = Conversation("", session_name(id), undated or modified(file.modified))
@@ -53,13 +53,13 @@ def _turns(file: SourceFile, place: Place, item: Any) -> Iterator[Found]:
         session.program = "claude"
         yield from _of_list(session, place, item, title)
     else:
-        yield LeftOut(place, "the conversation holds no messages")
+        yield UnreadPart(place, "the conversation holds no messages")
     if (turn := session.end()) is not None:
         yield turn
 
 
 def _of_tree(
-    session: Conversation, place: Place, item: Mapping[str, Any], title: str
+    session: Conversation, place: SourcePlace, item: Mapping[str, Any], title: str
 ) -> Iterator[Found]:
     """Yield the turns of ChatGPT's tree, from its root to the node that is named as the current one."""
     nodes = object_at(item, "mapping")
@@ -81,7 +81,7 @@ def _of_tree(
         if ended is not None:
             yield ended
     if any(object_at(object_at(nodes, id), "message") for id in nodes.keys() - seen):
-        yield LeftOut(place, "messages that were edited or answered anew since")
+        yield UnreadPart(place, "messages that were edited or answered anew since")
 
 
 def _hear(session: Conversation, where: Message, message: Mapping[str, Any]) -> Found | None:
@@ -118,13 +118,13 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 def _of_list(
-    session: Conversation, place: Place, item: Mapping[str, Any], title: str
+    session: Conversation, place: SourcePlace, item: Mapping[str, Any], title: str
 ) -> Iterator[Found]:
     """Yield the turns of Claude's list of messages."""
     for message in objects_at(item, "chat_messages"):
         where = Message(text_at(message, "uuid"), place, instant_of(message.get("created_at")))
         if not where.key:
-            yield LeftOut(place, "the message has no uuid")
+            yield UnreadPart(place, "the message has no uuid")
             continue
         if message.get("sender") == "human":
             text = "\n\n".join(filter(None, (_said(message), *_attached(message))))

@@ -7,8 +7,8 @@ from typing import Any
 
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import Found, LeftOut, MemoryDraft, Place
-from minutebook.sources.files import Source, SourceFile, cleaned
+from minutebook.domain.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
+from minutebook.sources.files import ImportSource, SourceFile, cleaned
 from minutebook.sources.front_matter import plain
 from minutebook.sources.values import instant_of
 from minutebook.store.foreign_sqlite import ForeignDatabase
@@ -26,7 +26,7 @@ def is_wanted(path: PurePath) -> bool:
     return path.name == "chroma.sqlite3"
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield a memory each document, with its collection and its metadata; vectors are another model's."""
     for file in source.files:
         try:
@@ -34,9 +34,9 @@ def read(source: Source) -> Iterator[Found]:
                 if "embedding_id" in database.columns("embeddings"):
                     yield from _documents(database, file)
                 else:
-                    yield LeftOut(file.place, "the file holds no collections of Chroma")
+                    yield UnreadPart(file.place, "the file holds no collections of Chroma")
         except StoreError as error:
-            yield LeftOut(file.place, error.reason)
+            yield UnreadPart(file.place, error.reason)
         source.read += file.size
 
 
@@ -54,14 +54,14 @@ def _documents(database: ForeignDatabase, file: SourceFile) -> Iterator[Found]:
 
 
 def _memory(
-    place: Place, row: Mapping[str, Any], collection: object, metadata: dict[str, Any]
+    place: SourcePlace, row: Mapping[str, Any], collection: object, metadata: dict[str, Any]
 ) -> Found:
     document = metadata.pop(_DOCUMENT, None)
     id = row["embedding_id"]
     if not isinstance(document, str) or not document.strip():
-        return LeftOut(place, "the record has no document, only a vector")
+        return UnreadPart(place, "the record has no document, only a vector")
     if not isinstance(id, str):
-        return LeftOut(place, "the record has no id")
+        return UnreadPart(place, "the record has no id")
     at = next((at for name in _WRITTEN if (at := instant_of(metadata.get(name)))), None)
     return MemoryDraft(
         key=f"{collection}\0{id}",

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.source_drafts import Found, LeftOut, Place
+from minutebook.domain.source_drafts import Found, SourcePlace, UnreadPart
 from minutebook.sources.conversation import Conversation, Message, modified, session_name
-from minutebook.sources.files import Source, SourceFile, UsualPlace
+from minutebook.sources.files import ImportSource, SourceFile, UsualPlace
 from minutebook.sources.values import instant_of, objects_at, shown, text_at
 
 NAME = "claude-code"
@@ -18,7 +18,7 @@ def is_wanted(path: PurePath) -> bool:
     return path.suffix == ".jsonl"
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield the turns of the transcripts, file by file."""
     for file in source.files:
         yield from _Transcript(source, file).turns()
@@ -27,14 +27,14 @@ def read(source: Source) -> Iterator[Found]:
 class _Transcript:
     """One file. Messages of subagents, which older versions wrote among the others, stay apart."""
 
-    def __init__(self, source: Source, file: SourceFile) -> None:
+    def __init__(self, source: ImportSource, file: SourceFile) -> None:
         self._source = source
         self._file = file
         self._sessions: dict[str, Conversation] = {}
 
     def turns(self) -> Iterator[Found]:
         for each in self._source.objects(self._file):
-            if isinstance(each, LeftOut):
+            if isinstance(each, UnreadPart):
                 yield each
             elif (turn := self._heard(*each)) is not None:
                 yield turn
@@ -47,11 +47,13 @@ class _Transcript:
         if kind not in ("user", "assistant") or not isinstance(message, dict):
             # Summaries, snapshots of files and queue operations say nothing that messages do not.
             return None
-        place = Place(str(self._file.path), number)
+        place = SourcePlace(str(self._file.path), number)
         key = text_at(line, "uuid")
         session = self._session(line)
         if not key or session is None:
-            return LeftOut(place, "the message has no uuid" if session else "it names no session")
+            return UnreadPart(
+                place, "the message has no uuid" if session else "it names no session"
+            )
         session.version = text_at(line, "version") or session.version
         blocks = _blocks(message)
         where = Message(key, place, instant_of(line.get("timestamp")))

@@ -9,9 +9,9 @@ from typing import Any
 
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import Found, LeftOut, MemoryDraft, Place
+from minutebook.domain.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 from minutebook.sources.conversation import Conversation, Message, modified, session_name
-from minutebook.sources.files import Source, SourceFile, UsualPlace
+from minutebook.sources.files import ImportSource, SourceFile, UsualPlace
 from minutebook.sources.front_matter import plain
 from minutebook.sources.values import instant_of, text_at
 from minutebook.store.foreign_sqlite import ForeignDatabase
@@ -41,16 +41,16 @@ def is_wanted(path: PurePath) -> bool:
     return path.name == "claude-mem.db"
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield observations, summaries and directives as memories, prompts as turns."""
     for file in source.files:
         try:
             with closing(ForeignDatabase(file.path)) as database:
                 if not database.columns("observations"):
-                    yield LeftOut(file.place, "the file holds no observations of this program")
+                    yield UnreadPart(file.place, "the file holds no observations of this program")
                 yield from _rows(database, file)
         except StoreError as error:
-            yield LeftOut(file.place, error.reason)
+            yield UnreadPart(file.place, error.reason)
         source.read += file.size
 
 
@@ -82,7 +82,7 @@ def _rows(database: ForeignDatabase, file: SourceFile) -> Iterator[Found]:
 
 
 def _memory(
-    place: Place,
+    place: SourcePlace,
     kind: str,
     row: Mapping[str, Any],
     type: MemoryType,
@@ -90,7 +90,7 @@ def _memory(
     content: str,
 ) -> Found:
     if not content and not title:
-        return LeftOut(place, f"the {kind} is empty")
+        return UnreadPart(place, f"the {kind} is empty")
     metadata = {
         name: _listed(value) or plain(value)
         for name, value in row.items()
@@ -119,7 +119,7 @@ def _prompts(database: ForeignDatabase, file: SourceFile) -> Iterator[Found]:
         name = text_at(row, "content_session_id", "claude_session_id")
         text = text_at(row, "prompt_text")
         if not name or not text:
-            yield LeftOut(file.place, "the prompt is empty, or names no session")
+            yield UnreadPart(file.place, "the prompt is empty, or names no session")
             continue
         session = last.setdefault(
             name, Conversation(NAME, session_name(f"{NAME} {name}"), modified(file.modified))

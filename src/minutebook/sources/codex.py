@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.source_drafts import Found, LeftOut, Place
+from minutebook.domain.source_drafts import Found, SourcePlace, UnreadPart
 from minutebook.sources.conversation import Conversation, Message, modified, session_name
-from minutebook.sources.files import Source, SourceFile, UsualPlace
+from minutebook.sources.files import ImportSource, SourceFile, UsualPlace
 from minutebook.sources.values import instant_of, object_at, objects_at, shown, text_at
 
 NAME = "codex"
@@ -28,7 +28,7 @@ def is_wanted(path: PurePath) -> bool:
     return path.suffix == ".jsonl" and path.name.startswith("rollout-")
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield the turns of the sessions, file by file."""
     for file in source.files:
         yield from _Rollout(source, file).turns()
@@ -37,7 +37,7 @@ def read(source: Source) -> Iterator[Found]:
 class _Rollout:
     """One file. What the person said stands there twice: as an event, and among the model's items."""
 
-    def __init__(self, source: Source, file: SourceFile) -> None:
+    def __init__(self, source: ImportSource, file: SourceFile) -> None:
         self._source = source
         self._file = file
         name = session_name(file.path.stem.removeprefix("rollout-"))
@@ -46,7 +46,7 @@ class _Rollout:
 
     def turns(self) -> Iterator[Found]:
         for each in self._source.objects(self._file):
-            if isinstance(each, LeftOut):
+            if isinstance(each, UnreadPart):
                 yield each
                 continue
             turn = self._heard(*each)
@@ -60,7 +60,7 @@ class _Rollout:
         payload = line.get("payload")
         is_bare = not isinstance(payload, dict)
         item: Mapping[str, Any] = line if not isinstance(payload, dict) else payload
-        place = Place(str(self._file.path), number)
+        place = SourcePlace(str(self._file.path), number)
         where = Message(
             f"{self._session.session}#{number}", place, instant_of(line.get("timestamp"))
         )

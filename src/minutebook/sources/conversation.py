@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from minutebook.domain.source_drafts import Place, TurnDraft
+from minutebook.domain.source_drafts import SourcePlace, TurnDraft
 from minutebook.domain.turns import LONGEST_SESSION
 
 LONGEST_PIECE = 4_000
@@ -23,7 +23,7 @@ class Message(NamedTuple):
     """What a message is known by, where it stands, and its instant, if it names one."""
 
     key: str
-    place: Place
+    place: SourcePlace
     at: datetime | None
 
 

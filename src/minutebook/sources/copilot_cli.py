@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.source_drafts import Found, LeftOut, Place
+from minutebook.domain.source_drafts import Found, SourcePlace, UnreadPart
 from minutebook.sources.conversation import Conversation, Message, modified, session_name
-from minutebook.sources.files import Source, SourceFile, UsualPlace
+from minutebook.sources.files import ImportSource, SourceFile, UsualPlace
 from minutebook.sources.values import instant_of, object_at, objects_at, shown, text_at
 
 NAME = "copilot-cli"
@@ -21,23 +21,23 @@ def is_wanted(path: PurePath) -> bool:
     return path.name == EVENTS
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield the turns of the sessions, file by file."""
     for file in source.files:
         yield from _turns(source, file)
 
 
-def _turns(source: Source, file: SourceFile) -> Iterator[Found]:
+def _turns(source: ImportSource, file: SourceFile) -> Iterator[Found]:
     name = session_name(file.path.parent.name)
     session = Conversation(NAME, name, modified(file.modified))
     for each in source.objects(file):
-        if isinstance(each, LeftOut):
+        if isinstance(each, UnreadPart):
             yield each
             continue
         number, line = each
         data = object_at(line, "data")
         key = text_at(line, "id") or f"{name}#{number}"
-        where = Message(key, Place(str(file.path), number), instant_of(line.get("timestamp")))
+        where = Message(key, SourcePlace(str(file.path), number), instant_of(line.get("timestamp")))
         kind = text_at(line, "type")
         if text_at(line, "agentId") or text_at(data, "parentToolCallId"):
             # A subagent's; what it came to is what the tool that ran it answered.

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import cause_of
-from minutebook.domain.source_drafts import LeftOut, Place
+from minutebook.domain.source_drafts import SourcePlace, UnreadPart
 
 LONGEST_LINE = 16 * 2**20
 """Bytes of a line; a longer one is left out without being held."""
@@ -55,12 +55,12 @@ class SourceFile:
     modified: float
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourcePlace:
         """The file as a place."""
-        return Place(str(self.path))
+        return SourcePlace(str(self.path))
 
 
-class Source:
+class ImportSource:
     """A file, or the files of a folder that a reader wants, in the order of their names.
 
     Folders of the names `passed_over` are not looked into.
@@ -73,7 +73,7 @@ class Source:
     ) -> None:
         self.root = root.resolve()
         self._passed_over = passed_over
-        self.left_out: list[LeftOut] = []
+        self.left_out: list[UnreadPart] = []
         self.files: list[SourceFile] = []
         self.read = 0
         try:
@@ -93,7 +93,7 @@ class Source:
         """The part of the bytes that was read so far, in [0, 1]."""
         return min(1.0, self.read / self.total) if self.total else 1.0
 
-    def lines(self, file: SourceFile) -> Iterator[tuple[int, bytes] | LeftOut]:
+    def lines(self, file: SourceFile) -> Iterator[tuple[int, bytes] | UnreadPart]:
         """Yield the lines of a file with their numbers; one without an end is still being written."""
         try:
             with opened(file.path) as stream:
@@ -103,74 +103,78 @@ class Source:
                     self.read += len(line)
                     if len(line) > LONGEST_LINE:
                         self._pass_rest(stream)
-                        place = Place(str(file.path), number)
-                        yield LeftOut(place, f"the line is longer than {LONGEST_LINE:,} bytes")
+                        place = SourcePlace(str(file.path), number)
+                        yield UnreadPart(place, f"the line is longer than {LONGEST_LINE:,} bytes")
                     elif line.strip():
                         yield number, line
         except OSError as error:
-            yield LeftOut(file.place, f"cannot be read: {error.strerror or error}")
+            yield UnreadPart(file.place, f"cannot be read: {error.strerror or error}")
 
-    def objects(self, file: SourceFile) -> Iterator[tuple[int, dict[str, Any]] | LeftOut]:
+    def objects(self, file: SourceFile) -> Iterator[tuple[int, dict[str, Any]] | UnreadPart]:
         """Yield the JSON objects of a file that has one a line, with the line's number."""
         for each in self.lines(file):
-            if isinstance(each, LeftOut):
+            if isinstance(each, UnreadPart):
                 yield each
                 continue
             number, line = each
             try:
                 document = _parsed(line)
             except (ValueError, RecursionError):
-                yield LeftOut(Place(str(file.path), number), "the line is not JSON in UTF-8")
+                yield UnreadPart(
+                    SourcePlace(str(file.path), number), "the line is not JSON in UTF-8"
+                )
                 continue
             if isinstance(document, dict):
                 yield number, document
             else:
-                yield LeftOut(Place(str(file.path), number), "the line is not a JSON object")
+                yield UnreadPart(
+                    SourcePlace(str(file.path), number), "the line is not a JSON object"
+                )
 
     def document(self, file: SourceFile) -> Any:
         """Return the JSON value that a file holds, or LeftOut."""
         content = self.content(file, LARGEST_DOCUMENT)
-        if isinstance(content, LeftOut):
+        if isinstance(content, UnreadPart):
             return content
         try:
             return _parsed(content)
         except (ValueError, RecursionError):
-            return LeftOut(file.place, "the file is not JSON in UTF-8")
+            return UnreadPart(file.place, "the file is not JSON in UTF-8")
 
-    def text(self, file: SourceFile) -> str | LeftOut:
+    def text(self, file: SourceFile) -> str | UnreadPart:
         """Return the text of a file with line feeds as line ends, or LeftOut if it is too large or not UTF-8."""
         content = self.content(file, LARGEST_TEXT)
-        if isinstance(content, LeftOut):
+        if isinstance(content, UnreadPart):
             return content
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
-            return LeftOut(file.place, "the file is not text in UTF-8")
+            return UnreadPart(file.place, "the file is not text in UTF-8")
         return cleaned(text.replace("\r\n", "\n").replace("\r", "\n"))
 
-    def content(self, file: SourceFile, most: int) -> bytes | LeftOut:
+    def content(self, file: SourceFile, most: int) -> bytes | UnreadPart:
         """Return the bytes of a file, or LeftOut if it has more than `most` or cannot be read."""
         try:
             with opened(file.path) as stream:
                 content = stream.read(most + 1)
         except OSError as error:
-            return LeftOut(file.place, f"cannot be read: {error.strerror or error}")
+            return UnreadPart(file.place, f"cannot be read: {error.strerror or error}")
         self.read += len(content)
         if len(content) > most:
-            return LeftOut(file.place, f"the file is larger than {most:,} bytes")
+            return UnreadPart(file.place, f"the file is larger than {most:,} bytes")
         return content
 
     def _walk(self, wanted: Wanted) -> None:
         def note(error: OSError) -> None:
-            place = Place(str(error.filename))
-            self.left_out.append(LeftOut(place, f"cannot be read: {error.strerror or error}"))
+            place = SourcePlace(str(error.filename))
+            self.left_out.append(UnreadPart(place, f"cannot be read: {error.strerror or error}"))
 
         for folder, below, names in os.walk(self.root, onerror=note):
             below[:] = sorted(set(below) - self._passed_over)
             for name in list(below):
                 if os.path.islink(Path(folder, name)):  # noqa: PTH114
                     below.remove(name)
-                    self.left_out.append(LeftOut(Place(str(Path(folder, name))), _LINK))
+                    self.left_out.append(UnreadPart(SourcePlace(str(Path(folder, name))), _LINK))
             for name in sorted(names):
                 path = Path(folder, name)
                 relative = path.relative_to(self.root)
@@ -182,13 +186,13 @@ class Source:
             state = path.lstat()
         except OSError as error:
             reason = f"cannot be read: {error.strerror or error}"
-            self.left_out.append(LeftOut(Place(str(path)), reason))
+            self.left_out.append(UnreadPart(SourcePlace(str(path)), reason))
             return
         if stat.S_ISREG(state.st_mode):
             self.files.append(SourceFile(path, name, state.st_size, state.st_mtime))
         else:
             reason = _LINK if stat.S_ISLNK(state.st_mode) else "it is not a plain file"
-            self.left_out.append(LeftOut(Place(str(path)), reason))
+            self.left_out.append(UnreadPart(SourcePlace(str(path)), reason))
 
     def _pass_rest(self, stream: BinaryIO) -> None:
         """Read to the end of a line that is too long, holding a piece of it at a time."""

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.source_drafts import Found, LeftOut, Place
+from minutebook.domain.source_drafts import Found, SourcePlace, UnreadPart
 from minutebook.sources.conversation import Conversation, Message, modified, session_name
-from minutebook.sources.files import Source, SourceFile, UsualPlace, opened
+from minutebook.sources.files import ImportSource, SourceFile, UsualPlace, opened
 from minutebook.sources.values import instant_of, objects_at, shown, text_at
 
 NAME = "gemini-cli"
@@ -25,13 +25,13 @@ def is_wanted(path: PurePath) -> bool:
     return path.suffix in (".json", ".jsonl") and "chats" in path.parts
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield the turns of the chats, file by file."""
     for file in source.files:
         document: dict[str, Any] = {}
         messages: list[_Line] = []
         for each in _messages(source, file, document):
-            if isinstance(each, LeftOut):
+            if isinstance(each, UnreadPart):
                 yield each
             else:
                 messages.append(each)
@@ -39,16 +39,16 @@ def read(source: Source) -> Iterator[Found]:
         if name:
             yield from _turns(file, name, messages)
         else:
-            yield LeftOut(file.place, "it names no session")
+            yield UnreadPart(file.place, "it names no session")
 
 
 def _messages(
-    source: Source, file: SourceFile, document: dict[str, Any]
-) -> Iterator[_Line | LeftOut]:
+    source: ImportSource, file: SourceFile, document: dict[str, Any]
+) -> Iterator[_Line | UnreadPart]:
     """Yield the messages of a chat that stand; fill in what is said of the chat itself."""
     if file.path.suffix == ".json":
         whole = source.document(file)
-        if isinstance(whole, LeftOut):
+        if isinstance(whole, UnreadPart):
             yield whole
         elif isinstance(whole, dict):
             document.update(whole)
@@ -57,7 +57,7 @@ def _messages(
     # A message that is written again takes the place of the first; a rewind takes those after it away.
     standing: dict[str, _Line] = {}
     for each in source.objects(file):
-        if isinstance(each, LeftOut):
+        if isinstance(each, UnreadPart):
             yield each
             continue
         number, line = each
@@ -84,7 +84,9 @@ def _turns(file: SourceFile, name: str, messages: list[_Line]) -> Iterator[Found
     session = Conversation(NAME, name, modified(file.modified), folder=_project_of(file))
     for index, (number, message) in enumerate(messages):
         key = text_at(message, "id") or f"{name}/{index}"
-        where = Message(key, Place(str(file.path), number), instant_of(message.get("timestamp")))
+        where = Message(
+            key, SourcePlace(str(file.path), number), instant_of(message.get("timestamp"))
+        )
         text = _text(message.get("content"))
         match message.get("type"):
             case "user":

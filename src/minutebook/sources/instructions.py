@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import Found, LeftOut, MemoryDraft, Place
+from minutebook.domain.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 from minutebook.sources import front_matter
 from minutebook.sources.conversation import modified
-from minutebook.sources.files import Source, SourceFile
+from minutebook.sources.files import ImportSource, SourceFile
 from minutebook.sources.sections import sections_of
 
 NAME = "instructions"
@@ -42,11 +42,11 @@ def is_wanted(path: PurePath) -> bool:
     return any(path.name.endswith(_FOLDERS[pair]) for pair in pairs if pair in _FOLDERS)
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield a memory each section that says something, with path, headings and line."""
     for file in source.files:
         text = source.text(file)
-        if isinstance(text, LeftOut):
+        if isinstance(text, UnreadPart):
             yield text
             continue
         try:
@@ -60,7 +60,7 @@ def read(source: Source) -> Iterator[Found]:
             seen[path] += 1
             yield MemoryDraft(
                 key=f"{file.name}\0{path}\0{seen[path]}",
-                place=Place(str(file.path), line),
+                place=SourcePlace(str(file.path), line),
                 program=NAME,
                 folder=str(file.path.parent),
                 content=content,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
-from minutebook.domain.source_drafts import LeftOut, Place
-from minutebook.sources.files import Source, SourceFile, opened
+from minutebook.domain.source_drafts import SourcePlace, UnreadPart
+from minutebook.sources.files import ImportSource, SourceFile, opened
 
 LARGEST_ELEMENT = 64 * 2**20
 """Characters of an element; the rest of an array with a larger one is left out."""
@@ -28,8 +28,8 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Runtim
 
 
 def elements_of(
-    source: Source, file: SourceFile, is_wanted: Callable[[PurePosixPath], bool]
-) -> Iterator[tuple[Place, Any] | LeftOut]:
+    source: ImportSource, file: SourceFile, is_wanted: Callable[[PurePosixPath], bool]
+) -> Iterator[tuple[SourcePlace, Any] | UnreadPart]:
     """Yield the elements of the array that a file holds, or of those in the wanted members of an archive.
 
     Nothing is unpacked to the disk, so that the names of members lead nowhere.
@@ -41,29 +41,29 @@ def elements_of(
             else:
                 yield from _elements(stream, file.place)
     except OSError as error:
-        yield LeftOut(file.place, f"cannot be read: {error.strerror or error}")
+        yield UnreadPart(file.place, f"cannot be read: {error.strerror or error}")
     source.read += file.size
 
 
 def _of_archive(
     stream: BinaryIO, file: SourceFile, is_wanted: Callable[[PurePosixPath], bool]
-) -> Iterator[tuple[Place, Any] | LeftOut]:
+) -> Iterator[tuple[SourcePlace, Any] | UnreadPart]:
     try:
         with zipfile.ZipFile(stream) as archive:
             members = [
                 each for each in archive.infolist() if is_wanted(PurePosixPath(each.filename))
             ]
             for member in members:
-                place = Place(f"{file.path}/{PurePosixPath(member.filename).name}")
+                place = SourcePlace(f"{file.path}/{PurePosixPath(member.filename).name}")
                 with archive.open(member) as content:
                     yield from _elements(content, place)
             if not members:
-                yield LeftOut(file.place, "the archive holds no conversations.json")
+                yield UnreadPart(file.place, "the archive holds no conversations.json")
     except _BROKEN as error:
-        yield LeftOut(file.place, f"the archive cannot be read: {error}")
+        yield UnreadPart(file.place, f"the archive cannot be read: {error}")
 
 
-def _elements(stream: Any, place: Place) -> Iterator[tuple[Place, Any] | LeftOut]:
+def _elements(stream: Any, place: SourcePlace) -> Iterator[tuple[SourcePlace, Any] | UnreadPart]:
     """Yield the elements of an array; of an object, what it holds alone."""
     window = _Window(stream)
     try:
@@ -79,7 +79,7 @@ def _elements(stream: Any, place: Place) -> Iterator[tuple[Place, Any] | LeftOut
             yield place, window.value()
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, _TooLarge) else "the rest is not JSON in UTF-8"
-        yield LeftOut(place, reason)
+        yield UnreadPart(place, reason)
 
 
 class _TooLarge(ValueError):

@@ -12,14 +12,14 @@ from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import (
     EntityDraft,
     Found,
-    LeftOut,
     MemoryDraft,
-    Place,
     RelationDraft,
+    SourcePlace,
+    UnreadPart,
 )
 from minutebook.sources import front_matter
 from minutebook.sources.conversation import modified
-from minutebook.sources.files import Source, SourceFile
+from minutebook.sources.files import ImportSource, SourceFile
 from minutebook.sources.values import instant_of
 
 NAME = "markdown"
@@ -56,12 +56,12 @@ def is_wanted(path: PurePath) -> bool:
     return path.suffix.lower() in (".md", ".markdown") and not is_hidden
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield for each note an entity, its text and observations as memories, its links as relations."""
     titles = _titles(source)
     for file in source.files:
         note = _note(source, file)
-        if isinstance(note, LeftOut):
+        if isinstance(note, UnreadPart):
             yield note
         elif MARK in note.fields:
             yield from _own(note, titles)
@@ -111,28 +111,28 @@ class _Note:
                 return at
         return modified(self.file.modified)
 
-    def place(self, line: int = 0) -> Place:
+    def place(self, line: int = 0) -> SourcePlace:
         """Return a line of the note as a place."""
-        return Place(str(self.file.path), line)
+        return SourcePlace(str(self.file.path), line)
 
 
-def _note(source: Source, file: SourceFile) -> _Note | LeftOut:
+def _note(source: ImportSource, file: SourceFile) -> _Note | UnreadPart:
     text = source.text(file)
-    if isinstance(text, LeftOut):
+    if isinstance(text, UnreadPart):
         return text
     try:
         fields, rest, first = front_matter.split(text)
     except ValueError as error:
-        return LeftOut(file.place, str(error))
+        return UnreadPart(file.place, str(error))
     return _Note(file, fields, rest, first)
 
 
-def _titles(source: Source) -> dict[str, str]:
+def _titles(source: ImportSource) -> dict[str, str]:
     """Return the title of each note by all that a link may call it."""
     titles: dict[str, str] = {}
     for file in source.files:
         note = _note(source, file)
-        if isinstance(note, LeftOut):
+        if isinstance(note, UnreadPart):
             continue
         path = file.name.rpartition(".")[0]
         permalink = note.fields.get("permalink")
@@ -285,7 +285,7 @@ def _own(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
                 yield _relation(note, 0, type, target)
     else:
         reason = f"a {kind} of an export of Minutebook's own: an archive (`export`) brings it"
-        yield LeftOut(note.place(), reason)
+        yield UnreadPart(note.place(), reason)
 
 
 def _target(link: str, titles: Mapping[str, str]) -> str | None:

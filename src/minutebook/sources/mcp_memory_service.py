@@ -8,8 +8,8 @@ from typing import Any
 
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import Found, LeftOut, MemoryDraft, Place
-from minutebook.sources.files import Source, SourceFile
+from minutebook.domain.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
+from minutebook.sources.files import ImportSource, SourceFile
 from minutebook.sources.front_matter import plain, tags_of
 from minutebook.sources.values import instant_of, objects_at, text_at
 from minutebook.store.foreign_sqlite import ForeignDatabase
@@ -39,7 +39,7 @@ def is_wanted(path: PurePath) -> bool:
     return path.suffix in (".db", ".sqlite", ".sqlite3", ".json")
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield the memories of the files, each with tags, type and metadata as they are there."""
     for file in source.files:
         if file.path.suffix == ".json":
@@ -48,36 +48,36 @@ def read(source: Source) -> Iterator[Found]:
             yield from _of_database(source, file)
 
 
-def _of_document(source: Source, file: SourceFile) -> Iterator[Found]:
+def _of_document(source: ImportSource, file: SourceFile) -> Iterator[Found]:
     document = source.document(file)
-    if isinstance(document, LeftOut):
+    if isinstance(document, UnreadPart):
         yield document
     elif isinstance(document, dict) and isinstance(document.get("memories"), list):
         for item in objects_at(document, "memories"):
             yield _memory(file.place, item)
     else:
-        yield LeftOut(file.place, "the file holds no memories of this program")
+        yield UnreadPart(file.place, "the file holds no memories of this program")
 
 
-def _of_database(source: Source, file: SourceFile) -> Iterator[Found]:
+def _of_database(source: ImportSource, file: SourceFile) -> Iterator[Found]:
     try:
         with closing(ForeignDatabase(file.path)) as database:
             if "content_hash" not in database.columns("memories"):
-                yield LeftOut(file.place, "the file holds no memories of this program")
+                yield UnreadPart(file.place, "the file holds no memories of this program")
                 return
             for item in database.rows("memories", _COLUMNS):
                 yield _memory(file.place, item)
     except StoreError as error:
-        yield LeftOut(file.place, error.reason)
+        yield UnreadPart(file.place, error.reason)
     source.read += file.size
 
 
-def _memory(place: Place, item: Mapping[str, Any]) -> Found:
+def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
     content, digest = text_at(item, "content"), text_at(item, "content_hash")
     if item.get("deleted_at") is not None:
-        return LeftOut(place, "the memory is deleted there")
+        return UnreadPart(place, "the memory is deleted there")
     if not content or not digest:
-        return LeftOut(place, "the memory has no content or no content_hash")
+        return UnreadPart(place, "the memory has no content or no content_hash")
     type = text_at(item, "memory_type")
     store = text_at(item, "store")
     metadata: dict[str, Any] = {**_metadata(item.get("metadata")), "content_hash": digest}

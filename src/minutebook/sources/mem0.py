@@ -8,12 +8,12 @@ from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import (
     EntityDraft,
     Found,
-    LeftOut,
     MemoryDraft,
-    Place,
     RelationDraft,
+    SourcePlace,
+    UnreadPart,
 )
-from minutebook.sources.files import Source
+from minutebook.sources.files import ImportSource
 from minutebook.sources.front_matter import plain
 from minutebook.sources.values import instant_of, object_at, objects_at, text_at
 
@@ -28,11 +28,11 @@ def is_wanted(path: PurePath) -> bool:
     return path.suffix == ".json"
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield the memories of each file, with all that mem0 says of them, and the relations."""
     for file in source.files:
         document = source.document(file)
-        if isinstance(document, LeftOut):
+        if isinstance(document, UnreadPart):
             yield document
             continue
         whole = {"results": document} if isinstance(document, list) else document
@@ -41,7 +41,7 @@ def read(source: Source) -> Iterator[Found]:
             name for name in names if isinstance(whole, dict) and isinstance(whole.get(name), list)
         ]
         if not lists:
-            yield LeftOut(file.place, "the file holds no list of memories (results)")
+            yield UnreadPart(file.place, "the file holds no list of memories (results)")
             continue
         for item in objects_at(whole, lists[0]):
             yield _memory(file.place, item)
@@ -49,10 +49,10 @@ def read(source: Source) -> Iterator[Found]:
             yield from _relation(file.place, item)
 
 
-def _memory(place: Place, item: Mapping[str, Any]) -> Found:
+def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
     content, id = text_at(item, "memory", "text", "content"), text_at(item, "id")
     if not content or not id:
-        return LeftOut(place, "the memory has no text or no id")
+        return UnreadPart(place, "the memory has no text or no id")
     said = {name: plain(each) for name, each in item.items() if name not in _OWN}
     return MemoryDraft(
         key=id,
@@ -69,11 +69,11 @@ def _memory(place: Place, item: Mapping[str, Any]) -> Found:
     )
 
 
-def _relation(place: Place, item: Mapping[str, Any]) -> Iterator[Found]:
+def _relation(place: SourcePlace, item: Mapping[str, Any]) -> Iterator[Found]:
     source, type = text_at(item, "source"), text_at(item, "relationship", "relation")
     target = text_at(item, "target", "destination")
     if not source or not type or not target:
-        yield LeftOut(place, "the relation lacks source, relationship or target")
+        yield UnreadPart(place, "the relation lacks source, relationship or target")
         return
     for name in (source, target):
         yield EntityDraft(key=f"entity\0{name}", place=place, program=NAME, name=name, type="thing")

@@ -11,12 +11,12 @@ from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import (
     EntityDraft,
     Found,
-    LeftOut,
     MemoryDraft,
-    Place,
     RelationDraft,
+    SourcePlace,
+    UnreadPart,
 )
-from minutebook.sources.files import LONGEST_LINE, Source, SourceFile, opened
+from minutebook.sources.files import LONGEST_LINE, ImportSource, SourceFile, opened
 from minutebook.sources.front_matter import plain
 from minutebook.sources.values import instant_of, object_at, shown, text_at
 
@@ -56,7 +56,7 @@ def is_wanted(path: PurePath) -> bool:
 class _Item:
     """A node or an edge, whichever form it had: `ends` are the ids of an edge's ends, None for a node."""
 
-    place: Place
+    place: SourcePlace
     id: str
     labels: tuple[str, ...]
     fields: Mapping[str, Any]
@@ -113,7 +113,7 @@ class _Item:
         }
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield nodes as entities, what is said of them and of edges as memories, edges that hold as relations."""
     names: dict[str, str] = {}
     for file in source.files:
@@ -123,7 +123,7 @@ def read(source: Source) -> Iterator[Found]:
     source.read = 0
     for file in source.files:
         for each in _items(source, file):
-            if isinstance(each, LeftOut):
+            if isinstance(each, UnreadPart):
                 yield each
             elif each.ends is None:
                 yield from _node(each)
@@ -131,16 +131,16 @@ def read(source: Source) -> Iterator[Found]:
                 yield from _edge(each, each.ends, names)
 
 
-def _items(source: Source, file: SourceFile) -> Iterator[_Item | LeftOut]:
+def _items(source: ImportSource, file: SourceFile) -> Iterator[_Item | UnreadPart]:
     if _has_lines(file):
         for each in source.objects(file):
-            if isinstance(each, LeftOut):
+            if isinstance(each, UnreadPart):
                 yield each
             else:
-                yield _item(Place(str(file.path), each[0]), each[1], "")
+                yield _item(SourcePlace(str(file.path), each[0]), each[1], "")
         return
     document = source.document(file)
-    if isinstance(document, LeftOut):
+    if isinstance(document, UnreadPart):
         yield document
         return
     lists = {"nodes": document} if isinstance(document, list) else document
@@ -150,14 +150,14 @@ def _items(source: Source, file: SourceFile) -> Iterator[_Item | LeftOut]:
         if isinstance(lists, dict) and isinstance(lists.get(name), list | dict)
     ]
     if not known:
-        yield LeftOut(file.place, "the file holds neither nodes nor relationships")
+        yield UnreadPart(file.place, "the file holds neither nodes nor relationships")
     for name in known:
         values = lists[name]
         for value in values.values() if isinstance(values, dict) else values:
             if isinstance(value, dict):
                 yield _item(file.place, value, name)
             else:
-                yield LeftOut(file.place, "the element is not a JSON object")
+                yield UnreadPart(file.place, "the element is not a JSON object")
 
 
 def _has_lines(file: SourceFile) -> bool:
@@ -170,7 +170,7 @@ def _has_lines(file: SourceFile) -> bool:
     return isinstance(first, dict) and first.get("type") in ("node", "relationship")
 
 
-def _item(place: Place, value: dict[str, Any], listed: str) -> _Item | LeftOut:
+def _item(place: SourcePlace, value: dict[str, Any], listed: str) -> _Item | UnreadPart:
     fields = object_at(value, "properties") or value
     id = text_at(value, "id", "uuid")
     if value.get("type") == "relationship" or "source_node_uuid" in value:
@@ -179,10 +179,10 @@ def _item(place: Place, value: dict[str, Any], listed: str) -> _Item | LeftOut:
         target = text_at(end, "id") or text_at(value, "target_node_uuid")
         type = text_at(value, "label") or _type_in(listed)
         if not (source and target and type):
-            return LeftOut(place, "the relationship lacks its type or an end")
+            return UnreadPart(place, "the relationship lacks its type or an end")
         return _Item(place, id, (type,), fields, (source, target))
     if not id:
-        return LeftOut(place, "the node has no id")
+        return UnreadPart(place, "the node has no id")
     labels = value.get("labels")
     named = (
         [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
@@ -202,7 +202,7 @@ def _node(node: _Item) -> Iterator[Found]:
         yield from _episode(node)
         return
     if not node.name:
-        yield LeftOut(node.place, "the node has no name")
+        yield UnreadPart(node.place, "the node has no name")
         return
     yield EntityDraft(
         key=f"entity\0{node.type}\0{node.name}",
@@ -229,7 +229,7 @@ def _episode(node: _Item) -> Iterator[Found]:
             node, f"episode\0{_key(node, content)}", content, node.name, MemoryType.EPISODIC
         )
     else:
-        yield LeftOut(node.place, "the episode has no text")
+        yield UnreadPart(node.place, "the episode has no text")
 
 
 def _edge(edge: _Item, ends: tuple[str, str], names: Mapping[str, str]) -> Iterator[Found]:
@@ -245,7 +245,7 @@ def _edge(edge: _Item, ends: tuple[str, str], names: Mapping[str, str]) -> Itera
         about = {"source": source or ends[0], "relation": type, "target": target or ends[1]}
         yield _memory(edge, f"edge\0{_key(edge, source, type, target)}", content, None, also=about)
     if not source or not target:
-        yield LeftOut(edge.place, "the relationship leads to a node without a name, or not here")
+        yield UnreadPart(edge.place, "the relationship leads to a node without a name, or not here")
     elif edge.ended is None:
         yield RelationDraft(
             key=f"relation\0{source}\0{type}\0{target}",

@@ -21,7 +21,7 @@ from minutebook.sources import (
     neo4j,
     server_memory,
 )
-from minutebook.sources.files import Source, UsualPlace, Wanted
+from minutebook.sources.files import ImportSource, UsualPlace, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ class SourceKind:
 
     title: str
     is_wanted: Wanted
-    read: Callable[[Source], Iterator[Found]]
+    read: Callable[[ImportSource], Iterator[Found]]
     usual_place: UsualPlace | None = None
     passed_over: frozenset[str] = frozenset()
 
-    def files(self, root: Path) -> Source:
+    def files(self, root: Path) -> ImportSource:
         """List its files at a path. Raises InvalidInput if there is nothing."""
-        return Source(root, self.is_wanted, self.passed_over)
+        return ImportSource(root, self.is_wanted, self.passed_over)
 
 
 SOURCES: Mapping[str, SourceKind] = {
@@ -85,7 +85,7 @@ SOURCES: Mapping[str, SourceKind] = {
 }
 
 
-def found_in(source: Source, kind: SourceKind) -> Iterator[Found]:
+def found_in(source: ImportSource, kind: SourceKind) -> Iterator[Found]:
     """Yield what a source holds, first what of its files had to be left out."""
     yield from source.left_out
     yield from kind.read(source)

@@ -8,12 +8,12 @@ from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import (
     EntityDraft,
     Found,
-    LeftOut,
     MemoryDraft,
-    Place,
     RelationDraft,
+    SourcePlace,
+    UnreadPart,
 )
-from minutebook.sources.files import Source, cleaned
+from minutebook.sources.files import ImportSource, cleaned
 from minutebook.sources.values import text_at
 
 NAME = "server-memory"
@@ -24,17 +24,17 @@ def is_wanted(path: PurePath) -> bool:
     return path.suffix in (".jsonl", ".json")
 
 
-def read(source: Source) -> Iterator[Found]:
+def read(source: ImportSource) -> Iterator[Found]:
     """Yield entities, their observations as memories that bear their name, and relations."""
     for file in source.files:
         for each in source.objects(file):
-            if isinstance(each, LeftOut):
+            if isinstance(each, UnreadPart):
                 yield each
             else:
-                yield from _found(Place(str(file.path), each[0]), each[1])
+                yield from _found(SourcePlace(str(file.path), each[0]), each[1])
 
 
-def _found(place: Place, line: Mapping[str, Any]) -> Iterator[Found]:
+def _found(place: SourcePlace, line: Mapping[str, Any]) -> Iterator[Found]:
     match line.get("type"):
         case "entity":
             yield from _entity(place, line)
@@ -46,15 +46,15 @@ def _found(place: Place, line: Mapping[str, Any]) -> Iterator[Found]:
                     key=key, place=place, program=NAME, source=source, target=target, type=type
                 )
             else:
-                yield LeftOut(place, "the relation lacks from, to or relationType")
+                yield UnreadPart(place, "the relation lacks from, to or relationType")
         case _:
-            yield LeftOut(place, "the line is neither an entity nor a relation")
+            yield UnreadPart(place, "the line is neither an entity nor a relation")
 
 
-def _entity(place: Place, line: Mapping[str, Any]) -> Iterator[Found]:
+def _entity(place: SourcePlace, line: Mapping[str, Any]) -> Iterator[Found]:
     name, type = text_at(line, "name"), text_at(line, "entityType")
     if not name:
-        yield LeftOut(place, "the entity has no name")
+        yield UnreadPart(place, "the entity has no name")
         return
     key = f"entity\0{type}\0{name}"
     yield EntityDraft(key=key, place=place, program=NAME, name=name, type=type or "thing")
@@ -71,4 +71,4 @@ def _entity(place: Place, line: Mapping[str, Any]) -> Iterator[Found]:
                 title=name,
             )
         else:
-            yield LeftOut(place, "the observation is not a text")
+            yield UnreadPart(place, "the observation is not a text")

@@ -10,12 +10,12 @@ from urllib.parse import urlencode
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entity, Memory
 from minutebook.domain.validity import holds_at
-from minutebook.services.knowledge.surroundings import Node, Step, Surrounded
+from minutebook.services.knowledge.surroundings import GraphStep, Node, Surrounded
 from minutebook.web.find import offset, shown
 from minutebook.web.markup import visible
 from minutebook.web.memories import address as memory_address
 from minutebook.web.pages import Data, Page, View, Visit
-from minutebook.web.radial import Place, places
+from minutebook.web.radial import RadialPlace, places
 
 SHOWN = 40
 """Edges of each opened thing that are shown at first."""
@@ -89,7 +89,7 @@ class Section:
     """A page of the list of one opened thing: its edges, and the addresses of the pages around it."""
 
     node: Node
-    steps: list[Step]
+    steps: list[GraphStep]
     total: int
     first: int
     has_more: bool
@@ -98,7 +98,7 @@ class Section:
 
 
 @dataclass(slots=True)
-class _Graph:
+class _DrawnGraph:
     """What is shown: things by id, what was opened from the middle outwards, the tree of the drawing."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -217,12 +217,12 @@ def _entities(visit: Visit) -> Page:
     return Page("entities.html", facts)
 
 
-def _gathered(visit: Visit, query: GraphQuery) -> _Graph:
+def _gathered(visit: Visit, query: GraphQuery) -> _DrawnGraph:
     """Gather what was opened, from the middle outwards; what no longer hangs on it is left out.
 
     Raises NotFound if the thing in the middle is not there to be seen.
     """
-    surroundings, graph = visit.app.surroundings, _Graph()
+    surroundings, graph = visit.app.surroundings, _DrawnGraph()
     waiting, wanted = [query.at], set(query.opened)
     graph.nodes[query.at] = surroundings.node(visit.caller, query.at)
     while waiting and len(graph.nodes) < MOST_DRAWN:
@@ -240,7 +240,7 @@ def _gathered(visit: Visit, query: GraphQuery) -> _Graph:
     return graph
 
 
-def _frame(placed: Collection[Place]) -> tuple[int, int, int, int]:
+def _frame(placed: Collection[RadialPlace]) -> tuple[int, int, int, int]:
     """Return what the drawing takes with its names: left, top, width and height, in pixels."""
     xs, ys = [0.0], [0.0]
     for each in placed:
@@ -261,11 +261,11 @@ def _section(each: Surrounded, query: GraphQuery) -> Section:
     return Section(each.node, steps, total, first, each.has_more, before, after)
 
 
-def _key(step: Step) -> tuple[str, str]:
+def _key(step: GraphStep) -> tuple[str, str]:
     return step.edge.kind, step.edge.id
 
 
-def _lines(graph: _Graph) -> Iterator[tuple[str, str, str, str]]:
+def _lines(graph: _DrawnGraph) -> Iterator[tuple[str, str, str, str]]:
     """Yield each drawn edge once: where from, where to, its kind, what it says."""
     seen = set()
     for each in graph.opened:
@@ -276,7 +276,7 @@ def _lines(graph: _Graph) -> Iterator[tuple[str, str, str, str]]:
                 yield edge.source, edge.target, edge.kind, edge.type
 
 
-def _ended(visit: Visit, graph: _Graph) -> set[str]:
+def _ended(visit: Visit, graph: _DrawnGraph) -> set[str]:
     now = visit.app.clock()
     return {id for id, node in graph.nodes.items() if _has_ended(node, now)}
 

@@ -19,7 +19,7 @@ WIDEST = 2.2
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RadialPlace:
     """Where a thing stands: pixels right of and below the root, and its direction in degrees."""
 
     x: float
@@ -27,7 +27,7 @@ class Place:
     angle: float
 
 
-def places(root: str, branches: Mapping[str, Sequence[str]]) -> dict[str, Place]:
+def places(root: str, branches: Mapping[str, Sequence[str]]) -> dict[str, RadialPlace]:
     """Place a tree of `branches` (from each thing to those that hang on it) around its root.
 
     Where a ring is too short for all that stand on it they are staggered over several. Takes time in
@@ -36,7 +36,7 @@ def places(root: str, branches: Mapping[str, Sequence[str]]) -> dict[str, Place]
     depths, order = _by_depth(root, branches)
     leaves = _leaves(order, branches)
     angles = _angles(root, branches, order, leaves)
-    found = {root: Place(0.0, 0.0, 0.0)}
+    found = {root: RadialPlace(0.0, 0.0, 0.0)}
     base = 0.0
     for ring in depths[1:]:
         gaps = sorted(angles[each] for each in ring)
@@ -47,7 +47,7 @@ def places(root: str, branches: Mapping[str, Sequence[str]]) -> dict[str, Place]
         for number, each in enumerate(ring):
             radius, angle = base + LABEL * (number % rows), angles[each]
             x, y = radius * math.cos(angle), radius * math.sin(angle)
-            found[each] = Place(round(x, 1), round(y, 1), round(math.degrees(angle), 1))
+            found[each] = RadialPlace(round(x, 1), round(y, 1), round(math.degrees(angle), 1))
         base += LABEL * (rows - 1)
     return found
 

@@ -41,7 +41,7 @@ class Done:
 
 
 @dataclass(slots=True)
-class Outcome:
+class ReviewOutcome:
     """What came of several acts: those that were done, and what stood in the way of others."""
 
     done: list[Done] = field(default_factory=list)
@@ -59,7 +59,9 @@ class Outcome:
 
 def show(visit: Visit) -> Page:
     """Show what waits, of one topic or of all."""
-    return _page(visit, visit.query, Outcome(_acts_in(visit.query)), visit.query.get("undone", ""))
+    return _page(
+        visit, visit.query, ReviewOutcome(_acts_in(visit.query)), visit.query.get("undone", "")
+    )
 
 
 def do(visit: Visit) -> Page | Goto:
@@ -69,7 +71,7 @@ def do(visit: Visit) -> Page | Goto:
     act = visit.form.get("act", "")
     if act not in ACTS:
         raise InvalidInput("act", must_be_one_of(ACTS, act))
-    outcome = Outcome()
+    outcome = ReviewOutcome()
     ACTS[act](visit, outcome)
     return _answered(visit, outcome, {})
 
@@ -77,7 +79,7 @@ def do(visit: Visit) -> Page | Goto:
 def undo(visit: Visit) -> Page | Goto:
     """Undo what was just done, unless something else happened since."""
     visit = with_reason(visit)
-    outcome = Outcome()
+    outcome = ReviewOutcome()
     for each in _acts_in(visit.form):
         outcome.attempt(visit, each, partial(_undone, visit, each))
     count = len(outcome.done)
@@ -98,7 +100,7 @@ def address(topic: str = "", **parts: object) -> str:
     return "/review?" + urlencode({"of": topic, **named} if topic else named)
 
 
-def _page(visit: Visit, query: Mapping[str, str], outcome: Outcome, undone: str = "") -> Page:
+def _page(visit: Visit, query: Mapping[str, str], outcome: ReviewOutcome, undone: str = "") -> Page:
     at, topics = offset(query), _topics(query)
     page = visit.app.get(TidyingServices).review.page(visit.caller, LISTED, at, topics)
     of = query.get("of", "")
@@ -126,7 +128,7 @@ def _page(visit: Visit, query: Mapping[str, str], outcome: Outcome, undone: str 
     return Page("review.html", facts, status)
 
 
-def _answered(visit: Visit, outcome: Outcome, more: Mapping[str, object]) -> Page | Goto:
+def _answered(visit: Visit, outcome: ReviewOutcome, more: Mapping[str, object]) -> Page | Goto:
     """Lead back to the list, or show it with what stood in the way."""
     if outcome.troubles:
         return _page(visit, visit.form, outcome, str(more.get("undone", "")))
@@ -172,17 +174,17 @@ def _warnings(memory: Memory) -> list[str]:
     return [text for text, found in texts if found]
 
 
-def _apply(visit: Visit, outcome: Outcome) -> None:
+def _apply(visit: Visit, outcome: ReviewOutcome) -> None:
     _settle(visit, outcome, visit.app.get(TidyingServices).review.apply, "apply", "verify")
 
 
-def _refuse(visit: Visit, outcome: Outcome) -> None:
+def _refuse(visit: Visit, outcome: ReviewOutcome) -> None:
     _settle(visit, outcome, visit.app.get(TidyingServices).review.refuse, "refuse", "deprecate")
 
 
 def _settle(
     visit: Visit,
-    outcome: Outcome,
+    outcome: ReviewOutcome,
     act: Callable[[Caller, str], Item],
     of_suggestion: str,
     of_memory: str,
@@ -202,7 +204,7 @@ def _settle(
         outcome.attempt(visit, done, partial(act, visit.caller, name))
 
 
-def _link(visit: Visit, outcome: Outcome) -> None:
+def _link(visit: Visit, outcome: ReviewOutcome) -> None:
     for name in _picked(visit.form):
         done = Done("link", "-", name)
         outcome.attempt(
@@ -210,11 +212,11 @@ def _link(visit: Visit, outcome: Outcome) -> None:
         )
 
 
-def _look(visit: Visit, outcome: Outcome) -> None:
+def _look(visit: Visit, outcome: ReviewOutcome) -> None:
     visit.app.get(TidyingServices).rounds.run(visit.caller, most=suggestions.LOOKED_AT)
 
 
-ACTS: dict[str, Callable[[Visit, Outcome], None]] = {
+ACTS: dict[str, Callable[[Visit, ReviewOutcome], None]] = {
     "apply": _apply,
     "refuse": _refuse,
     "link": _link,

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
-from minutebook.code.highlighting import Part, Piece, highlighted
+from minutebook.code.highlighting import HighlightedPart, Piece, highlighted
 from minutebook.domain.records import CodeChunk
 from minutebook.search.excerpt import Span, matched_words, matches, sought_terms
 from minutebook.search.fusion import Hit
@@ -25,7 +25,7 @@ SHOWN = 12
 LONGEST_LINE = 1_000
 """Characters of a line that are shown."""
 
-Atom = tuple[Part, str, bool]
+Atom = tuple[HighlightedPart, str, bool]
 """A stretch of source that is all of one part, and whether it is in a match."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -124,7 +124,7 @@ def _marked_up(line: Sequence[Atom]) -> Markup:
     written = []
     for part, text, is_match in line:
         shown = str(escape(text))
-        if part is not Part.PLAIN:
+        if part is not HighlightedPart.PLAIN:
             shown = f'<span class="{part}">{shown}</span>'
         written.append(f"<mark>{shown}</mark>" if is_match else shown)
     return Markup("".join(written))  # noqa: S704 - each atom is escaped

@@ -20,7 +20,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SYSTEM_ORGANIZATION, Role
 from minutebook.server.http.published import FRESH, OUTLIVES, READ_AGAIN_AFTER
-from minutebook.server.http.signed_tokens import Issuer, Keys, open_issuer
+from minutebook.server.http.signed_tokens import Issuer, IssuerKeys, open_issuer
 from tests.server.issuing import (
     AUDIENCE,
     EC,
@@ -52,8 +52,8 @@ class Source:
             raise KeysUnavailable("it is down", "start it")
         return self.body
 
-    def keys(self) -> Keys:
-        return Keys(self, lambda: self.now)
+    def keys(self) -> IssuerKeys:
+        return IssuerKeys(self, lambda: self.now)
 
 
 def issuer(source: Source | None = None) -> Issuer:
@@ -349,7 +349,7 @@ def test_who_names_an_unknown_key_waits_for_no_reading_that_another_began() -> N
         assert goes_on.wait(60)
         return source()
 
-    keys = Keys(read, lambda: source.now)
+    keys = IssuerKeys(read, lambda: source.now)
     goes_on.set()
     assert keys.find("r") is not None
     begun.clear()

@@ -9,7 +9,7 @@ import pytest
 from minutebook.domain.archive import Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Head, Kind, Link, Memory, MemoryType, Role
-from minutebook.domain.source_drafts import MemoryDraft, Place
+from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
 from minutebook.domain.trail import ERASE
 from minutebook.domain.trail_proof import Proof
 from minutebook.domain.trail_texts import (
@@ -201,7 +201,7 @@ def test_what_an_archive_brings_has_a_digest_each(
 
 
 def test_what_another_program_brings_has_a_digest_each(world: World) -> None:
-    place = Place("/notes.md")
+    place = SourcePlace("/notes.md")
     note = MemoryDraft(key="k", place=place, program="notes", content="tea", type=MemoryType.FACT)
     for draft in (note, replace(note, content="tea at six")):
         world.app.get(ImporterServices).source_imports.run(

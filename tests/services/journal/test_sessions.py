@@ -20,7 +20,7 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
-from minutebook.domain.source_drafts import Place, TurnDraft
+from minutebook.domain.source_drafts import SourcePlace, TurnDraft
 from minutebook.features.importers.services import ImporterServices
 from minutebook.services.journal.sessions import LONGEST_TURN
 from tests.world import NOON, Opener, World, failed, worlds
@@ -232,7 +232,7 @@ def captured(
     world: World, session: str, at: datetime, program: str = "claude-code", **said: Any
 ) -> None:
     """Keep a turn as the capture of a client's session does."""
-    place = Place("event")
+    place = SourcePlace("event")
     draft = TurnDraft(
         key=f"{session} {at}", place=place, program=program, session=session, at=at,
         prompt=said.pop("prompt", f"prompt at {at:%H:%M}"), thought=said.pop("thought", ""), response="Done.",

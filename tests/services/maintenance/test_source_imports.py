@@ -25,12 +25,12 @@ from minutebook.domain.source_drafts import (
     Draft,
     EntityDraft,
     Found,
-    LeftOut,
     MemoryDraft,
-    Place,
     ProposalDraft,
     RelationDraft,
+    SourcePlace,
     TurnDraft,
+    UnreadPart,
 )
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
@@ -38,7 +38,7 @@ from minutebook.services.maintenance import source_imports
 from minutebook.services.maintenance.source_imports import SourceReport
 from tests.world import NOON, Opener, World, everything
 
-PLACE = Place("/notes/a.md", 3)
+PLACE = SourcePlace("/notes/a.md", 3)
 
 
 def turn(key: str, response: str = "Done.", session: str = "s") -> TurnDraft:
@@ -200,7 +200,7 @@ def test_an_entity_of_a_name_and_type_is_one_and_keeps_its_description(world: Wo
 
 
 def test_a_relation_to_what_is_not_there_is_left_out_and_named(world: World) -> None:
-    report = taken(world, [entity("Ana"), relation("Ana", "Nobody"), LeftOut(PLACE, "broken")])
+    report = taken(world, [entity("Ana"), relation("Ana", "Nobody"), UnreadPart(PLACE, "broken")])
     assert sorted(report.reasons) == [
         "broken",
         "the relation names an entity that is not there: 'Nobody'",

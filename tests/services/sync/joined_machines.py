@@ -9,7 +9,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import CLASSES, Kind, Memory, Record, Role, Version
 from minutebook.domain.replication import TRAVELLING, travelling_line
 from minutebook.features.sync.services import SyncServices
-from minutebook.services.sync.comparing import Comparison
+from minutebook.services.sync.comparing import MachineComparison
 from minutebook.services.sync.machines import SyncReport
 from minutebook.services.sync.remotes import FolderRemote, Remote
 from tests.world import World, everything, ready, worlds
@@ -35,7 +35,7 @@ class Machines:
         sync = world.app.get(SyncServices).machine_sync
         return sync.run(self.person, remote or FolderRemote(self.folder), compact=compact)
 
-    def compare(self, number: int) -> Comparison:
+    def compare(self, number: int) -> MachineComparison:
         return (
             self.worlds[number]
             .app.get(SyncServices)

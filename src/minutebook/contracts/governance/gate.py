@@ -39,7 +39,7 @@ _FIELDS = Arguments(CONTEXT, CONTEXT_RULES, {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class GateContext:
     """Who claims to ask, for which organization and repository, in which request."""
 
     agent: str
@@ -70,7 +70,7 @@ def admit(
         yield asking, others
 
 
-def _narrowed(app: App, caller: Caller, context: Context) -> Caller:
+def _narrowed(app: App, caller: Caller, context: GateContext) -> Caller:
     """Bind a caller to the organization and repository of the context.
 
     Raises ScopeViolation if the context names another agent, or a place that is not the caller's.
@@ -87,7 +87,7 @@ def _narrowed(app: App, caller: Caller, context: Context) -> Caller:
     return replace(held, governed=True, writes_system=False)
 
 
-def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Context:
+def _checked(tool: Tool, arguments: Mapping[str, Any]) -> GateContext:
     """Return the context of a call.
 
     Raises InvalidInput if it is not whole or does not fit the tool.
@@ -114,7 +114,7 @@ def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Context:
         raise InvalidInput(
             "context.intent", remedy, fitting=fitting, name=tool.name, given=fields["intent"]
         )
-    return Context(
+    return GateContext(
         agent=fields["agent_id"],
         organization=_uuid(fields, "organization_id"),
         repository=_uuid(fields, "repository_id"),

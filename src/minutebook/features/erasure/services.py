@@ -21,7 +21,7 @@ class ErasureServices(FeatureServices):
     @service
     def erasing(self) -> "Erasing":
         """Erase records."""
-        from minutebook.services.erasure.erasing import Erasing, Whereabouts
+        from minutebook.services.erasure.erasing import Erasing, ErasurePlaces
         from minutebook.services.erasure.selection import Selection
         from minutebook.services.maintenance.backups import known_backups
 
@@ -34,7 +34,7 @@ class ErasureServices(FeatureServices):
             self.app.supersession,
             self.app.mentions,
             self.app.get(LedgerServices).ledger_texts,
-            Whereabouts(
+            ErasurePlaces(
                 self.settings.home,
                 (self.settings.of(LedgerSettings).ledgers, *copies),
                 (self.settings.models,),

@@ -14,14 +14,14 @@ import time
 from minutebook import __version__
 from minutebook.invocation import Invocation
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address, read_line
-from minutebook.server.stdio.proxy import Link, Proxy, Unserved, own_pipes, working_directory
+from minutebook.server.stdio.proxy import DaemonLink, Proxy, Unserved, own_pipes, working_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-    from minutebook.server.stdio.in_process import InProcess
+    from minutebook.server.stdio.in_process import InProcessServer
 
     GoesOn = Callable[[], bool]
 
@@ -104,13 +104,13 @@ class _Server:
         self._invocation = invocation
         self._session = ""
         self._entered: socket.socket | None = None
-        self._here: InProcess | None = None
+        self._here: InProcessServer | None = None
         self._has_served = False
         self._hung = False
         self._losses: list[float] = []
         self._settings_stamp = invocation.settings_stamp()
 
-    def found(self) -> Link | None:
+    def found(self) -> DaemonLink | None:
         """Return a link to the daemon if it is there and answers at once.
 
         `link` goes on with a connection that has not been answered yet. Raises Unattached if the
@@ -142,7 +142,7 @@ class _Server:
         self._hung = True
         return True
 
-    def link(self, goes_on: "GoesOn") -> Link | None:
+    def link(self, goes_on: "GoesOn") -> DaemonLink | None:
         """Return a link to a server, None once nobody waits for one any more.
 
         This process serves after too many daemons that ended, or one that hung or refused. Raises
@@ -177,7 +177,7 @@ class _Server:
             raise Unserved(str(error)) from error
         return self._here.link(self._session)
 
-    def _linked(self, link: Link) -> Link:
+    def _linked(self, link: DaemonLink) -> DaemonLink:
         self._session = link.session
         self._has_served = True
         return link
@@ -208,7 +208,7 @@ def attach(
     session: str = "",
     goes_on: "GoesOn" = _always,
     entered: socket.socket | None = None,
-) -> Link | None:
+) -> DaemonLink | None:
     """Connect to the daemon of an invocation, started if need be, however long that takes.
 
     `session` names one that is gone on with; `entered` is a connection on which it was asked.
@@ -243,7 +243,7 @@ def attach(
     raise Unattached(f"the daemon ends before it answers: {reason}")
 
 
-def _answered(connection: socket.socket, waiting: "_Waiting") -> Link | None:
+def _answered(connection: socket.socket, waiting: "_Waiting") -> DaemonLink | None:
     """Return the link that a daemon welcomes us to; None if nobody waits any more.
 
     Raises Unattached if it refuses, ConnectionError or EOFError if it ends before it answers.
@@ -366,14 +366,14 @@ def _send_hello(connection: socket.socket, invocation: Invocation, session: str)
         raise
 
 
-def _welcome(connection: socket.socket) -> Link:
+def _welcome(connection: socket.socket) -> DaemonLink:
     try:
         answer = json.loads(read_line(connection, WELCOME_WAIT))
         connection.settimeout(None)
         if "refused" in answer:
             kind = Invalid if answer.get("invalid") else Unattached
             raise kind(str(answer["refused"]))
-        return Link(connection, frozenset(answer["reading"]), answer["session"])
+        return DaemonLink(connection, frozenset(answer["reading"]), answer["session"])
     except BaseException:
         connection.close()
         raise

@@ -33,7 +33,7 @@ class ClientLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class DaemonHost:
     """What the daemon lends to a client.
 
     `check` raises LeftToClient for settings of a client that are not the daemon's. Within `stay` the
@@ -45,7 +45,7 @@ class Host:
     stay: Callable[[], AbstractContextManager[None]]
 
 
-def attend(connection: socket.socket, hello: Mapping[str, Any], host: Host) -> None:
+def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost) -> None:
     """Do what a client asks for, one thing after the other, until it leaves.
 
     Raises OSError if it is gone before, ValueError if what it says is not in its form.
@@ -82,7 +82,7 @@ class _Client:
     def __init__(
         self,
         connection: socket.socket,
-        host: Host,
+        host: DaemonHost,
         settings: Settings,
         caller: Caller,
         send: Send,

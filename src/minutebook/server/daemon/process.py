@@ -29,7 +29,7 @@ from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.invocation import FILE, OF_ITS_PROCESS, OWN, UNSHARED, stamp
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.daemon import operations
-from minutebook.server.daemon.operations import Host, LeftToClient
+from minutebook.server.daemon.operations import DaemonHost, LeftToClient
 from minutebook.server.daemon.rendezvous import INVALID, LOG, DaemonAddress, read_line
 from minutebook.server.dispatch import new_session
 from minutebook.server.logs import log_to_stderr
@@ -201,7 +201,7 @@ class Daemon:
                 _say(connection, self._answer(str(hello["ask"])))
             elif "operations" in hello:
                 check = self._check_stated if hello.get("reads") is True else self._check_same
-                operations.attend(connection, hello, Host(self._loader, check, self._counted))
+                operations.attend(connection, hello, DaemonHost(self._loader, check, self._counted))
             else:
                 self._serve(connection, hello)
         except BadHello as error:

@@ -12,7 +12,7 @@ from minutebook.domain.origin import Origin, tidied
 from minutebook.features.hooks.operations import Asked, find
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.server.hooks import log
-from minutebook.server.hooks.events import MOST_TOKENS, HookEvent, Moment, output_of, read_event
+from minutebook.server.hooks.events import MOST_TOKENS, HookEvent, HookMoment, output_of, read_event
 from minutebook.server.hooks.known import Known, is_ignored
 from minutebook.whereabouts import follows_folders, known_place, repository_known, scope_of
 
@@ -55,7 +55,7 @@ def answer(
     if follows_folders(settings):
         caller = replace(caller, folder_scope=scope_of(place))
     match event.moment:
-        case Moment.START | Moment.PROMPT:
+        case HookMoment.START | HookMoment.PROMPT:
             found = find(app, caller, asked_here(settings, client, event))
             given = found.given
             if given.text is None:
@@ -64,7 +64,7 @@ def answer(
             output = output_of(client, event.name, given.text)
             said = Answer("answered", output, given.tokens, given.ids, given.is_briefing)
             return said, lambda: found.note(app, caller)
-        case Moment.TURN | Moment.END:
+        case HookMoment.TURN | HookMoment.END:
             from minutebook.server.hooks.capture import capture
 
             return Answer(capture(app, settings, caller, client, event, folder)), nothing
@@ -77,7 +77,7 @@ def asked_here(settings: Settings, client: str, event: HookEvent) -> Asked:
     known = Known(log.entries(str(settings.home)), event.session)
     return Asked(
         event.session,
-        event.prompt if event.moment is Moment.PROMPT else None,
+        event.prompt if event.moment is HookMoment.PROMPT else None,
         frozenset(known.ids),
         known.is_briefed,
         known.last_session_in(event.folder, repository_known(settings)),

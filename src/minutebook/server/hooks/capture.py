@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.private import without_private
-from minutebook.domain.source_drafts import Found, LeftOut, Place, TurnDraft
+from minutebook.domain.source_drafts import Found, SourcePlace, TurnDraft, UnreadPart
 from minutebook.features.importers.services import ImporterServices
 from minutebook.server.hooks import log
-from minutebook.server.hooks.events import HookEvent, Moment
+from minutebook.server.hooks.events import HookEvent, HookMoment
 from minutebook.sources import claude_code, codex, copilot_cli, gemini_cli
 from minutebook.sources.conversation import session_name
-from minutebook.sources.files import Source, UsualPlace, Wanted
+from minutebook.sources.files import ImportSource, UsualPlace, Wanted
 from minutebook.sources.registry import SOURCES, found_in
 from minutebook.sources.values import instant_of, object_at, text_at
 from minutebook.whereabouts import repository_by_path
@@ -65,10 +65,10 @@ def capture(
     try:
         found = _found(client, event, folder)
         count, names = _import(app, settings, caller, event, found)
-        if event.moment is Moment.END and client not in TRANSCRIPTS:
+        if event.moment is HookMoment.END and client not in TRANSCRIPTS:
             names = {each.name for each in app.sessions.all(caller, session_name(event.session))}
         kept = min(names, default="")
-        if event.moment is Moment.END and (count or client not in TRANSCRIPTS):
+        if event.moment is HookMoment.END and (count or client not in TRANSCRIPTS):
             for name in sorted(names):
                 app.summaries.summarize(caller, name)
         outcome = "captured"
@@ -88,13 +88,13 @@ def capture(
 
 
 def _found(client: str, event: HookEvent, folder: Path | None) -> Iterable[Found]:
-    if event.moment is Moment.TURN:
+    if event.moment is HookMoment.TURN:
         return [_turn(client, event)]
     if client not in TRANSCRIPTS:
         return []
     of = TRANSCRIPTS[client]
     path = transcript(client, event, folder)
-    return found_in(Source(path, of.is_wanted), SOURCES[of.source])
+    return found_in(ImportSource(path, of.is_wanted), SOURCES[of.source])
 
 
 def found_turns(client: str, event: HookEvent, folder: Path | None) -> list[TurnDraft]:
@@ -108,10 +108,10 @@ def found_turns(client: str, event: HookEvent, folder: Path | None) -> list[Turn
 
 def _turn(client: str, event: HookEvent) -> Found:
     """Read a turn that a client gives itself."""
-    turn, place = object_at(event.fields, "turn"), Place(event.name)
+    turn, place = object_at(event.fields, "turn"), SourcePlace(event.name)
     key, at, name = text_at(turn, "id"), instant_of(turn.get("at")), session_name(event.session)
     if not key or at is None or not name:
-        return LeftOut(place, "the turn has no id, instant or session")
+        return UnreadPart(place, "the turn has no id, instant or session")
     return TurnDraft(
         key=key,
         place=place,

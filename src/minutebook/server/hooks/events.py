@@ -10,7 +10,7 @@ from typing import Any
 from minutebook.sources.values import text_at
 
 
-class Moment(StrEnum):
+class HookMoment(StrEnum):
     """When in a session an event comes."""
 
     START = "a session starts"
@@ -19,14 +19,14 @@ class Moment(StrEnum):
     END = "a session ends"
 
 
-MOMENTS: Mapping[str, Moment] = {
-    "SessionStart": Moment.START,
-    "sessionStart": Moment.START,
-    "UserPromptSubmit": Moment.PROMPT,
-    "BeforeAgent": Moment.PROMPT,
-    "beforeSubmitPrompt": Moment.PROMPT,
-    "TurnEnd": Moment.TURN,
-    "SessionEnd": Moment.END,
+MOMENTS: Mapping[str, HookMoment] = {
+    "SessionStart": HookMoment.START,
+    "sessionStart": HookMoment.START,
+    "UserPromptSubmit": HookMoment.PROMPT,
+    "BeforeAgent": HookMoment.PROMPT,
+    "beforeSubmitPrompt": HookMoment.PROMPT,
+    "TurnEnd": HookMoment.TURN,
+    "SessionEnd": HookMoment.END,
 }
 """The moments of the events, which the clients name each in its own way."""
 
@@ -45,7 +45,7 @@ class HookEvent:
     """
 
     name: str
-    moment: Moment | None
+    moment: HookMoment | None
     session: str
     folder: Path
     prompt: str

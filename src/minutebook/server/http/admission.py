@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from minutebook.server.http.connections import network_of
 from minutebook.server.http.errors import refused
-from minutebook.server.http.turns import Turn
+from minutebook.server.http.turns import RequestTurn
 from minutebook.server.limits import KEPT, FairQueue, TooManyRequests
 
 SHOWN = 4
@@ -33,7 +33,7 @@ class Admission:
             return
         request = Request(scope)
         shown = _shown(request)
-        turn = Turn(self._queue, self._principals.of(shown) or _address(request))
+        turn = RequestTurn(self._queue, self._principals.of(shown) or _address(request))
         request.state.turn = turn
         try:
             await turn.take()

@@ -17,7 +17,7 @@ from minutebook.features.http.settings import HttpSettings
 from minutebook.server.dispatch import OpenApp
 from minutebook.server.http.openid import open_provider
 from minutebook.server.http.signed_tokens import (
-    Issued,
+    IssuedToken,
     caller_by,
     issued_by,
     issued_of_known,
@@ -93,7 +93,7 @@ class Authenticator:
         """Raise Unidentified, audited, if the ID token by which somebody signed in was revoked since."""
         self._check_issued(issued_of_known(id_token))
 
-    def _check_issued(self, issued: Issued) -> None:
+    def _check_issued(self, issued: IssuedToken) -> None:
         self._open_app().tokens.check_signed(issued.subject, issued.id, issued.at)
 
     @contextmanager

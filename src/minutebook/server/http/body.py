@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from minutebook.domain.reason import Reason
-from minutebook.server.http.turns import Turn, while_waiting
+from minutebook.server.http.turns import RequestTurn, while_waiting
 from minutebook.server.limits import Limits
 
 MOST_PARTS = 50_000
@@ -69,7 +69,7 @@ async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes
 @asynccontextmanager
 async def _place(request: Request, limits: Limits) -> AsyncIterator[None]:
     """Have a large body wait while others of its sender are read: what is not read yet, its client keeps."""
-    turn: Turn | None = getattr(request.state, "turn", None)
+    turn: RequestTurn | None = getattr(request.state, "turn", None)
     if turn is None or int(request.headers.get("content-length", LARGE)) < LARGE:
         yield
         return

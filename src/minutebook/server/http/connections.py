@@ -16,7 +16,7 @@ RECLASSIFIED_EVERY = 1.0
 """Seconds after which a server that is full of strangers looks again which of them were let in meanwhile."""
 
 
-class Connection(H11Protocol):
+class ClientConnection(H11Protocol):
     """One client's connection; it is closed where the client keeps it waiting too long.
 
     uvicorn bounds only the time between two requests.
@@ -25,7 +25,7 @@ class Connection(H11Protocol):
     patience = 30.0
     """Seconds that a client may take to read."""
 
-    open: "Connections"
+    open: "ClientConnections"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -130,26 +130,26 @@ class _Held:
 
     def __init__(self) -> None:
         self.count = 0
-        self._by_holder: dict[str, dict[Connection, None]] = {}
+        self._by_holder: dict[str, dict[ClientConnection, None]] = {}
 
-    def add(self, connection: Connection, holder: str) -> None:
+    def add(self, connection: ClientConnection, holder: str) -> None:
         self._by_holder.setdefault(holder, {})[connection] = None
         self.count += 1
 
-    def remove(self, connection: Connection, holder: str) -> None:
+    def remove(self, connection: ClientConnection, holder: str) -> None:
         held = self._by_holder[holder]
         del held[connection]
         self.count -= 1
         if not held:
             del self._by_holder[holder]
 
-    def most_first(self) -> Iterator[Connection]:
+    def most_first(self) -> Iterator[ClientConnection]:
         """Go through the connections, those of the holder with most first."""
         for held in sorted(self._by_holder.values(), key=len, reverse=True):
             yield from tuple(held)
 
 
-class Connections:
+class ClientConnections:
     """The open connections of a server, at most so many.
 
     A new one is always let in as long as another only waits for its client: that one makes room.
@@ -160,28 +160,28 @@ class Connections:
         self._most = most
         self._most_strangers = max(1, most * 3 // 4)
         self._strangers, self._known = _Held(), _Held()
-        self._places: dict[Connection, tuple[_Held, str]] = {}
+        self._places: dict[ClientConnection, tuple[_Held, str]] = {}
         self._reclassified_at = 0.0
 
-    def admit(self, new: Connection) -> bool:
+    def admit(self, new: ClientConnection) -> bool:
         """Count a connection, and close another where there are too many; False if none can be."""
         has_room = self._has_room(new.loop.time())
         self._put(new)
         return has_room
 
-    def put_last(self, connection: Connection) -> None:
+    def put_last(self, connection: ClientConnection) -> None:
         """Count an open connection, by who holds it now, as the one that began to wait last."""
         if connection in self._places:
             self.discard(connection)
             self._put(connection)
 
-    def _put(self, connection: Connection) -> None:
+    def _put(self, connection: ClientConnection) -> None:
         held = self._strangers if connection.caller is None else self._known
         holder = connection.holder
         self._places[connection] = held, holder
         held.add(connection, holder)
 
-    def discard(self, connection: Connection) -> None:
+    def discard(self, connection: ClientConnection) -> None:
         """Count a connection no longer."""
         if place := self._places.pop(connection, None):
             held, holder = place
@@ -226,6 +226,8 @@ def network_of(address: str) -> str:
     return str(ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
 
 
-def bounded(patience: float, most: int) -> type[Connection]:
+def bounded(patience: float, most: int) -> type[ClientConnection]:
     """Return the connection class of a server with these timeouts and this many connections."""
-    return type("Connection", (Connection,), {"patience": patience, "open": Connections(most)})
+    return type(
+        "Connection", (ClientConnection,), {"patience": patience, "open": ClientConnections(most)}
+    )

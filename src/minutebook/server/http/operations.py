@@ -16,7 +16,7 @@ from minutebook.domain.errors import MinutebookError
 from minutebook.domain.redaction import redacted_for
 from minutebook.operations.operation import Operation
 from minutebook.operations.table import operations as all_operations
-from minutebook.server.dispatch import Dispatcher, Job
+from minutebook.server.dispatch import CallJob, Dispatcher
 from minutebook.server.http.access import AccessControl
 from minutebook.server.http.errors import REFUSALS, refusal, refused
 from minutebook.server.http.rest import arguments_of
@@ -66,7 +66,7 @@ def operations_route(
             return refusal(request, 404, _unserved(name))
         try:
             given = await arguments_of(request, access.limits)
-            job = Job(wording, name, given, caller, _task(operation, given))
+            job = CallJob(wording, name, given, caller, _task(operation, given))
             with access.limits.calls.hold(caller.principal):
                 outcome = await dispatcher.run(job)
         except REFUSALS as error:

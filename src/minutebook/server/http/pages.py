@@ -14,7 +14,7 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.origin import Origin
 from minutebook.domain.redaction import redacted_for
-from minutebook.server.dispatch import Dispatcher, Job
+from minutebook.server.dispatch import CallJob, Dispatcher
 from minutebook.server.http.access import AccessControl
 from minutebook.server.http.body import FORM, BadBody, read_body
 from minutebook.server.http.errors import refused
@@ -136,14 +136,16 @@ class PageHost:
         request.state.caller = caller = self._access.in_session(caller)
         try:
             with limits.calls.hold(caller.principal):
-                return _answer(await self._dispatcher.run(Job(_WORDING, act, {}, caller, task)))
+                return _answer(await self._dispatcher.run(CallJob(_WORDING, act, {}, caller, task)))
         except TooManyRequests as error:
             raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
 
     async def look(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
         """Run a short task whose answer others wait for, too. Raises MinutebookError as `run` does."""
         caller = self._access.in_session(in_call(caller, request="watch"))
-        return _answer(await self._dispatcher.run_shared(Job(_WORDING, "watch", {}, caller, task)))
+        return _answer(
+            await self._dispatcher.run_shared(CallJob(_WORDING, "watch", {}, caller, task))
+        )
 
     def stream(
         self,

@@ -87,7 +87,7 @@ def serve(
     async def run() -> None:
         leaving = anyio.Event()
         app = application(settings, loader, contracts, authenticator, names, leaving, sign_ins)
-        await _Server(_config(settings, app), leaving, end).serve(sockets=[listener])
+        await _HttpServer(_config(settings, app), leaving, end).serve(sockets=[listener])
 
     anyio.run(run)
     end()
@@ -166,7 +166,7 @@ class _Listening(uvicorn.Server):
             each.listen(WAITING_CONNECTIONS)
 
 
-class _Server(_Listening):
+class _HttpServer(_Listening):
     """Sets `leaving` when a signal comes, and calls `end` soon after, whatever is still being done."""
 
     def __init__(

@@ -35,7 +35,7 @@ LEEWAY = 30.0
 _ASYMMETRIC = frozenset({"RSA", "EC", "OKP"})
 
 
-class Keys:
+class IssuerKeys:
     """The public keys of an issuer, kept for a while.
 
     `read` gives them as a JSON Web Key Set (RFC 7517) or raises KeysUnavailable; `now` gives seconds
@@ -68,7 +68,7 @@ def _pick(known: Sequence[jwt.PyJWK], name: str | None) -> jwt.PyJWK | None:
 class Issuer:
     """Checks signed tokens, and gives the caller that one makes."""
 
-    def __init__(self, name: str, audience: tuple[str, ...], keys: Keys) -> None:
+    def __init__(self, name: str, audience: tuple[str, ...], keys: IssuerKeys) -> None:
         self.name = name
         self._audience = audience
         self._keys = keys
@@ -120,7 +120,7 @@ def caller_by(claims: Mapping[str, Any]) -> Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedToken:
     """By what a signed token can be revoked: its name, its id if it has one, and when it was issued."""
 
     subject: str
@@ -128,17 +128,17 @@ class Issued:
     at: datetime | None
 
 
-def issued_by(claims: Mapping[str, Any]) -> Issued:
+def issued_by(claims: Mapping[str, Any]) -> IssuedToken:
     """Return by what the token with these verified claims can be revoked."""
     id, at = claims.get("jti"), claims.get("iat")
-    return Issued(
+    return IssuedToken(
         str(claims["sub"]),
         None if id is None else str(id),
         datetime.fromtimestamp(at, UTC) if isinstance(at, int | float) else None,
     )
 
 
-def issued_of_known(token: str) -> Issued:
+def issued_of_known(token: str) -> IssuedToken:
     """Return the same of a token that was verified before, without verifying it again."""
     return issued_by(jwt.decode(token, options={"verify_signature": False}))
 
@@ -161,7 +161,7 @@ def open_issuer(settings: Settings) -> Issuer | None:
         raise InvalidInput("jwt_keys", "must be an https URL: who changes it on its way, comes in")
     else:
         read = partial(_from_file, Path(own.jwt_keys))
-    return Issuer(own.jwt_issuer, own.jwt_audience, Keys(read))
+    return Issuer(own.jwt_issuer, own.jwt_audience, IssuerKeys(read))
 
 
 def _grant(claims: Mapping[str, Any]) -> Grant:

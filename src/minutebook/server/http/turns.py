@@ -9,7 +9,7 @@ from starlette.requests import Request
 from minutebook.server.limits import TURN_SECONDS, FairQueue
 
 
-class Turn:
+class RequestTurn:
     """The turn of one request; it may be given back and taken again."""
 
     def __init__(self, queue: FairQueue, holder: str) -> None:
@@ -33,7 +33,7 @@ class Turn:
 @asynccontextmanager
 async def while_waiting(request: Request) -> AsyncIterator[None]:
     """Leave the turn of a request to others while its client is waited for."""
-    turn: Turn | None = getattr(request.state, "turn", None)
+    turn: RequestTurn | None = getattr(request.state, "turn", None)
     if turn is not None:
         turn.release()
     yield

@@ -13,7 +13,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import InvalidInput, NotFound
-from minutebook.server.dispatch import Dispatcher, Job, protocol_error
+from minutebook.server.dispatch import CallJob, Dispatcher, protocol_error
 from minutebook.server.protocol.subscriptions import Watch
 
 MOST_VALUES = 100
@@ -54,7 +54,7 @@ class Resources:
         listed: list[types.Resource] = []
         caller = self._dispatcher.caller(context)
         for contract in self._contracts:
-            job = Job(contract, "resources/list", {}, caller, contract.listing)
+            job = CallJob(contract, "resources/list", {}, caller, contract.listing)
             listed += map(_resource, await _run(self._dispatcher, job))
         return types.ListResourcesResult(resources=listed)
 
@@ -78,7 +78,7 @@ class Resources:
         contract, mime_type = _owner(self._contracts, uri, context)
         await self._dispatcher.locate(context)
         caller, task = self._dispatcher.caller(context), partial(contract.read, uri=uri)
-        job = Job(contract, "resources/read", {"uri": uri}, caller, task)
+        job = CallJob(contract, "resources/read", {"uri": uri}, caller, task)
         answer = await _run(self._dispatcher, job)
         if answer.error is not None:
             error = protocol_error(answer.error, params.meta)
@@ -100,7 +100,7 @@ class Resources:
             task = partial(
                 contract.complete, template=template, variable=argument.name, typed=argument.value
             )
-            job = Job(contract, "completion/complete", arguments, caller, task)
+            job = CallJob(contract, "completion/complete", arguments, caller, task)
             found += await _run(self._dispatcher, job)
         has_more = len(found) > MOST_VALUES
         return types.CompleteResult(
@@ -159,7 +159,7 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract], dispatcher: 
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         if (data := contract.prompt_data(params.name)) is not None:
             await dispatcher.locate(context)
-            job = Job(contract, "prompts/get", {}, dispatcher.caller(context), data)
+            job = CallJob(contract, "prompts/get", {}, dispatcher.caller(context), data)
             written = written.replace("{data}", await _run(dispatcher, job))
         text = types.TextContent(type="text", text=written)
         return types.GetPromptResult(
@@ -171,7 +171,7 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract], dispatcher: 
     server.add_request_handler("prompts/get", types.GetPromptRequestParams, get_prompt)
 
 
-async def _run(dispatcher: Dispatcher, job: Job[T]) -> T:
+async def _run(dispatcher: Dispatcher, job: CallJob[T]) -> T:
     """Return what a job gives. Raises MCPError if it fails."""
     outcome = await dispatcher.run(job)
     if isinstance(outcome, Failure):

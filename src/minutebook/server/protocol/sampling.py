@@ -47,7 +47,7 @@ class Sampling(Generic[T]):
 
     def __init__(self, paused_calls: ConcurrencyLimit) -> None:
         self._paused_calls = paused_calls
-        self._waiting: dict[str, _Talk[T]] = {}
+        self._waiting: dict[str, _SamplingTalk[T]] = {}
         self._group: TaskGroup | None = None
 
     @asynccontextmanager
@@ -87,21 +87,21 @@ class Sampling(Generic[T]):
             return await talk.go_on(context, params.input_responses or {})
         if self._group is None:
             raise RuntimeError("calls that may ask need the server's lifespan")
-        talk = _Talk(call, self._waiting)
+        talk = _SamplingTalk(call, self._waiting)
         with ExitStack() as held:
             held.enter_context(self._paused_calls.hold(caller.principal))
             self._group.start_soon(self._keep, talk, held.pop_all(), work)
         return await talk.go_on(context, {})
 
-    async def _keep(self, talk: "_Talk[T]", held: ExitStack, work: Work[T]) -> None:
+    async def _keep(self, talk: "_SamplingTalk[T]", held: ExitStack, work: Work[T]) -> None:
         with held:
             await talk.run(work)
 
 
-class _Talk(Generic[T]):
+class _SamplingTalk(Generic[T]):
     """One call over several requests: what was asked last, what was answered, what came of it."""
 
-    def __init__(self, call: object, waiting: "dict[str, _Talk[T]]") -> None:
+    def __init__(self, call: object, waiting: "dict[str, _SamplingTalk[T]]") -> None:
         self.call = call
         self._waiting = waiting
         self._context: _Context | None = None

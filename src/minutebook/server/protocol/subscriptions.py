@@ -31,7 +31,7 @@ from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import MinutebookError
-from minutebook.server.dispatch import Dispatcher, Job, connection_of
+from minutebook.server.dispatch import CallJob, Dispatcher, connection_of
 from minutebook.server.limits import WATCHED_RESOURCES
 
 log = logging.getLogger(__name__)
@@ -179,7 +179,7 @@ class Watch:
         """Tell whether any organization of those who watch has changed since the last look."""
         sequences: dict[str, int] = {}
         for caller in {each.caller for each in self._watchers}:
-            job = Job(self.contracts[0], "watch", {}, caller, _sequences_of)
+            job = CallJob(self.contracts[0], "watch", {}, caller, _sequences_of)
             seen = await self._dispatcher.run_shared(job)
             if not isinstance(seen, Failure):
                 sequences |= seen
@@ -207,7 +207,9 @@ class Watch:
                 for uri, digest in found.items()
                 if not digest and (uri == LIST or contract.resource(uri) is not None)
             ]
-            job = Job(contract, "watch", {}, caller, partial(_read, contract=contract, uris=its))
+            job = CallJob(
+                contract, "watch", {}, caller, partial(_read, contract=contract, uris=its)
+            )
             read = await self._dispatcher.run_shared(job) if its else []
             if not isinstance(read, Failure):
                 found.update(zip(its, map(_digest, read), strict=True))

@@ -22,7 +22,7 @@ from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher, new_session
 from minutebook.server.logs import log_to_stderr
 from minutebook.server.protocol.server import as_promised, build_server
-from minutebook.server.stdio.proxy import Link, Proxy, own_pipes, working_directory
+from minutebook.server.stdio.proxy import DaemonLink, Proxy, own_pipes, working_directory
 from minutebook.server.stdio.transport import serve_on
 from minutebook.server.stdio.whereabouts import Whereabouts
 
@@ -30,7 +30,7 @@ _LAST_WORDS = 5.0
 """Seconds that a server which failed may take to write its stack."""
 
 
-class InProcess:
+class InProcessServer:
     """Serves contracts in threads of this process.
 
     Settings that do not fit together: InvalidInput.
@@ -42,7 +42,7 @@ class InProcess:
         self._loader = AppLoader(settings)
         self._server: threading.Thread | None = None
 
-    def link(self, session: str = "") -> Link:
+    def link(self, session: str = "") -> DaemonLink:
         """Start a server and give the link to it; `session` names one that is gone on with."""
         client_end, server_end = socket.socketpair()
         caller = in_call(self._settings.caller(), session=session or new_session())
@@ -52,7 +52,7 @@ class InProcess:
         work = (server_end, server, self._loader.start)
         self._server = threading.Thread(target=serve_on, args=work, name="server", daemon=True)
         self._server.start()
-        return Link(client_end, reading_tools(self._contracts), caller.call.session)
+        return DaemonLink(client_end, reading_tools(self._contracts), caller.call.session)
 
     def lost(self) -> NoReturn:
         """End the process, whose server has ended although its client has not."""
@@ -72,7 +72,7 @@ class InProcess:
         os._exit(status)
 
 
-def in_process(invocation: Invocation) -> InProcess:
+def in_process(invocation: Invocation) -> InProcessServer:
     """Serve an invocation in this process.
 
     Raises InvalidInput if its settings or contracts do not fit.
@@ -85,7 +85,7 @@ def in_process(invocation: Invocation) -> InProcess:
         tools=settings.tools,
         answers=settings.answers,
     )
-    return InProcess(settings, contracts)
+    return InProcessServer(settings, contracts)
 
 
 def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
@@ -93,7 +93,7 @@ def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
 
     Settings that do not fit together: InvalidInput, before anything is served.
     """
-    here = InProcess(settings, contracts)
+    here = InProcessServer(settings, contracts)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda signum, frame: here.end())
     stdin, stdout = own_pipes()

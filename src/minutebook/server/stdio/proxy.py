@@ -32,7 +32,7 @@ class Unserved(Exception):
     """There can be no server for this client; the message says why."""
 
 
-class Link:
+class DaemonLink:
     """A connection to a server: the tools that only read there, and the session that it keeps."""
 
     def __init__(self, connection: socket.socket, reading: frozenset[str], session: str) -> None:
@@ -95,7 +95,7 @@ class _Request:
         return not self.is_sent or self.method != "tools/call" or self.tool in reading
 
 
-class Conversation:
+class ProxyConversation:
     """What another server must be told to go on where one ended."""
 
     def __init__(self) -> None:
@@ -190,8 +190,8 @@ class Proxy:
 
     def __init__(
         self,
-        link: Link | None,
-        connect: Callable[[Callable[[], bool]], Link | None],
+        link: DaemonLink | None,
+        connect: Callable[[Callable[[], bool]], DaemonLink | None],
         stdin: int = 0,
         stdout: int = 1,
         early: "EarlyAnswers | None" = None,
@@ -201,7 +201,7 @@ class Proxy:
         self._connect = connect
         self._stdin, self._stdout = stdin, stdout
         self._early = early
-        self._conversation = Conversation()
+        self._conversation = ProxyConversation()
         self._changed = threading.Condition()
         self._sending = threading.Lock()
         self._writing = threading.Lock()
@@ -253,7 +253,7 @@ class Proxy:
             if link is not None and is_late and hangs():
                 link.cut()
 
-    def _linked(self) -> Link | None:
+    def _linked(self) -> DaemonLink | None:
         """Return another link, resumed, or None if the client has ended and waits for nothing."""
         try:
             link = self._connect(self._goes_on)
@@ -312,7 +312,7 @@ class Proxy:
             if request.method != ENDLESS:
                 self._write(_unknown_outcome(request))
 
-    def _resume(self, link: Link) -> None:
+    def _resume(self, link: DaemonLink) -> None:
         """Tell a new server what it must know, and ask it what is not answered."""
         with self._sending:
             with self._changed:

@@ -11,7 +11,7 @@ from minutebook.domain.head_signatures import Signatures
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Token
 from minutebook.domain.trail import HEAD, Break, first_break
 from minutebook.domain.trail_proof import Proof
-from minutebook.domain.trail_texts import NAMES, NO_ENTRY, Difference, LastTexts
+from minutebook.domain.trail_texts import NAMES, NO_ENTRY, LastTexts, TrailDifference
 from minutebook.services.access.trail_key import fits
 from minutebook.store.protocol import Snapshot, Store
 
@@ -104,7 +104,9 @@ def _chain_break(
     return broken
 
 
-def _differences(moment: Snapshot, organization: str, texts: LastTexts) -> Iterator[Difference]:
+def _differences(
+    moment: Snapshot, organization: str, texts: LastTexts
+) -> Iterator[TrailDifference]:
     everything = Filter(organization=organization, with_deleted=True)
     found = (moment.each(of, everything) for of in FINGERPRINTED if of is not Token)
     for record in chain(*found, _tokens(moment, organization, texts)):
@@ -115,13 +117,13 @@ def _differences(moment: Snapshot, organization: str, texts: LastTexts) -> Itera
     yield from texts.missing()
 
 
-def _beside(moment: Snapshot, organization: str) -> Iterator[Difference]:
+def _beside(moment: Snapshot, organization: str) -> Iterator[TrailDifference]:
     """Yield what does not follow from the records: ends that no trail has, names of entities."""
     for head in moment.each(Head, Filter(organization=organization)):
         if head.id != HEAD:
-            yield Difference(Kind.HEAD, head.id, NO_ENTRY)
+            yield TrailDifference(Kind.HEAD, head.id, NO_ENTRY)
     for id in moment.wrong_names(organization):
-        yield Difference(Kind.ENTITY, id, NAMES)
+        yield TrailDifference(Kind.ENTITY, id, NAMES)
 
 
 def _tokens(moment: Snapshot, organization: str, texts: LastTexts) -> Iterator[Token]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minutebook.code import files
 from minutebook.code.chunks import Chunk, chunk
-from minutebook.code.files import Skip, SourceFile, Unreadable
+from minutebook.code.files import CodeFile, Skip, Unreadable
 from minutebook.code.languages import language_of
 from minutebook.domain.caller import Progress
 from minutebook.domain.errors import Conflict
@@ -26,7 +26,7 @@ NO_LANGUAGE = "text"
 
 
 @dataclass(slots=True)
-class _Batch:
+class _IndexBatch:
     """What is to be written next."""
 
     put: list[Record] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Indexing:
         self._here = Filter(organization=project.organization)
         self._root = Path(project.path)
         self._skipped: Counter[Skip] = Counter()
-        self._batch = _Batch()
+        self._batch = _IndexBatch()
         self.created = 0
         """How many chunks were made."""
         self.touched = 0
@@ -95,7 +95,7 @@ class Indexing:
         files = self._store.find(File, narrowed(self._here, project=self._project.id))
         return {file.path: file for file in files}
 
-    def _visit(self, file: SourceFile, before: File | None) -> None:
+    def _visit(self, file: CodeFile, before: File | None) -> None:
         if before is not None and file.stamp and before.stamp == file.stamp:
             return
         try:
@@ -174,7 +174,7 @@ class Indexing:
             self._store.put(self._project)
         self.created += batch.created
         self.touched += len(batch.put) + len(batch.gone)
-        self._batch = _Batch()
+        self._batch = _IndexBatch()
 
     def _check_still_wanted(self) -> None:
         project = self._store.get(Project, self._project.organization, self._project.id)

@@ -38,7 +38,7 @@ from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.ledger.ledger_texts import LedgerTexts
 from minutebook.services.maintenance.erasure_order import Order, Orders
 from minutebook.services.sync.copies import remove_copies
-from minutebook.services.sync.known import Known
+from minutebook.services.sync.known import KnownRecords
 
 _BATCH = 1000
 
@@ -47,7 +47,7 @@ LOCK = "erase"
 
 
 @dataclass(frozen=True, slots=True)
-class Whereabouts:
+class ErasurePlaces:
     """Where an erasure looks: the data directory, what else may hold copies, and what never does.
 
     `copies` are files of changes and copies of remotes that a sync can make again; `backups` those known of. `keys` is where keys of
@@ -63,7 +63,7 @@ class Whereabouts:
 
 
 @dataclass(slots=True)
-class Checked:
+class ErasureSearch:
     """What a search found: files with pieces of the texts, and records that are there and say the same.
 
     `unread` are encrypted files that could not be searched.
@@ -86,7 +86,7 @@ class Erased:
     records: tuple[Key, ...]
     rewritten: list[Path] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-    checked: Checked | None = None
+    checked: ErasureSearch | None = None
 
 
 class Erasing:
@@ -99,7 +99,7 @@ class Erasing:
         supersession: Supersession,
         mentions: Mentions,
         ledger_texts: LedgerTexts,
-        whereabouts: Whereabouts,
+        whereabouts: ErasurePlaces,
     ) -> None:
         self._store = infrastructure.store
         self._trail = infrastructure.trail
@@ -179,7 +179,7 @@ class Erasing:
             self._trail.log(caller, default_organization(caller), ERASE, Kind.HEAD, ["deleted"])
             return self._scrub(rewrites_tables=rewrites_tables)
 
-    def check(self, caller: Caller, texts: Iterable[str]) -> Checked:
+    def check(self, caller: Caller, texts: Iterable[str]) -> ErasureSearch:
         """Search the data directory and the known backups for texts, and the records for what says the same."""
         self._check_may(caller)
         return self._check(texts)
@@ -254,7 +254,7 @@ class Erasing:
         if rows is None:
             return
         for remote in rows.remotes():
-            known = Known(
+            known = KnownRecords(
                 self._store, rows, remote, self._mentions, self._randbits, frozenset(TRAVELLING)
             )
             for key in going:
@@ -294,8 +294,8 @@ class Erasing:
 
     # The search
 
-    def _check(self, texts: Iterable[str]) -> Checked:
-        pieces, checked = pieces_of(texts), Checked()
+    def _check(self, texts: Iterable[str]) -> ErasureSearch:
+        pieces, checked = pieces_of(texts), ErasureSearch()
         if not pieces:
             return checked
         checked.alike, shared = self._alike(Finder(pieces))

@@ -17,7 +17,7 @@ EDGES_READ = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class GraphStep:
     """An edge of a thing, and what stands at its other end."""
 
     edge: Edge
@@ -29,7 +29,7 @@ class Surrounded:
     """A thing and its heaviest edges; `has_more` if there are more than were asked for."""
 
     node: Node
-    steps: list[Step]
+    steps: list[GraphStep]
     has_more: bool
 
 
@@ -96,7 +96,9 @@ def _read_ends(view: View, node: Node, ties: Sequence[Tie], known: dict[str, Nod
             known.update((each.id, each) for each in found)
 
 
-def _steps(view: View, node: Node, ties: Sequence[Tie], known: Mapping[str, Node]) -> list[Step]:
+def _steps(
+    view: View, node: Node, ties: Sequence[Tie], known: Mapping[str, Node]
+) -> list[GraphStep]:
     """Read the edges, without those that were removed meanwhile."""
     ids: defaultdict[type[Edge], set[str]] = defaultdict(set)
     for tie in ties:
@@ -107,7 +109,7 @@ def _steps(view: View, node: Node, ties: Sequence[Tie], known: Mapping[str, Node
         for edge in view.where(ids=frozenset(some)).find(of)
     }
     return [
-        Step(edge, known[_end(tie, node)])
+        GraphStep(edge, known[_end(tie, node)])
         for tie in ties
         if (edge := edges.get((tie.of, tie.id))) is not None
     ]

@@ -62,7 +62,7 @@ class Changes:
 
 
 @dataclass(slots=True)
-class _Span:
+class _TimelineSpan:
     """An organization's part of the changes between two instants."""
 
     view: View
@@ -115,7 +115,7 @@ class Timeline:
         found: list[Change] = []
         is_cut = False
         for view in self._store.seen_by(caller):
-            span = _Span(view, since, until)
+            span = _TimelineSpan(view, since, until)
             turned = _turned(span)
             is_cut |= self._read_acts(span) or len(turned) > MOST
             found += _changed(span, turned[:MOST], tells_gone=may_audit(caller))
@@ -133,7 +133,7 @@ class Timeline:
             return MemoryThen(memory)
         return MemoryThen(replace(memory, title=then.title, content=then.content), is_edited=True)
 
-    def _read_acts(self, span: _Span) -> bool:
+    def _read_acts(self, span: _TimelineSpan) -> bool:
         """Put the acts on memories in the span; tell whether there are more than are read."""
         acts = self._trail.acts(span.view.organization, span.since, span.until, MOST)
         for entry in acts.entries:
@@ -146,13 +146,13 @@ def _page(seen: Seen, limit: int, offset: int) -> tuple[list[Memory], int]:
     return seen.listing(Memory, "-ingestion_time", limit, offset)
 
 
-def _turned(span: _Span) -> list[str]:
+def _turned(span: _TimelineSpan) -> list[str]:
     """Return the memories that hold at one end of the span alone, those of the greatest ids, one more than are told."""
     turned = span.view.where(differs_between=(span.since, span.until))
     return turned.read_ids(Memory, ("-id",), MOST + 1)
 
 
-def _changed(span: _Span, turned: Sequence[str], *, tells_gone: bool) -> Iterable[Change]:
+def _changed(span: _TimelineSpan, turned: Sequence[str], *, tells_gone: bool) -> Iterable[Change]:
     touched = _read(span.view, {*span.entries, *turned})
     successors = _read(
         span.view, {each.superseded_by for each in touched.values() if each.superseded_by}
@@ -178,7 +178,7 @@ def _read(view: View, ids: Iterable[str]) -> dict[str, Memory]:
     return {each.id: each for each in view.where(ids=wanted, with_deleted=True).find(Memory)}
 
 
-def _events(memory: Memory, entries: Sequence[Entry], span: _Span) -> set[Event]:
+def _events(memory: Memory, entries: Sequence[Entry], span: _TimelineSpan) -> set[Event]:
     """Say what happened to a memory, by the acts on it and by its own times."""
     acts = {each.act for each in entries}
     found: set[Event] = set()
@@ -199,7 +199,7 @@ def _events(memory: Memory, entries: Sequence[Entry], span: _Span) -> set[Event]
     return found
 
 
-def _latest(memory: Memory, span: _Span) -> datetime:
+def _latest(memory: Memory, span: _TimelineSpan) -> datetime:
     times = (memory.ingestion_time, memory.valid_from, memory.valid_until, memory.deleted_at)
     return max((each for each in times if each is not None and span.has(each)), default=span.since)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.
     from minutebook.ledger.history import News
     from minutebook.ledger.repository import Repository
-    from minutebook.ledger.writer import Act, Writer
+    from minutebook.ledger.writer import LedgerAct, Writer
 
 log = logging.getLogger(__name__)
 
@@ -286,9 +286,9 @@ class Ledgers:
         ids = error.ids if isinstance(error, LedgerBroken) else ()
         return LedgerState(organization, path, commit, error.reason, error.remedy, ids)
 
-    def act(self, what: str, caller: Caller, decisions: Sequence[Decision]) -> "Act":
+    def act(self, what: str, caller: Caller, decisions: Sequence[Decision]) -> "LedgerAct":
         """Return the act by which a caller commits decisions now."""
-        from minutebook.ledger.writer import Act
+        from minutebook.ledger.writer import LedgerAct
 
         now, authorship, author = self._clock(), authorship_of(caller), caller.name
         owner = (ANYBODY, self._locator.user)
@@ -297,7 +297,7 @@ class Ledgers:
             author = self._locator.user
         elif author == ANYBODY and caller.call.origin is not None:
             author = caller.call.origin.client or author
-        return Act(
+        return LedgerAct(
             id=new_id(now, self._randbits),
             what=what,
             author=author,

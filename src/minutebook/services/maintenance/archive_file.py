@@ -39,7 +39,7 @@ At = Callable[[int], None]
 """Hears how many bytes have been read."""
 
 
-class Writer:
+class ArchiveWriter:
     """Writes an archive whose counts are known: a header, a line a record, a seal over both."""
 
     def __init__(self, file: BinaryIO, made_at: datetime, counts: Mapping[Kind, int]) -> None:

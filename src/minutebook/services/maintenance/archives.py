@@ -19,7 +19,7 @@ from minutebook.services.access.visibility import Moment
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.rebuilding import Rebuilds
-from minutebook.services.maintenance.archive_file import JournalWriter, Writer, reading
+from minutebook.services.maintenance.archive_file import ArchiveWriter, JournalWriter, reading
 from minutebook.services.maintenance.archive_paths import ArchivePath, ArchivePaths
 from minutebook.services.maintenance.data_directory import DataDirectory
 from minutebook.services.maintenance.importing import HEARD_EVERY, Import, Imported, verified
@@ -137,15 +137,15 @@ class Archives:
         self._embeddings.notify()
         return work.report
 
-    def _writer(self, file: BinaryIO, counts: Mapping[Kind, int]) -> Writer:
-        return Writer(file, self._clock(), counts)
+    def _writer(self, file: BinaryIO, counts: Mapping[Kind, int]) -> ArchiveWriter:
+        return ArchiveWriter(file, self._clock(), counts)
 
     def _write(
         self,
         caller: Caller,
         kinds: Collection[Kind],
         archive: ArchivePath,
-        writer_of: Callable[[BinaryIO, Mapping[Kind, int]], Writer | JournalWriter],
+        writer_of: Callable[[BinaryIO, Mapping[Kind, int]], ArchiveWriter | JournalWriter],
     ) -> Exported:
         seen = self._store.seen_by(anywhere(caller)).where(with_deleted=True)
         with seen.moments() as moments:

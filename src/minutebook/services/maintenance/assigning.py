@@ -53,7 +53,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class OwnerProposal:
     """A move that is proposed, with the beginning of the text.
 
     It is sure if what was noted when the record was written tells; a text that only names a place
@@ -74,7 +74,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class OwnerEvidence:
     """What tells of which repository a record is.
 
     `repository_of` tells it of a folder, `folders` the folder of a session, `projects` the folder of
@@ -100,7 +100,7 @@ class Assigning:
         self._summaries = RecordWriter[Summary](infrastructure)
         self._sessions = sessions
 
-    def proposals(self, caller: Caller, evidence: Evidence) -> Iterator[Proposal]:
+    def proposals(self, caller: Caller, evidence: OwnerEvidence) -> Iterator[OwnerProposal]:
         """Yield a proposal for each memory and session that belongs to no repository."""
         folders = dict(evidence.folders)
         for session in self._sessions_of(caller, None):
@@ -111,11 +111,11 @@ class Assigning:
             move = Move(
                 Kind.TURN, session.organization, session.name, None, found, session.user, why
             )
-            yield Proposal(move, f"session {session.name}", is_sure=True)
+            yield OwnerProposal(move, f"session {session.name}", is_sure=True)
         for memory in self._memories_of(caller, None):
             found, why, is_sure = _evidence(memory, replace(evidence, folders=folders))
             move = Move(Kind.MEMORY, memory.organization, memory.id, None, found, memory.user, why)
-            yield Proposal(move, _excerpt(memory), is_sure)
+            yield OwnerProposal(move, _excerpt(memory), is_sure)
 
     def moves(self, caller: Caller, before: str, after: str | None) -> list[Move]:
         """Return the moves of all that belongs to a repository to another."""
@@ -228,7 +228,7 @@ class Assigning:
         return next((each[1].strip() for each in found if each), "")
 
 
-def _evidence(memory: Memory, evidence: Evidence) -> tuple[str | None, str, bool]:
+def _evidence(memory: Memory, evidence: OwnerEvidence) -> tuple[str | None, str, bool]:
     """Return the repository of a memory, what tells it, and whether that is sure."""
     if memory.scope is ScopeLevel.USER:
         # It is about a person, wherever they worked.
@@ -258,7 +258,7 @@ def _evidence(memory: Memory, evidence: Evidence) -> tuple[str | None, str, bool
     return None, "", False
 
 
-def _of_path(path: str, evidence: Evidence) -> str | None:
+def _of_path(path: str, evidence: OwnerEvidence) -> str | None:
     """Return the repository of the folder that a file is in, or of a folder itself."""
     return evidence.repository_of(path) or evidence.repository_of(str(Path(path).parent))
 

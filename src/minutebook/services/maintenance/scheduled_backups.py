@@ -47,7 +47,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class BackupFailure:
     """A scheduled backup that could not be made, or not be restored."""
 
     at: datetime
@@ -64,7 +64,7 @@ class BackupState:
     last: Path | None
     last_at: datetime | None
     next_at: datetime | None
-    failure: Failure | None
+    failure: BackupFailure | None
     gone: Path | None = None
 
 
@@ -127,7 +127,7 @@ class ScheduledBackups:
             return self._run(self._schedule, caller)
 
     def _next(
-        self, every: timedelta | None, last_at: datetime | None, failure: Failure | None
+        self, every: timedelta | None, last_at: datetime | None, failure: BackupFailure | None
     ) -> datetime | None:
         if every is None:
             return None
@@ -184,9 +184,9 @@ class ScheduledBackups:
         return noted if isinstance(noted, dict) else {}
 
 
-def _failure_in(noted: dict[str, object]) -> Failure | None:
+def _failure_in(noted: dict[str, object]) -> BackupFailure | None:
     try:
-        return Failure(datetime.fromisoformat(str(noted["at"])), str(noted["reason"]))
+        return BackupFailure(datetime.fromisoformat(str(noted["at"])), str(noted["reason"]))
     except (ValueError, KeyError):
         return None
 

@@ -39,11 +39,11 @@ from minutebook.domain.source_drafts import (
     Draft,
     EntityDraft,
     Found,
-    LeftOut,
     MemoryDraft,
     ProposalDraft,
     RelationDraft,
     TurnDraft,
+    UnreadPart,
 )
 from minutebook.domain.turns import check_session
 from minutebook.services.access.audit import AuditDraft
@@ -90,10 +90,10 @@ class SourceReport:
         default_factory=lambda: {each: Counter() for each in Outcome}
     )
     reasons: Counter[str] = field(default_factory=Counter)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[UnreadPart] = field(default_factory=list)
     """The first of them, at most TOLD."""
 
-    def leave_out(self, each: LeftOut) -> None:
+    def leave_out(self, each: UnreadPart) -> None:
         """Count what was left out."""
         self.reasons[each.reason] += 1
         if len(self.left_out) < TOLD:
@@ -111,11 +111,11 @@ class _LeaveOut(Exception):
 
 
 @dataclass(slots=True)
-class _Batch:
+class _ImportBatch:
     """What became of a batch, which counts only once it is written."""
 
     counts: Counter[tuple[Outcome, Kind]] = field(default_factory=Counter)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[UnreadPart] = field(default_factory=list)
     waiting: list[RelationDraft] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
 
@@ -205,7 +205,7 @@ class _Import:
         self.taken += len(batch)
         drafts = []
         for each in batch:
-            if isinstance(each, LeftOut):
+            if isinstance(each, UnreadPart):
                 self.report.leave_out(each)
             else:
                 drafts.append(each)
@@ -219,13 +219,15 @@ class _Import:
         for each in self._waiting:
             ends = [end for end in (each.source, each.target) if self._entities.id(end) is None]
             self.report.leave_out(
-                LeftOut(each.place, f"the relation names an entity that is not there: {ends[0]!r}")
+                UnreadPart(
+                    each.place, f"the relation names an entity that is not there: {ends[0]!r}"
+                )
             )
 
     def _write(self, drafts: Sequence[Draft]) -> None:
         if not drafts:
             return
-        batch = _Batch()
+        batch = _ImportBatch()
         try:
             if self._dry_run:
                 for draft in _in_order(drafts):
@@ -238,7 +240,7 @@ class _Import:
             # The store cannot keep one of them, and nothing was written; the halves tell which.
             self._entities.forget()
             if len(drafts) == 1:
-                self.report.leave_out(LeftOut(drafts[0].place, str(error)))
+                self.report.leave_out(UnreadPart(drafts[0].place, str(error)))
                 return
             middle = len(drafts) // 2
             self._write(drafts[:middle])
@@ -250,7 +252,7 @@ class _Import:
         for (outcome, kind), count in batch.counts.items():
             self.report.counts[outcome][kind] += count
 
-    def _count(self, draft: Draft, batch: _Batch) -> None:
+    def _count(self, draft: Draft, batch: _ImportBatch) -> None:
         """Count what a draft would become."""
         kind, id = KIND_OF[type(draft)], self._id(draft)
         if id in self._counted:
@@ -259,7 +261,7 @@ class _Import:
             self._counted.add(id)
             batch.counts[plan[0], kind] += 1
 
-    def _write_kind(self, kind: Kind, drafts: Sequence[Draft], batch: _Batch) -> None:
+    def _write_kind(self, kind: Kind, drafts: Sequence[Draft], batch: _ImportBatch) -> None:
         if not drafts:
             return
         organization, subject = self._scope.organization, self._source
@@ -282,15 +284,15 @@ class _Import:
         for outcome_name in sorted(batch.refused):
             self._trail.log(self._caller, organization, "import", kind, [subject], outcome_name)
 
-    def _planned(self, draft: Draft, batch: _Batch) -> _Plan | None:
+    def _planned(self, draft: Draft, batch: _ImportBatch) -> _Plan | None:
         """Return what becomes of a draft; None if it is left out, or waits for its ends."""
         try:
             plan = self._plan(draft, self._id(draft))
         except (InvalidInput, _LeaveOut) as error:
-            batch.left_out.append(LeftOut(draft.place, str(error)))
+            batch.left_out.append(UnreadPart(draft.place, str(error)))
             return None
         except Refused as error:
-            batch.left_out.append(LeftOut(draft.place, f"not allowed: {error.reason}"))
+            batch.left_out.append(UnreadPart(draft.place, f"not allowed: {error.reason}"))
             batch.refused.add(type(error).__name__)
             return None
         if plan is None and isinstance(draft, RelationDraft):
@@ -517,7 +519,7 @@ def counted_as_new(found: Iterable[Found]) -> SourceReport:
     """Count drafts for a store that is still to begin."""
     report, seen = SourceReport(), set()
     for each in found:
-        if isinstance(each, LeftOut):
+        if isinstance(each, UnreadPart):
             report.leave_out(each)
             continue
         id = each.id_in(None, None)

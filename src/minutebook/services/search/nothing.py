@@ -13,7 +13,7 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
-from minutebook.search.answerability import Judgement, Verdict
+from minutebook.search.answerability import AnswerVerdict, Judgement
 from minutebook.services.access.visibility import View
 from minutebook.services.search.signals import Key
 
@@ -49,7 +49,7 @@ def found_nothing(
 
     `looked_through` has what was searched, by class; it is counted only to be said.
     """
-    if judged.verdict is not Verdict.NOTHING:
+    if judged.verdict is not AnswerVerdict.NOTHING:
         return False
     counts = {
         KINDS[of]: sum(view.count(of) for view in views) for of, views in looked_through.items()

@@ -13,7 +13,7 @@ from typing import Any
 from minutebook.domain.caller import Caller
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Memory, Summary, TextRecord, Turn
-from minutebook.search.answerability import Judgement, Verdict, judge, judge_words
+from minutebook.search.answerability import AnswerVerdict, Judgement, judge, judge_words
 from minutebook.search.calibration import (
     CUT,
     expectations,
@@ -338,7 +338,7 @@ class Retriever:
         """
         texts = sum(self.count(of, views) for of, views in looked_through.items())
         judged = found.judged(query, texts)
-        if judged.verdict is Verdict.NOTHING and any(
+        if judged.verdict is AnswerVerdict.NOTHING and any(
             self._is_held(of, view, parsed, found.lexical)
             for of, views in looked_through.items()
             for view in views

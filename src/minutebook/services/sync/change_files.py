@@ -14,7 +14,7 @@ from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.domain.json_lines import json_line, object_of, record_of
 from minutebook.domain.reason import of_system
 from minutebook.domain.records import Key, Kind, Memory
-from minutebook.domain.replication import TRAVELLING, State, document_of, state_of
+from minutebook.domain.replication import TRAVELLING, ReplicaState, document_of, state_of
 from minutebook.domain.trail import text_digest
 
 FORMAT = "minutebook-sync"
@@ -44,14 +44,14 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ChangeEntry:
     """What a machine knows of one record, with its lines; whether it was erased, and must not come back.
 
     `is_persons` tells of a memory that a person wrote or confirmed it there as it is.
     """
 
     key: Key
-    state: State
+    state: ReplicaState
     erased: bool = False
     is_persons: bool = False
 
@@ -97,7 +97,7 @@ class ChangeWriter:
             }
         )
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: ChangeEntry) -> None:
         """Write what is known of a record."""
         organization, kind, id = entry.key
         named = {"kind": kind, "organization": organization, "id": id}
@@ -124,7 +124,7 @@ def verify(path: Path, remote: str) -> Verified:
     """Read a file to its end. Raises InvalidArchive, with the line, if it does not hold."""
     organizations, decided, count = set[str](), set[str](), 0
     with _opened(path) as file:
-        reader = _Reader(file, path)
+        reader = _ChangeReader(file, path)
         for each in reader.entries():
             count += 1
             organizations.add(each.key[0])
@@ -138,10 +138,10 @@ def verify(path: Path, remote: str) -> Verified:
     )
 
 
-def entries(verified: Verified) -> Iterator[Entry]:
+def entries(verified: Verified) -> Iterator[ChangeEntry]:
     """Yield the records of a file that was verified. Raises InvalidArchive if it was changed since."""
     with _opened(verified.path) as file:
-        reader = _Reader(file, verified.path)
+        reader = _ChangeReader(file, verified.path)
         yield from reader.entries()
     if reader.digest != verified.digest:
         raise InvalidArchive(verified.path.name, "it was changed while it was read")
@@ -169,7 +169,7 @@ def covers_of(path: Path, remote: str) -> Mapping[str, int]:
     return header.covers if header.remote == remote else {}
 
 
-class _Reader:
+class _ChangeReader:
     """Reads one file from its beginning to its end."""
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
@@ -178,7 +178,7 @@ class _Reader:
         self.digest = ""
         self.header = Header("", "", "", 0)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[ChangeEntry]:
         """Yield the records. Raises InvalidArchive at the first line that does not fit."""
         sum, number, count = hashlib.sha256(), 0, 0
         while line := self._file.readline(LONGEST_LINE + 1):
@@ -224,7 +224,7 @@ def _header_of(document: Mapping[str, Any]) -> Header:
     return Header(str(texts[0]), str(texts[1]), str(texts[2]), number, ends, covers)
 
 
-def _entry_of(document: Mapping[str, Any]) -> Entry:
+def _entry_of(document: Mapping[str, Any]) -> ChangeEntry:
     kind, organization, id = (document.get(name) for name in ("kind", "organization", "id"))
     if kind not in TRAVELLING or not isinstance(organization, str) or not isinstance(id, str):
         raise InvalidInput("kind", "must be one that machines exchange, with organization and id")
@@ -238,7 +238,7 @@ def _entry_of(document: Mapping[str, Any]) -> Entry:
             check_sound(record)
             if (record.organization, record.kind, record.id) != key:
                 raise InvalidInput("record", "must be the one that the line names")
-    return Entry(key, state, document.get("erased") is True, document.get("person") is True)
+    return ChangeEntry(key, state, document.get("erased") is True, document.get("person") is True)
 
 
 @contextmanager

@@ -7,14 +7,14 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Key, Kind
 from minutebook.domain.replication import (
     UNKNOWN,
+    ReplicaState,
     Sibling,
-    State,
     digest_of,
     merge,
     travelling_line,
 )
 from minutebook.domain.sync_conflicts import resolve
-from minutebook.services.sync.change_files import Entry, Verified, entries
+from minutebook.services.sync.change_files import ChangeEntry, Verified, entries
 from minutebook.services.sync.known import Marks
 from minutebook.services.sync.remote_files import RemoteFiles, name_of_changes
 from minutebook.store.protocol import Store
@@ -31,7 +31,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MachineComparison:
     """What a store and its remote hold: how many records are the same, and which are not."""
 
     equal: int
@@ -43,7 +43,9 @@ class Comparison:
     """Files that were left in the remote and are gone from it."""
 
 
-def compare(store: Store, files: RemoteFiles, marks: Marks, kinds: frozenset[Kind]) -> Comparison:
+def compare(
+    store: Store, files: RemoteFiles, marks: Marks, kinds: frozenset[Kind]
+) -> MachineComparison:
     """Compare what a store holds of some kinds with what the remote's files come to."""
     there, refused = _replayed(files, kinds)
     equal, differences = 0, list[Difference]()
@@ -61,7 +63,7 @@ def compare(store: Store, files: RemoteFiles, marks: Marks, kinds: frozenset[Kin
     published = _published(files, marks)
     lost = tuple(name_of_changes(*each) for each in files.lost(published))
     behind = _behind(files, marks.machine, published)
-    return Comparison(equal, tuple(differences), tuple(refused), behind, lost)
+    return MachineComparison(equal, tuple(differences), tuple(refused), behind, lost)
 
 
 def _published(files: RemoteFiles, marks: Marks) -> dict[str, int]:
@@ -90,11 +92,11 @@ def _replayed(
     snapshots, refused = files.snapshots()
     changes, others = files.verified("changes")
     read = [*snapshots, *changes]
-    known: dict[Key, State] = {}
+    known: dict[Key, ReplicaState] = {}
     for each in _entries(read, kinds):
         known[each.key] = merge(known.get(each.key, UNKNOWN), _bare(each.state))
     several = {key for key, state in known.items() if len(state.digests) > 1}
-    whole: dict[Key, State] = {}
+    whole: dict[Key, ReplicaState] = {}
     for each in _entries(read, kinds) if several else ():
         if each.key in several:
             whole[each.key] = merge(whole.get(each.key, UNKNOWN), each.state)
@@ -104,11 +106,11 @@ def _replayed(
     return digests, [*refused, *others]
 
 
-def _entries(files: Sequence[Verified], kinds: frozenset[Kind]) -> Iterator[Entry]:
+def _entries(files: Sequence[Verified], kinds: frozenset[Kind]) -> Iterator[ChangeEntry]:
     for file in files:
         yield from (each for each in entries(file) if each.key[1] in kinds)
 
 
-def _bare(state: State) -> State:
+def _bare(state: ReplicaState) -> ReplicaState:
     """Return a state without lines, so that many can be held."""
-    return State(state.context, tuple(Sibling(e.dot, e.digest) for e in state.siblings))
+    return ReplicaState(state.context, tuple(Sibling(e.dot, e.digest) for e in state.siblings))

@@ -13,8 +13,8 @@ from minutebook.domain.records import CLASSES, Decision, Entry, Key, Kind, Memor
 from minutebook.domain.replication import (
     REMOVED,
     UNKNOWN,
+    ReplicaState,
     Sibling,
-    State,
     digest_of,
     document_of,
     merge,
@@ -26,7 +26,7 @@ from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import TakenIn
 from minutebook.services.access.doors import Doors
 from minutebook.services.knowledge.mentions import Mentions
-from minutebook.services.sync.change_files import Entry as FileEntry
+from minutebook.services.sync.change_files import ChangeEntry as FileEntry
 from minutebook.store.protocol import Store
 from minutebook.store.sync_rows import SENT, UNSENT, SyncRow, SyncRows
 
@@ -77,7 +77,7 @@ class Marks:
                 self.take(machine, each) if each > number else None
 
 
-class Known:
+class KnownRecords:
     """Follows the edits of records; each method but `scan` is called inside a transaction of theirs.
 
     `doors` tell whose words memories hold; None where nothing is sent.
@@ -122,7 +122,7 @@ class Known:
                     self.marks.feed[organization] = since
                     self.save()
 
-    def observe(self, key: Key) -> State:
+    def observe(self, key: Key) -> ReplicaState:
         """Return what is known of a record, with lines; an edit that was made here since is noted."""
         row = self._rows.get(self._remote, key)
         line = travelling_line(self._record(key))
@@ -178,7 +178,7 @@ class Known:
         return not there and self._store.count(Entry, found) > 0
 
     def take_all(
-        self, batch: Sequence[tuple[Key, State]], erased: Collection[Key] = ()
+        self, batch: Sequence[tuple[Key, ReplicaState]], erased: Collection[Key] = ()
     ) -> list[SyncConflict]:
         """Merge what another machine knows of some records; return the conflicts that this made.
 
@@ -195,7 +195,7 @@ class Known:
             and merge(self.observe(key), state).digests == frozenset({REMOVED})
         }
 
-        def place(item: tuple[Key, State]) -> int:
+        def place(item: tuple[Key, ReplicaState]) -> int:
             (organization, kind, id), _ = item
             if kind is not Kind.MEMORY:
                 return 1
@@ -213,7 +213,12 @@ class Known:
         return [each for each in found if each is not None]
 
     def _take(
-        self, key: Key, incoming: State, going: Collection[tuple[str, str]], *, is_erased: bool
+        self,
+        key: Key,
+        incoming: ReplicaState,
+        going: Collection[tuple[str, str]],
+        *,
+        is_erased: bool,
     ) -> SyncConflict | None:
         here = self.observe(key)
         state = merge(here, incoming)
@@ -305,27 +310,27 @@ class Known:
         organization, kind, id = key
         return self._store.get(CLASSES[kind], organization, id)
 
-    def _put(self, key: Key, digest: str, state: State, file: int) -> None:
+    def _put(self, key: Key, digest: str, state: ReplicaState, file: int) -> None:
         self._rows.put(self._remote, SyncRow(key, digest, _json(state, digest), file))
 
     def _new_name(self) -> str:
         return f"{self._randbits(64):016x}"
 
 
-def _json(state: State, digest: str) -> str:
+def _json(state: ReplicaState, digest: str) -> str:
     """Write a state for the store, which has the record with this digest itself."""
     siblings = tuple(
         replace(each, line=None) if each.digest == digest else each for each in state.siblings
     )
-    return json.dumps(document_of(State(state.context, siblings), with_lines=True))
+    return json.dumps(document_of(ReplicaState(state.context, siblings), with_lines=True))
 
 
-def _with_line(state: State, digest: str, line: bytes | None) -> State:
-    return State(
+def _with_line(state: ReplicaState, digest: str, line: bytes | None) -> ReplicaState:
+    return ReplicaState(
         state.context,
         tuple(replace(e, line=line) if e.digest == digest else e for e in state.siblings),
     )
 
 
-def _dots(state: State) -> set[tuple[str, int]]:
+def _dots(state: ReplicaState) -> set[tuple[str, int]]:
     return {each.dot for each in state.siblings}

@@ -35,16 +35,16 @@ from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.ledger_texts import LedgerTexts
 from minutebook.services.ledger.rebuilding import Rebuilds
 from minutebook.services.sync.change_files import (
+    ChangeEntry,
     ChangeWriter,
-    Entry,
     Header,
     Verified,
     entries,
     verify,
 )
-from minutebook.services.sync.comparing import Comparison, compare
+from minutebook.services.sync.comparing import MachineComparison, compare
 from minutebook.services.sync.copies import remove_copies
-from minutebook.services.sync.known import Known, Marks
+from minutebook.services.sync.known import KnownRecords, Marks
 from minutebook.services.sync.remote_files import (
     RemoteFiles,
     identity_of,
@@ -143,7 +143,7 @@ class MachineSync:
         self._embeddings.notify()
         return exchange.report
 
-    def compare(self, caller: Caller, remote: Remote) -> Comparison:
+    def compare(self, caller: Caller, remote: Remote) -> MachineComparison:
         """Compare every record here with what the remote's files come to; nothing is changed here.
 
         Raises as `run` does.
@@ -170,7 +170,7 @@ class MachineSync:
                 remove_copies(self._work, only_begun=True)
                 remote.pull()
                 known = partial(
-                    Known,
+                    KnownRecords,
                     self._store,
                     rows,
                     mentions=self._mentions,
@@ -215,7 +215,7 @@ class _Exchange:
         remote: Remote,
         rows: SyncRows,
         id: str,
-        known: Known,
+        known: KnownRecords,
         work: Path,
         name: str,
     ) -> None:
@@ -399,7 +399,7 @@ class _Exchange:
         verified: Verified,
         begun: Mapping[str, int],
         conflicts: Sequence[SyncConflict],
-        batch: Sequence[Entry],
+        batch: Sequence[ChangeEntry],
     ) -> None:
         """Write to the trail what came, from which machine, and where that machine's own trail ended."""
         header = verified.header
@@ -589,7 +589,7 @@ class _Exchange:
         return replace(self._caller, organization=organization)
 
 
-def _erases_decision(entry: Entry) -> bool:
+def _erases_decision(entry: ChangeEntry) -> bool:
     """Tell whether an edit of a decision stands that erased what it said."""
     records = (each.record for each in entry.state.siblings if entry.key[1] is Kind.DECISION)
     return any(isinstance(each, Decision) and is_erased_decision(each) for each in records)
