@@ -1,8 +1,9 @@
+import ast
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tools import seams
+from tools import class_names, seams
 from tools.check_house import (
     check,
     check_cycles,
@@ -312,6 +313,39 @@ def test_what_both_engines_write_is_counted() -> None:
     assert list(check_engines(dict.fromkeys(paths[:1], body))) == []
     found = [each.what for each in check_engines(dict.fromkeys(paths, body))]
     assert [what.split()[0] for what in found] == ["500", "2000"]
+
+
+def named(texts: dict[str, str]) -> dict[PurePosixPath, list[ast.AST]]:
+    return {PurePosixPath(path): list(ast.walk(ast.parse(text))) for path, text in texts.items()}
+
+
+def test_a_name_that_two_classes_have_is_listed_with_both() -> None:
+    inner = "class B:\n    class A: pass\n"
+    assert class_names.shared(named({"a.py": "class A: pass\n", "b.py": inner})) == {
+        "A": ["a.py:1", "b.py:2"]
+    }
+
+
+def test_more_shared_names_than_the_table_allows_are_found() -> None:
+    both = "".join(f"class C{number}: pass\n" for number in range(100))
+    assert list(class_names.excess(named({"a.py": both}))) == []
+    (found,) = class_names.excess(named({"a.py": both, "b.py": both}))
+    assert found.startswith("100 names that several classes have")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Return the owner of a record.", 0),
+        ("Return whose a record is.", 1),
+        ("What a caller may read.", 1),
+        ("Tell somewhat whatever.", 0),
+    ],
+)
+def test_a_first_line_without_a_name_for_its_subject_is_counted(line: str, expected: int) -> None:
+    text = f'def f():\n    """{line}\n\n    What else.\n    """\n'
+    assert class_names.unnamed(named({"a.py": text})) == (expected, 1)
+    assert len(list(class_names.excess(named({"a.py": text})))) == expected
 
 
 ERRORS = """

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools import seams, whole_stores  # noqa: E402
+from tools import class_names, seams, whole_stores  # noqa: E402
 from tools.reasons import Reasons  # noqa: E402
 
 PACKAGE = "minutebook"
@@ -277,6 +277,12 @@ def find_seams(modules: Mapping[PurePosixPath, str]) -> Sequence[seams.Seam]:
     return seams.seams({inside[name]: [inside[each] for each in imports[name]] for name in imports})
 
 
+def check_names(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
+    """Find more names that classes share, and more nameless subjects of docstrings, than `tools/house.toml` allows."""
+    for what in class_names.excess({path: _nodes(path, text) for path, text in modules.items()}):
+        yield Finding("tools/house.toml", 1, what, "give it the plain noun of its subject")
+
+
 def check_seams(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
     """Find more seams than `tools/house.toml` allows."""
     for what in seams.excess(find_seams(modules)):
@@ -463,6 +469,7 @@ def check(root: Path) -> list[Finding]:
             *check_cycles(source),
             *check_seams(source),
             *check_engines(source),
+            *check_names(source),
         ]
     )
 
