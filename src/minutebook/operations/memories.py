@@ -23,7 +23,7 @@ from minutebook.domain.records import (
     Token,
     Version,
 )
-from minutebook.operations.operation import check_range, operation
+from minutebook.operations.operation import ANY, check_range, operation
 from minutebook.search.fusion import Share
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Named:
     label: str
 
 
-@operation("knowledge")
+@operation(ANY)
 def named_by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) -> list[Named]:
     """Find the records of some kinds whose ids begin, or else end, with a part.
 

@@ -16,12 +16,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
+ANY = "any"
+"""In place of a contract: a server that serves one of them offers the operation."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[P, R_co]):
     """An act on an open store in a caller's name; its function's annotations say what JSON becomes.
 
-    `contract` is the one that a server must serve for it; None if no server offers it. `writes` tells
+    `contract` is the one that a server must serve for it, or ANY; None if no server offers it. `writes` tells
     whether it changes records.
     """
 

@@ -189,6 +189,10 @@ def test_what_a_server_does_not_serve_no_operation_reaches(tmp_path: Path) -> No
             assert "does not serve" in answer.json()["message"]
         page = {"where": {}, "limit": 1, "offset": 0}
         assert one.post("/operations/list_memories", page).status_code == 200
+    with served(tmp_path, "governance") as one:
+        part = {"kinds": ["memory"], "part": "0"}
+        assert one.post("/operations/named_by_part", part).json()["answer"] == []
+        assert one.post("/operations/list_memories", page).status_code == 404
     with served(tmp_path, "knowledge", "--tools", "recall") as one:
         assert one.post("/operations/list_memories", page).status_code == 404
 

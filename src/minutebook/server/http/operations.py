@@ -14,7 +14,7 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.error_facts import facts_of
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.redaction import redacted_for
-from minutebook.operations.operation import Operation
+from minutebook.operations.operation import ANY, Operation
 from minutebook.operations.table import operations as all_operations
 from minutebook.server.dispatch import CallJob, Dispatcher
 from minutebook.server.http.access import AccessControl
@@ -45,7 +45,7 @@ def served_operations(
     return {
         name: each
         for name, each in all_operations().items()
-        if each.contract in contracts and not (read_only and each.writes)
+        if each.contract in (*contracts, ANY) and not (read_only and each.writes)
     }
 
 
