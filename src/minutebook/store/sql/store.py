@@ -256,6 +256,8 @@ class SqlStore(ABC):
         if len(found) == len(set(among)):
             return sorted(found)
         known = self._database.numbers_of(set(among) - found)
+        if not known:
+            return sorted(found)
         with self._database.reading() as connection:
             # Each by itself: nobody is kept waiting by a node of a cluster that has others' records.
             found.update(

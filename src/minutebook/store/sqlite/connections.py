@@ -167,8 +167,8 @@ class Connections(Database):
 
     def registered(self, organization: str) -> int:
         """Return the number of an organization, which is given one if it has none."""
-        number = self.number_of(organization)
-        if number is None:
+        number = self._numbers.get(organization) or self._new_numbers.get(organization)
+        if number is None and (number := self.number_of(organization)) is None:
             self._usable_writer().run(
                 "INSERT INTO organizations (name, sequence) VALUES (?, 0)", (organization,)
             )

@@ -23,6 +23,9 @@ _LISTED = (
 )
 """Selects the texts of a `_text_list`: of hundreds, cheaper to SQLite than as many parameters."""
 
+_DRAW = "UPDATE organizations SET sequence = sequence + 1 WHERE number = ? RETURNING sequence"
+_FORGET = "DELETE FROM deletions WHERE organization = ? AND kind = ? AND id = ?"
+
 # Two objects are equal whatever the order of their keys, so their nodes are compared, not their texts.
 _SAME_OBJECT = (
     "NOT EXISTS (SELECT fullkey, type, atom FROM json_tree(r.{name}) "
@@ -132,11 +135,11 @@ class SqliteConnection(Connection):
     def put(self, number: int, record: Record) -> None:
         """Write a record; only a text that changed touches its index and vectors."""
         table = table_of(type(record))
-        sequence = change_feed.drawn(self, number)
+        sequence = self.raw.execute(_DRAW, (number,)).get
         values = _kept((number, sequence, *table.values(record)))
         if not isinstance(record, TextRecord):
             self.raw.execute(_insertion("INSERT OR REPLACE", table), values)
-            change_feed.forget_deletions(self, number, record.kind, [record.id])
+            self.raw.execute(_FORGET, (number, record.kind, text_value(record.id)))
             return
         of = type(record)
         earlier = self.row(
@@ -146,7 +149,7 @@ class SqliteConnection(Connection):
         )
         if earlier is None:
             self.raw.execute(_insertion("INSERT", table), values)
-            change_feed.forget_deletions(self, number, record.kind, [record.id])
+            self.raw.execute(_FORGET, (number, record.kind, text_value(record.id)))
             texts.add(self, number, of, self.raw.last_insert_rowid(), record.text)
             return
         row, *fields = earlier
