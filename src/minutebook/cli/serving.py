@@ -209,7 +209,7 @@ def _show_pages(*, keep: bool, opens_browser: bool) -> None:
     home = Path(tempfile.mkdtemp(prefix="minutebook-demo-"))
     try:
         echo("Filling a store with the two months of a small team that rebuilds its billing …")
-        fill(Settings(home=home))
+        fill(settings_with(home=home))
         own = settings_of({"home": str(home)})
         arguments = ["ui", "--home", str(home), "--role", "admin"]
         command = module_command("minutebook", *arguments, *["--no-browser"] * (not opens_browser))
