@@ -34,9 +34,9 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
-from minutebook.evaluation import datasets, metrics, runs
-from minutebook.evaluation.datasets import Collection, Dataset, Document, Query
-from minutebook.evaluation.metrics import interval
+from minutebook.features.bench import datasets, metrics, runs
+from minutebook.features.bench.datasets import Collection, Dataset, Document, Query
+from minutebook.features.bench.metrics import interval
 from minutebook.features.hooks.services import HookServices
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.models import Models, models_of

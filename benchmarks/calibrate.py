@@ -24,9 +24,9 @@ from benchmarks.measure import ROOT, asked
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.config import load
 from minutebook.embedding.service import Embedding
-from minutebook.evaluation import datasets
-from minutebook.evaluation.datasets import Collection, Dataset, Query
-from minutebook.evaluation.metrics import area_interval
+from minutebook.features.bench import datasets
+from minutebook.features.bench.datasets import Collection, Dataset, Query
+from minutebook.features.bench.metrics import area_interval
 from minutebook.models import models_of
 from minutebook.search.calibration import CUT
 from minutebook.search.late_interaction import Question

@@ -24,11 +24,11 @@ from benchmarks.quality import PUBLIC
 from benchmarks.verdict_data import Compared, Floats, Query, Stores, Texts
 from minutebook.config import load
 from minutebook.embedding.service import Embedding
-from minutebook.evaluation.metrics import area_interval, interval
+from minutebook.features.bench.metrics import area_interval, interval
+from minutebook.features.code.search import MEAN_PART
 from minutebook.models import models_of
 from minutebook.search.answerability import FOUND_FROM, NOTHING_BELOW, Coefficients
 from minutebook.search.calibration import UNRELATED_COSINE
-from minutebook.services.search.code import MEAN_PART
 
 KEPT = ROOT / "docs" / "calibration_verdict.json"
 

@@ -29,9 +29,9 @@ from minutebook.app import open_app
 from minutebook.config import load
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Memory
-from minutebook.evaluation import datasets
-from minutebook.evaluation.datasets import Collection, Dataset, Query
-from minutebook.evaluation.metrics import NDCG_CUT, score
+from minutebook.features.bench import datasets
+from minutebook.features.bench.datasets import Collection, Dataset, Query
+from minutebook.features.bench.metrics import NDCG_CUT, score
 from minutebook.search.calibration import CUT
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import View

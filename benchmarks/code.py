@@ -32,7 +32,7 @@ from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import DEFAULT_ORGANIZATION, CodeChunk
 from minutebook.embedding import builtin
-from minutebook.evaluation.metrics import interval
+from minutebook.features.bench.metrics import interval
 from minutebook.features.code.services import CodeServices
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import everything_in
@@ -45,7 +45,12 @@ DEEP = 50
 """How many are asked for, so that ten are left where only documented functions count."""
 TOOL = "search_code"
 MAKERS = (
-    *("code/chunks.py", "code/languages.py", "code/outline.py", "code/syntax.py"),
+    *(
+        "features/code/chunking/chunks.py",
+        "features/code/chunking/languages.py",
+        "features/code/chunking/outline.py",
+        "features/code/chunking/syntax.py",
+    ),
     *("domain/records/code.py", "search/text.py", "store/sqlite/schema.py"),
 )
 """What makes chunks of files, texts of chunks, and the tables for both."""

@@ -31,11 +31,11 @@ from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.embedding import Embedded, Embedding, Model
+from minutebook.features.ledger.git import markdown
+from minutebook.features.ledger.git.trees import with_files
+from minutebook.features.ledger.search import Mode
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.ledger import markdown
-from minutebook.ledger.trees import with_files
 from minutebook.models import Models
-from minutebook.services.search.decisions import Mode
 
 CALLER = Caller(name="ann", role=Role.HUMAN)
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

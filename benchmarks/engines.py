@@ -51,8 +51,8 @@ from benchmarks.store import (
 from minutebook.app import now
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
+from minutebook.features.migration.migration import Migration
 from minutebook.search.text import parse_query
-from minutebook.services.maintenance.migration import Migration
 from minutebook.store.protocol import Store, Vectors
 from minutebook.store.transfer import Transferable
 from tests.postgres_server import StartedServer

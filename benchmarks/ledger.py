@@ -21,11 +21,11 @@ from benchmarks.measure import Table, Timing, asked, machine, publish, timed, ti
 from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
-from minutebook.ledger import markdown
-from minutebook.ledger.history import news, read_all
-from minutebook.ledger.repository import Repository
-from minutebook.ledger.trees import with_files
-from minutebook.ledger.writer import LedgerAct, writing
+from minutebook.features.ledger.git import markdown
+from minutebook.features.ledger.git.history import news, read_all
+from minutebook.features.ledger.git.repository import Repository
+from minutebook.features.ledger.git.trees import with_files
+from minutebook.features.ledger.git.writer import LedgerAct, writing
 from minutebook.store.file_locks import HeldFile
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

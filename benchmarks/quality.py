@@ -15,9 +15,9 @@ from typing import Any
 
 from benchmarks.measure import RESULTS, ROOT, asked
 from minutebook.config import load
-from minutebook.evaluation import datasets, metrics, report, runs
-from minutebook.evaluation.datasets import Collection, Dataset, Query
-from minutebook.evaluation.metrics import METRICS
+from minutebook.features.bench import datasets, metrics, report, runs
+from minutebook.features.bench.datasets import Collection, Dataset, Query
+from minutebook.features.bench.metrics import METRICS
 
 PUBLIC = ROOT.parent / "shared" / "data"
 OURS = ROOT / "benchmarks"

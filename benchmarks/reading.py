@@ -14,8 +14,8 @@ from typing import Any
 
 from benchmarks.measure import stopwatch
 from minutebook.app import open_app
-from minutebook.code.files import walk
 from minutebook.config import settings_with
+from minutebook.features.code.chunking.files import walk
 from minutebook.features.code.services import CodeServices
 
 ROUNDS = 5

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from benchmarks.measure import DATA
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.embedding.service import Embedding
-from minutebook.evaluation import datasets
+from minutebook.features.bench import datasets
 from minutebook.search.calibration import UNRELATED_COSINE, expectations
 from minutebook.search.coverage import coverage
 from minutebook.search.late_interaction import Question, pack

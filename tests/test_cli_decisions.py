@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from minutebook.cli.decisions import HINT, TEMPLATE, read_template
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.ledger.cli import HINT, TEMPLATE, read_template
 from tests.contracts.requirements import requirement
 from tests.terminal import Run, remembered
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.services.maintenance.erasure_order import NAME
+from minutebook.features.erasure.order import NAME
 from tests.services.erasure.leftovers import leftovers
 from tests.terminal import Run
 

@@ -85,8 +85,8 @@ def test_an_import_that_is_killed_goes_on(begun: Run, tmp_path: Path) -> None:
     # The reader stands still at a gate in the middle, which nobody opens.
     script = f"""
 import itertools
-from minutebook.sources import claude_code
-from minutebook.sources.files import Source
+from minutebook.features.importers.sources import claude_code
+from minutebook.features.importers.sources.files import Source
 
 objects = Source.objects
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from minutebook.evaluation.report import ALL, picture
+from minutebook.features.bench.report import ALL, picture
 from tools import answers_page, calibration_page, verdict_page
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,14 +7,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minutebook.code import syntax
-from minutebook.code.chunks import (
+from minutebook.features.code.chunking import syntax
+from minutebook.features.code.chunking.chunks import (
     MAX_CHARACTERS,
     MAX_LINES,
     Chunk,
     chunk,
 )
-from minutebook.code.languages import LANGUAGES, Language, language_named, language_of
+from minutebook.features.code.chunking.languages import (
+    LANGUAGES,
+    Language,
+    language_named,
+    language_of,
+)
 from tests.code.given import SAMPLES, Sample, mutated
 from tests.examples import parametrize_in_part
 

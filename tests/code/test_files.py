@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from minutebook.code import files
-from minutebook.code.files import (
+from minutebook.domain.errors import InvalidRoot
+from minutebook.features.code.chunking import files
+from minutebook.features.code.chunking.files import (
     MAX_BYTES,
     CodeFile,
     RootProblem,
@@ -21,7 +22,6 @@ from minutebook.code.files import (
     read_source,
     walk,
 )
-from minutebook.domain.errors import InvalidRoot
 from tests.examples import examples
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.code.highlighting import LONGEST, HighlightedPart, highlighted
-from minutebook.code.languages import LANGUAGES
+from minutebook.features.code.chunking.highlighting import LONGEST, HighlightedPart, highlighted
+from minutebook.features.code.chunking.languages import LANGUAGES
 
 P = HighlightedPart
 

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from minutebook.code.languages import LANGUAGES, language_named, language_of
+from minutebook.features.code.chunking.languages import LANGUAGES, language_named, language_of
 from tests.code.given import SAMPLES
 
 
@@ -137,8 +137,8 @@ def test_no_two_languages_claim_one_suffix_or_file() -> None:
 def test_importing_loads_no_grammar_and_using_one_loads_that_one() -> None:
     script = (
         "import sys\n"
-        "import minutebook.code.files, minutebook.code.chunks as chunks\n"
-        "from minutebook.code.languages import language_named\n"
+        "import minutebook.features.code.chunking.files, minutebook.features.code.chunking.chunks as chunks\n"
+        "from minutebook.features.code.chunking.languages import language_named\n"
         "def loaded(): return sorted(m for m in sys.modules if m.startswith('tree_sitter') and '.' not in m)\n"
         "assert loaded() == [], loaded()\n"
         "chunks.chunk('fn main() {}', language_named('rust'))\n"

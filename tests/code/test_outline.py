@@ -1,6 +1,6 @@
 import pytest
 
-from minutebook.code.outline import headings, keys
+from minutebook.features.code.chunking.outline import headings, keys
 
 
 def markdown(text: str) -> list[tuple[int, int, str]]:

@@ -12,7 +12,7 @@ from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Role
 from minutebook.features.code.services import CodeServices
-from minutebook.services.code.watching import QUIET_MS
+from minutebook.features.code.watching import QUIET_MS
 from tests.code.given import SAMPLES
 from tests.contracts.requirements import requirement
 from tests.world import Opener, WordEmbedder, World, failed, loading, ready, wait_until

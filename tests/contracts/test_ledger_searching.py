@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from minutebook.domain.records import Role
 from minutebook.domain.sources import Source
-from minutebook.services.search.decisions import NOTHING_DECIDED
+from minutebook.features.ledger.search import NOTHING_DECIDED
 from tests.contracts.ledgered import WHY, Client
 from tests.contracts.requirements import requirement
 from tests.world import Opener, World, worlds

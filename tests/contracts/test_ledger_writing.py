@@ -5,9 +5,9 @@ import subprocess
 import pytest
 
 from minutebook.domain.records import Authorship, DecisionStatus, Role
+from minutebook.features.ledger.search import Mode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.fusion import Signal
-from minutebook.services.search.decisions import Mode
 from tests.contracts.ledgered import CONTRACT, UNKNOWN, WHY, Client
 from tests.contracts.requirements import requirement
 from tests.world import World

@@ -7,7 +7,7 @@ import pytest
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import MemoryType
-from minutebook.evaluation.datasets import Document, Query, read, sampled
+from minutebook.features.bench.datasets import Document, Query, read, sampled
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from minutebook.cli import main
 from minutebook.config import load, settings_with
 from minutebook.embedding import Embedding
-from minutebook.evaluation import datasets, report, runs
+from minutebook.features.bench import datasets, report, runs
 from tests.evaluation.test_datasets import CHANGED, COSQA, LINES, LOCOMO, SQUAD, written
 
 Measured = tuple[runs.Run, dict[str, Any]]

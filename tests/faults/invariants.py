@@ -34,11 +34,11 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.trail import DONE, ERASE, text_digest
 from minutebook.domain.trail_proof import Proof
+from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.ledger.settings import LedgerSettings
-from minutebook.ledger.history import read_all
 from minutebook.places import data_directory
-from minutebook.services.access.audit_proof import proof_of
 from tests.world import everything
 
 TEXTS: Mapping[type[Record], Callable[[Any], str]] = {

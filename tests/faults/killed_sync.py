@@ -10,8 +10,8 @@ import sys
 from itertools import count
 from pathlib import Path
 
+from minutebook.features.sync.remotes import remote_of
 from minutebook.features.sync.services import SyncServices
-from minutebook.services.sync.remotes import remote_of
 from tests.faults.stepping import stepped
 from tests.services.sync.joined_machines import PERSON, opened
 

@@ -38,19 +38,19 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
 from minutebook.domain.tidying import State
+from minutebook.features.archives.restores import Restores
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.notes.notes import Deletion
 from minutebook.features.notes.services import NoteServices
+from minutebook.features.projects.assigning import Move
 from minutebook.features.projects.services import ProjectServices
 from minutebook.features.screening.services import ScreeningServices
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.places import data_directory
-from minutebook.services.erasure.selection import Choice
-from minutebook.services.maintenance.assigning import Move
-from minutebook.services.maintenance.restores import Restores
-from minutebook.services.sync.notes import Deletion
 from tests.faults.invariants import unproven
 from tests.services.decided import SECRET, draft
 from tests.services.sync.joined_machines import Machines

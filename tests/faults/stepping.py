@@ -67,10 +67,10 @@ def _transactions(before: Before) -> None:
 def _git(before: Before) -> None:
     import pygit2
 
-    from minutebook.ledger import write_intent
-    from minutebook.ledger.checkout import Checkout
-    from minutebook.ledger.writer import Writer
-    from minutebook.services.ledger.tables import DecisionTables
+    from minutebook.features.ledger.git import write_intent
+    from minutebook.features.ledger.git.checkout import Checkout
+    from minutebook.features.ledger.git.writer import Writer
+    from minutebook.features.ledger.tables import DecisionTables
 
     for owner, name in (
         *((pygit2.Repository, each) for each in ("create_blob", "create_commit")),

@@ -10,11 +10,11 @@ from random import Random
 import pytest
 
 from minutebook.domain.records import Memory, Version
+from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.sync.remotes import Remote, remote_of
 from minutebook.features.sync.services import SyncServices
-from minutebook.services.erasure.selection import Choice
-from minutebook.services.sync.remotes import Remote, remote_of
 from tests.faults.campaign import chance, report, rounds
 from tests.faults.invariants import unproven
 from tests.services.decided import ADMIN, draft

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
+from minutebook.features.sync.machines import _Exchange
 from minutebook.services.access.audit import Trail
-from minutebook.services.sync.machines import _Exchange
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.machine_walk import ACTS, walked
 from tests.faults.put_back_walk import PUT_BACK

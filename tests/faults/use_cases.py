@@ -23,28 +23,28 @@ from minutebook.domain.grants import Grant
 from minutebook.domain.records import Kind, MemoryType, Record, Role
 from minutebook.domain.sources import TEXTS
 from minutebook.embedding import Embedding
+from minutebook.features.archives.restores import Restores
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.encryption.services import encryption_of
+from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.explain.services import ExplainServices
 from minutebook.features.importers.services import ImporterServices
+from minutebook.features.ledger.search import Mode as SearchMode
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.migration.migration import Migration
+from minutebook.features.notes.notes import Deletion
 from minutebook.features.notes.services import NoteServices
 from minutebook.features.projects.services import ProjectServices
 from minutebook.features.screening.services import ScreeningServices
+from minutebook.features.sync.remotes import FolderRemote
 from minutebook.features.sync.services import SyncServices
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.models import models_of
 from minutebook.places import data_directory
-from minutebook.services.erasure.selection import Choice
 from minutebook.services.knowledge.entities import Direction
-from minutebook.services.maintenance.migration import Migration
-from minutebook.services.maintenance.restores import Restores
-from minutebook.services.search.decisions import Mode as SearchMode
 from minutebook.services.search.recall import WHAT_HOLDS
-from minutebook.services.sync.notes import Deletion
-from minutebook.services.sync.remotes import FolderRemote
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.encryption import key_id_of
 from tests.scoped import BEARER, Given, Population

@@ -13,8 +13,8 @@ from typing import Any
 from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Decision
-from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import Committed, LedgerAct, writing
+from minutebook.features.ledger.git.repository import Repository
+from minutebook.features.ledger.git.writer import Committed, LedgerAct, writing
 from minutebook.store.file_locks import FileLocks
 from tests.store.samples import START, decision
 

@@ -8,10 +8,10 @@ import pytest
 
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.records import Decision
-from minutebook.ledger import checkout, write_intent
-from minutebook.ledger.history import news
-from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import LedgerAct, Writer, recover
+from minutebook.features.ledger.git import checkout, write_intent
+from minutebook.features.ledger.git.history import news
+from minutebook.features.ledger.git.repository import Repository
+from minutebook.features.ledger.git.writer import LedgerAct, Writer, recover
 from tests.examples import parametrize_in_part
 from tests.ledger.given import (
     FOLDER,

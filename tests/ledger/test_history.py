@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from minutebook.domain.errors import LedgerBroken, LedgerError
 from minutebook.domain.lineage import Rule, scoped_target, superseding, violations
 from minutebook.domain.records import Decision, DecisionStatus
-from minutebook.ledger.history import News, news, read_all
-from minutebook.ledger.repository import Repository
+from minutebook.features.ledger.git.history import News, news, read_all
+from minutebook.features.ledger.git.repository import Repository
 from tests.ledger.given import (
     FOLDER,
     bare,

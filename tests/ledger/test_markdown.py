@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
-from minutebook.ledger.markdown import (
+from minutebook.features.ledger.git.markdown import (
     NotADecision,
     file_name,
     is_file_name,

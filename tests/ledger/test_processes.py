@@ -13,9 +13,9 @@ import pytest
 
 from minutebook.domain.lineage import violations
 from minutebook.domain.records import Decision, DecisionStatus
-from minutebook.ledger.history import news, read_all
-from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import recover
+from minutebook.features.ledger.git.history import news, read_all
+from minutebook.features.ledger.git.repository import Repository
+from minutebook.features.ledger.git.writer import recover
 from tests.ledger.given import git, numbered, own, person, record, shared
 
 ROOT = Path(__file__).resolve().parents[2]

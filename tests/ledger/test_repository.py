@@ -23,8 +23,8 @@ from minutebook.domain.errors import (
 from minutebook.domain.lineage import check_may_record
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
-from minutebook.ledger.history import news, read_all
-from minutebook.ledger.repository import Repository
+from minutebook.features.ledger.git.history import news, read_all
+from minutebook.features.ledger.git.repository import Repository
 from minutebook.store.file_locks import HeldFile
 from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.ledger.given import act, bare, git, never, numbered, own, perform, record, supersede

@@ -12,9 +12,9 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Decided, LedgerError
 from minutebook.domain.lineage import check_may_record, scoped_target, superseding
 from minutebook.domain.records import Decision, DecisionStatus, Role
-from minutebook.ledger.history import read_all
-from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import LedgerAct
+from minutebook.features.ledger.git.history import read_all
+from minutebook.features.ledger.git.repository import Repository
+from minutebook.features.ledger.git.writer import LedgerAct
 from tests.ledger.given import act, numbered, own, perform, record, shared, supersede
 
 CALLER = Caller(name="ana", role=Role.AGENT)

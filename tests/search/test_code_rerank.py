@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.search.code_rerank import Sight, rerank
+from minutebook.features.code.rerank import Sight, rerank
 
 
 def sight(id: str, score: float = 0.5, **fields: str) -> Sight:

@@ -8,9 +8,9 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
+from minutebook.features.ledger.git.repository import Repository
+from minutebook.features.ledger.git.writer import LedgerAct, writing
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import LedgerAct, writing
 from tests.world import NOON, everything
 
 VIEWER = Caller(name="vic", role=Role.VIEWER)

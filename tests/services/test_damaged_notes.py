@@ -11,9 +11,9 @@ from minutebook.config import settings_with
 from minutebook.disk.mirrored_folder import NOTES, MirroredFolder
 from minutebook.domain.errors import StoreError
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.erasure import order as erasure_order
+from minutebook.features.notes.note_folder import NoteFolder
 from minutebook.server.hooks import log as hook_log
-from minutebook.services.maintenance import erasure_order
-from minutebook.services.sync.note_folder import NoteFolder
 
 DEEP = b"[" * 200_000
 CONTENTS = (b"", b"1", b'"x"', b"null", b"[]", b"{}", b'{"records": 1}', b"\xff\xfe", DEEP)

@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from minutebook.domain.records import Decision
+from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.ledger.history import read_all
 from tests.contracts.requirements import requirement
 from tests.services.decided import AGENT, decisions_in, draft, git, ledger_of
 from tests.world import Opener, World

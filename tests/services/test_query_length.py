@@ -10,10 +10,10 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Turn
 from minutebook.features.code.services import CodeServices
+from minutebook.features.ledger.search import Mode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.fusion import Signal
 from minutebook.search.text import MAX_QUERY, MAX_TEXT, parse_query
-from minutebook.services.search.decisions import Mode
 from tests.contracts.wrong import OPENED
 from tests.world import World, worlds
 

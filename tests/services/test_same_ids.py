@@ -10,9 +10,9 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import CodeChunk, MemoryType, Role, ScopeLevel
 from minutebook.features.code.services import CodeServices
+from minutebook.features.ledger.search import Mode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.text import parse_query
-from minutebook.services.search.decisions import Mode
 from minutebook.services.search.recall import WEIGHTS
 from minutebook.services.search.signals import Asked
 from tests.services.decided import draft

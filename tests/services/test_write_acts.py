@@ -27,13 +27,13 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
 from minutebook.feature import loaded
+from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.projects.assigning import Move
 from minutebook.features.projects.services import ProjectServices
-from minutebook.services.maintenance.archives import Archives
-from minutebook.services.maintenance.assigning import Move
 from tests.examples import parametrize_in_part
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
 from tests.services.decided import SECRET, draft
@@ -247,7 +247,8 @@ def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Popul
     acts = {
         f"{attribute}.{name}"
         for attribute, each in services.items()
-        if each.__module__.startswith("minutebook.services.") and may_write(each)
+        if each.__module__.startswith(("minutebook.services.", "minutebook.features."))
+        and may_write(each)
         for name, method in inspect.getmembers(each, inspect.isfunction)
         if not name.startswith("_") and "caller" in inspect.signature(method).parameters
     }

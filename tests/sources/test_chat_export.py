@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from minutebook.domain.source_drafts import Found, TurnDraft, UnreadPart
-from minutebook.sources import json_arrays
-from minutebook.sources.registry import SOURCES, found_in
+from minutebook.features.importers.sources import json_arrays
+from minutebook.features.importers.sources.registry import SOURCES, found_in
 
 
 def node(id: str, parent: str | None, role: str, text: str, **more: Any) -> dict[str, Any]:

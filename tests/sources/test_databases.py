@@ -18,7 +18,7 @@ from minutebook.domain.source_drafts import (
     TurnDraft,
     UnreadPart,
 )
-from minutebook.sources.registry import SOURCES, found_in
+from minutebook.features.importers.sources.registry import SOURCES, found_in
 
 CHROMA = """
 CREATE TABLE collections (id TEXT PRIMARY KEY, name TEXT NOT NULL, dimension INTEGER);

@@ -7,8 +7,8 @@ import pytest
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.source_drafts import UnreadPart
-from minutebook.sources import files
-from minutebook.sources.files import ImportSource, cleaned
+from minutebook.features.importers.sources import files
+from minutebook.features.importers.sources.files import ImportSource, cleaned
 
 
 def every(path: object) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path, PurePath
 import pytest
 
 from minutebook.domain.source_drafts import MemoryDraft
-from minutebook.sources.registry import SOURCES, found_in
+from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.terminal import Run
 from tests.test_cli_importing import done
 

@@ -12,7 +12,7 @@ from minutebook.domain.source_drafts import (
     RelationDraft,
     UnreadPart,
 )
-from minutebook.sources.registry import SOURCES, found_in
+from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.terminal import Run, remembered
 from tests.test_cli_importing import done
 

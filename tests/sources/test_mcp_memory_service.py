@@ -13,7 +13,7 @@ import pytest
 
 from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import Found, MemoryDraft, UnreadPart
-from minutebook.sources.registry import SOURCES, found_in
+from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.terminal import Run
 from tests.test_cli_importing import done
 

@@ -14,7 +14,7 @@ from minutebook.domain.records import Entity, Memory
 from minutebook.domain.source_drafts import UnreadPart
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.importers.services import ImporterServices
-from minutebook.sources.registry import SOURCES, found_in
+from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.line_client import LineClient, initialize
 from tests.sources.transcripts import lines
 from tests.terminal import Run

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from minutebook.domain.source_drafts import Found, TurnDraft, UnreadPart
-from minutebook.sources.conversation import LONGEST_PIECE
-from minutebook.sources.registry import SOURCES, found_in
+from minutebook.features.importers.sources.conversation import LONGEST_PIECE
+from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.sources.transcripts import (
     SESSION,
     claude_session,

@@ -210,32 +210,34 @@ def look_after(store: Transferable) -> None:
 
 
 SEVERAL = {
-    ("access/audit.py", "audited"): "an act on a token: the system's and the token's own",
-    ("access/audit.py", "audited_batch"): "many memories in one call",
-    ("access/audit.py", "_append_refusals"): "refused acts",
+    ("services/access/audit.py", "audited"): "an act on a token: the system's and the token's own",
+    ("services/access/audit.py", "audited_batch"): "many memories in one call",
+    ("services/access/audit.py", "_append_refusals"): "refused acts",
     (
-        "access/visibility.py",
+        "services/access/visibility.py",
         "transaction",
     ): "what services have of the store: theirs are listed here",
-    ("maintenance/archives.py", "_read"): "an import is taken in at once or not at all",
-    ("maintenance/archives.py", "_write"): "an export's entries",
-    ("maintenance/backups.py", "make"): "a copy of a file; a server's store has none",
-    ("maintenance/graph_exports.py", "run"): "an export's entries",
-    ("maintenance/migration.py", "run"): "nobody writes to what is moved",
+    ("features/archives/archives.py", "_read"): "an import is taken in at once or not at all",
+    ("features/archives/archives.py", "_write"): "an export's entries",
+    ("features/archives/backups.py", "make"): "a copy of a file; a server's store has none",
+    ("features/archives/graph_exports.py", "run"): "an export's entries",
+    ("features/migration/migration.py", "run"): "nobody writes to what is moved",
     (
-        "sync/machines.py",
+        "features/sync/machines.py",
         "_take_verified",
     ): "a change file is taken in whole; a server's store has none",
-    ("sync/machines.py", "send"): "as that",
-    ("sync/machines.py", "tidy"): "as that",
+    ("features/sync/machines.py", "send"): "as that",
+    ("features/sync/machines.py", "tidy"): "as that",
 }
 """Where a transaction may be about several organizations: two machines then settle it together."""
 
 
 def test_few_transactions_are_about_several_organizations() -> None:
-    services = Path(minutebook.__file__).parent / "services"
+    package = Path(minutebook.__file__).parent
     found = set()
-    for path in sorted(services.rglob("*.py")):
+    for path in sorted(
+        [*package.joinpath("services").rglob("*.py"), *package.joinpath("features").rglob("*.py")]
+    ):
         text = path.read_text(encoding="utf-8")
         if ".transaction(" not in text:
             continue
@@ -245,7 +247,7 @@ def test_few_transactions_are_about_several_organizations() -> None:
         for function in functions:
             calls = [each for each in ast.walk(function) if isinstance(each, ast.Call)]
             if any(is_about_several(call) for call in calls):
-                found.add((path.relative_to(services).as_posix(), function.name))
+                found.add((path.relative_to(package).as_posix(), function.name))
     assert found == set(SEVERAL)
 
 

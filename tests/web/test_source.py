@@ -3,8 +3,8 @@
 import pytest
 
 from minutebook.domain.records import CodeChunk
+from minutebook.features.code.search import FoundCode
 from minutebook.search.fusion import Hit
-from minutebook.services.search.code import FoundCode
 from minutebook.web.source import code_hits
 
 

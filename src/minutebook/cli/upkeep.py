@@ -228,7 +228,7 @@ def _of_clients() -> "list[Finding]":
 
 
 def _of_hooks(settings: Settings) -> "list[Finding]":
-    from minutebook.cli.hooks import trouble_in
+    from minutebook.features.hooks.cli import trouble_in
     from minutebook.server.hooks import log
     from minutebook.services.maintenance.doctor import Finding
 
@@ -278,8 +278,8 @@ def _clear_left(settings: Settings) -> None:
 
 def _start_anew(options: dict[str, str], *, is_damaged: bool) -> None:
     from minutebook.app import now
+    from minutebook.features.archives.restores import Restores
     from minutebook.places import data_directory
-    from minutebook.services.maintenance.restores import Restores
 
     if not is_damaged:
         raise InvalidInput(

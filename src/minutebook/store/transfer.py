@@ -1,4 +1,4 @@
-"""How the records of one store go into another, of whatever engine, as `services/maintenance/migration.py` has them."""
+"""How the records of one store go into another, of whatever engine, as `features/migration/migration.py` has them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

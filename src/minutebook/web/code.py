@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.code.reading import ProjectSummary
 from minutebook.features.code.services import CodeServices
-from minutebook.services.code.reading import ProjectSummary
 from minutebook.web.pages import Page, View, Visit, environment
 from minutebook.web.source import code_hits, file_address, source_lines
 from minutebook.web.wording import notes_said

@@ -14,10 +14,10 @@ from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import MemoryType, ScopeLevel, Status
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.features.code.services import CodeServices
+from minutebook.features.explain.explained import Explained
 from minutebook.features.explain.services import ExplainServices
+from minutebook.features.ledger.search import Mode
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.services.search.decisions import Mode
-from minutebook.services.search.explained import Explained
 from minutebook.services.search.recall import Selection
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit

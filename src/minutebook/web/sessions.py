@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import SCORES
+from minutebook.features.explain.explained import EXCERPT
 from minutebook.search.excerpt import excerpt, sought_terms
-from minutebook.services.search.explained import EXCERPT
 from minutebook.web.find import offset
 from minutebook.web.pages import Page, View, Visit
 

@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup, escape
 
-from minutebook.code.highlighting import HighlightedPart, Piece, highlighted
 from minutebook.domain.records import CodeChunk
+from minutebook.features.code.chunking.highlighting import HighlightedPart, Piece, highlighted
+from minutebook.features.code.search import FoundCode
 from minutebook.search.excerpt import Span, matched_words, matches, sought_terms
 from minutebook.search.fusion import Hit
 from minutebook.search.verdict import Verdict
-from minutebook.services.search.code import FoundCode
 from minutebook.web.markup import visible
 
 SHOWN = 12

@@ -7,7 +7,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Role
 from minutebook.features.explain.services import ExplainServices
-from minutebook.services.search.viewpoints import Absence
+from minutebook.features.explain.viewpoints import Absence
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit
 from minutebook.web.wording import notes_said

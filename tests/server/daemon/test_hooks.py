@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.cli.hooks import lately, trouble_in
+from minutebook.features.hooks.cli import lately, trouble_in
 from minutebook.install.known_hooks import HOOKS
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client

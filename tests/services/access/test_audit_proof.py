@@ -20,9 +20,9 @@ from minutebook.domain.trail_texts import (
     fields_differ,
 )
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.importers.services import ImporterServices
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.audit_proof import proof_of
 from minutebook.store.protocol import Store
 from tests.store.engine import engine_named
 from tests.store.samples import edge, memory, turn

@@ -12,8 +12,8 @@ from minutebook.domain.errors import StoreError
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Memory, Mention, Relation, Version
 from minutebook.domain.tidying import Finding, Suggestion
 from minutebook.domain.trail_proof import NOT_PROVED
+from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.audit_proof import proof_of
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value
 from tests.faults.campaign import report

@@ -48,9 +48,9 @@ from minutebook.domain.trail_texts import (
     link_missing,
     passed_on,
 )
+from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.audit import AuditDraft, Trail
-from minutebook.services.access.audit_proof import proof_of
 from minutebook.store.protocol import Store
 from minutebook.store.sql.tables import Value, table_of
 from tests.examples import parametrize_in_part

@@ -6,7 +6,7 @@ import pytest
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Head
-from minutebook.services.access.noted_heads import note_heads, read_heads
+from minutebook.features.audit_proof.noted_heads import note_heads, read_heads
 from tests.world import NOON
 
 

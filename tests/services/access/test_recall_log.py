@@ -20,8 +20,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Redact
 from minutebook.domain.recalls import LoggedRecall
 from minutebook.domain.records import MemoryType, Role, ScopeLevel
-from minutebook.features.recall_log.services import RecallLogServices
-from minutebook.services.access.recall_log import (
+from minutebook.features.recall_log.recall_log import (
     LONGEST_QUESTION,
     MOST_GOT,
     MOST_PENDING,
@@ -29,6 +28,7 @@ from minutebook.services.access.recall_log import (
     RecallLog,
     ShownRecall,
 )
+from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.store.recall_rows import RecallQuery, RecallRows
 from tests.world import Opener, World
 

@@ -19,8 +19,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, File, IndexState, Project, Record
+from minutebook.features.code import projects
 from minutebook.features.code.services import CodeServices
-from minutebook.services.code import projects
 from minutebook.services.jobs import stopping
 from minutebook.store.protocol import Store
 from tests.contracts.requirements import requirement

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.records import Project
+from minutebook.features.code import watching
 from minutebook.features.code.services import CodeServices
-from minutebook.services.code import watching
 from tests.world import Opener, World, failed, wait_until
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from minutebook.features.erasure import order as erasure_order
+from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
-from minutebook.services.erasure.selection import Choice
-from minutebook.services.maintenance import erasure_order
 from minutebook.store.sidecar import files
 from minutebook.store.sqlite import SqliteStore, texts
 from minutebook.store.sqlite.connections import Connections

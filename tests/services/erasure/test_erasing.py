@@ -26,14 +26,14 @@ from minutebook.domain.records import Decision, Entry, Kind, Link, Memory, Role,
 from minutebook.domain.tidying import Finding, Suggestion
 from minutebook.domain.trail import ERASE
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.erasure.erasing import Erased
+from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
+from minutebook.features.erasure.traces import Finder, pieces_of, search
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.search.text import terms
-from minutebook.services.access.audit_proof import proof_of
-from minutebook.services.erasure.erasing import Erased
-from minutebook.services.erasure.selection import Choice
-from minutebook.services.erasure.traces import Finder, pieces_of, search
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.words import Postings, term_digest
 from minutebook.store.sql.index_source import WORDS
@@ -250,7 +250,7 @@ def test_a_history_that_is_not_ours_alone_is_left(world: World, tmp_path: Path) 
 def test_backups_are_named_or_written_anew_and_can_be_restored(
     world: World, tmp_path: Path
 ) -> None:
-    from minutebook.services.maintenance.restores import check_restorable, unpack
+    from minutebook.features.archives.restores import check_restorable, unpack
 
     backup = tmp_path / "one" / "b.tar"
     id = kept(world, text_of(1))
@@ -273,7 +273,7 @@ def test_backups_are_named_or_written_anew_and_can_be_restored(
 
 
 def test_a_chain_is_closed_over_what_is_erased_from_a_backup(world: World, tmp_path: Path) -> None:
-    from minutebook.services.maintenance.restores import unpack
+    from minutebook.features.archives.restores import unpack
 
     ids = [kept(world, text) for text in ("Tea is green", text_of(1), "Tea is red")]
     for id, following in itertools.pairwise(ids):

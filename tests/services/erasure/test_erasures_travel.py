@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
-from minutebook.services.erasure.selection import Choice
 from tests.services.erasure.given import text_of, words_of
 from tests.services.erasure.leftovers import leftovers
 from tests.services.sync.joined_machines import PERSON, Machines, machines

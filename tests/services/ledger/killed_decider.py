@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.services.ledger.tables import DecisionTables
+from minutebook.features.ledger.tables import DecisionTables
 from tests.services.decided import PERSON, draft
 
 

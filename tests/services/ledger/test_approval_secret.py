@@ -17,9 +17,9 @@ from minutebook.domain.errors import (
     WrongSecret,
 )
 from minutebook.domain.records import Role
+from minutebook.features.ledger import approval_secret
+from minutebook.features.ledger.approval_secret import LONGEST_WAIT, Secret
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.services.ledger import approval_secret
-from minutebook.services.ledger.approval_secret import LONGEST_WAIT, Secret
 from tests import cheap_secret
 from tests.contracts.requirements import requirement
 from tests.services.decided import ADMIN, PERSON, SECRET

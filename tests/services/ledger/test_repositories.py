@@ -25,12 +25,12 @@ from minutebook.domain.errors import (
 from minutebook.domain.lineage import Rule, superseding
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, LedgerMark
+from minutebook.features.archives.restores import Restores
+from minutebook.features.ledger.git import markdown
+from minutebook.features.ledger.git.history import read_all
+from minutebook.features.ledger.search import Mode
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.ledger import markdown
-from minutebook.ledger.history import read_all
 from minutebook.places import data_directory
-from minutebook.services.maintenance.restores import Restores
-from minutebook.services.search.decisions import Mode
 from tests.contracts.requirements import requirement
 from tests.services.decided import (
     ADMIN,

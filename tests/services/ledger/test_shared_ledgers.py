@@ -21,9 +21,9 @@ from minutebook.domain.errors import (
     StoreBusy,
     WrongSecret,
 )
+from minutebook.features.ledger.repositories import Deciding
+from minutebook.features.ledger.search import Mode
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.services.ledger.repositories import Deciding
-from minutebook.services.search.decisions import Mode
 from tests import postgres_server
 from tests.services.decided import ADMIN, PERSON, SECRET, decisions_in, draft, git, ledger_of
 from tests.world import Clock

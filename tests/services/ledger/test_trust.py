@@ -14,9 +14,9 @@ from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Proposal, ProposalStatus
 from minutebook.domain.waiting import waiting_id
 from minutebook.features.hooks.services import HookServices
+from minutebook.features.ledger.git import markdown
+from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.ledger import markdown
-from minutebook.ledger.history import read_all
 from tests.contracts.requirements import requirement
 from tests.services.decided import (
     ADMIN,

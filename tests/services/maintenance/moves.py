@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.app import now
-from minutebook.services.maintenance import migration
-from minutebook.services.maintenance.migration import Migration
+from minutebook.features.migration import migration
+from minutebook.features.migration.migration import Migration
 from minutebook.store.postgres import PostgresStore
 from minutebook.store.sql import transfer
 from minutebook.store.sqlite import SqliteStore

@@ -24,9 +24,9 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.turns import summary_id, turn_id
+from minutebook.features.archives.archives import Archives
+from minutebook.features.archives.importing import Imported
 from minutebook.features.archives.services import ArchiveServices
-from minutebook.services.maintenance.archives import Archives
-from minutebook.services.maintenance.importing import Imported
 from tests.examples import parametrize_in_part
 from tests.world import NOON, Opener, World, everything
 

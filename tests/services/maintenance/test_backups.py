@@ -17,11 +17,11 @@ from minutebook.disk.atomic_file import noted_in, scratch_folder
 from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
 from minutebook.domain.grants import Grant
 from minutebook.domain.records import Memory, Role
+from minutebook.features.archives.backups import BackedUp, Backups
+from minutebook.features.archives.restores import Restores
+from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.places import data_directory
-from minutebook.services.access.audit_proof import proof_of
-from minutebook.services.maintenance.backups import BackedUp, Backups
-from minutebook.services.maintenance.restores import Restores
 from tests.services.decided import PERSON, decisions_in, draft
 from tests.services.test_archives_processes import small
 from tests.services.test_decisions_together import check_agreed, decider, start

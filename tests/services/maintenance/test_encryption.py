@@ -27,17 +27,17 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.records import Kind, Memory, MemoryType, Role
+from minutebook.features.archives.restores import Restores, check_restorable
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.archives.settings import ArchiveSettings
 from minutebook.features.encryption.services import encryption_of
+from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
+from minutebook.features.erasure.traces import Finder, pieces_of, search
+from minutebook.features.sync.remotes import remote_of
 from minutebook.features.sync.services import SyncServices
 from minutebook.models import models_of
 from minutebook.places import data_directory, sync_folder
-from minutebook.services.erasure.selection import Choice
-from minutebook.services.erasure.traces import Finder, pieces_of, search
-from minutebook.services.maintenance.restores import Restores, check_restorable
-from minutebook.services.sync.remotes import remote_of
 from minutebook.store.sqlite import encryption as database
 from tests.services.erasure.given import text_of, words_of
 from tests.services.maintenance.encrypted import main, settings

@@ -8,8 +8,8 @@ import pytest
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.archives.folder_exports import FolderExported
 from minutebook.features.archives.services import ArchiveServices
-from minutebook.services.maintenance.folder_exports import FolderExported
 from tests.world import World
 
 

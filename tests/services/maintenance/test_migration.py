@@ -31,10 +31,10 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.tidying import State
+from minutebook.features.migration import migration
+from minutebook.features.migration.migration import Migrated, Migration
 from minutebook.search.text import parse_query
 from minutebook.services.access.audit import Trail
-from minutebook.services.maintenance import migration
-from minutebook.services.maintenance.migration import Migrated, Migration
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.transfer import Carried, Transferable
 from tests.services.maintenance.moves import BATCH, opened

@@ -10,13 +10,13 @@ import pytest
 
 from minutebook.config import settings_with
 from minutebook.domain.errors import InvalidArchive, InvalidInput, MinutebookError, StoreError
+from minutebook.features.archives.backups import Backups
 from minutebook.features.archives.checks import of_backups
+from minutebook.features.archives.restores import Restores, check_restorable
+from minutebook.features.archives.scheduled_backups import Schedule, ScheduledBackups
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.places import data_directory
-from minutebook.services.maintenance.backups import Backups
 from minutebook.services.maintenance.doctor import Check, Doctor
-from minutebook.services.maintenance.restores import Restores, check_restorable
-from minutebook.services.maintenance.scheduled_backups import Schedule, ScheduledBackups
 from minutebook.store.file_locks import FileLocks
 from tests.services.decided import PERSON
 from tests.world import NOON, Opener, World

@@ -32,10 +32,10 @@ from minutebook.domain.source_drafts import (
     TurnDraft,
     UnreadPart,
 )
+from minutebook.features.importers import source_imports
 from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import SourceReport
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.services.maintenance import source_imports
-from minutebook.services.maintenance.source_imports import SourceReport
 from tests.world import NOON, Opener, World, everything
 
 PLACE = SourcePlace("/notes/a.md", 3)

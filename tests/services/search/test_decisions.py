@@ -8,9 +8,9 @@ from minutebook.domain.caller import in_call
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Decision, DecisionStatus
 from minutebook.embedding import Embedding
+from minutebook.features.ledger.search import FoundDecision, Mode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.fusion import Signal
-from minutebook.services.search.decisions import FoundDecision, Mode
 from tests.contracts.requirements import requirement
 from tests.services.decided import AGENT, PERSON, committed, draft, written
 from tests.world import Opener, World, failed

@@ -10,10 +10,10 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Forbidden, ScopeViolation
 from minutebook.domain.records import Memory, MemoryType, Role
+from minutebook.features.explain import viewpoints as module
 from minutebook.features.explain.services import ExplainServices
+from minutebook.features.explain.viewpoints import Absence
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.services.search import viewpoints as module
-from minutebook.services.search.viewpoints import Absence
 from tests.services.decided import draft
 from tests.world import World
 

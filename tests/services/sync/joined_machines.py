@@ -8,10 +8,10 @@ from pathlib import Path
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import CLASSES, Kind, Memory, Record, Role, Version
 from minutebook.domain.replication import TRAVELLING, travelling_line
+from minutebook.features.sync.comparing import MachineComparison
+from minutebook.features.sync.machines import SyncReport
+from minutebook.features.sync.remotes import FolderRemote, Remote
 from minutebook.features.sync.services import SyncServices
-from minutebook.services.sync.comparing import MachineComparison
-from minutebook.services.sync.machines import SyncReport
-from minutebook.services.sync.remotes import FolderRemote, Remote
 from tests.world import World, everything, ready, worlds
 
 PERSON = Caller(name="ana", role=Role.HUMAN, writes_system=True)

@@ -25,12 +25,12 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
+from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.sync import machines as sync_machines
+from minutebook.features.sync.remotes import FolderRemote, remote_of
 from minutebook.features.sync.services import SyncServices
-from minutebook.services.erasure.selection import Choice
-from minutebook.services.sync import machines as sync_machines
-from minutebook.services.sync.remotes import FolderRemote, remote_of
 from tests.examples import examples
 from tests.faults.invariants import unproven
 from tests.services.decided import ADMIN, draft

@@ -18,9 +18,9 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory, MemoryType, Role, Version
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.notes.note_folder import NoteFolder
+from minutebook.features.notes.notes import Deletion, NotesReport
 from minutebook.features.notes.services import NoteServices
-from minutebook.services.sync.note_folder import NoteFolder
-from minutebook.services.sync.notes import Deletion, NotesReport
 from tests.examples import examples
 from tests.world import World, everything, ready, wait_until, worlds
 

@@ -11,8 +11,7 @@ from threading import Thread
 import pytest
 
 from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.features.sync.services import SyncServices
-from minutebook.services.sync.remotes import (
+from minutebook.features.sync.remotes import (
     BRANCH,
     FolderRemote,
     GitRemote,
@@ -22,6 +21,7 @@ from minutebook.services.sync.remotes import (
     names_in,
     remote_of,
 )
+from minutebook.features.sync.services import SyncServices
 from tests.services.sync.joined_machines import Machines, machines
 
 FAKE_SSH = """#!/bin/sh

@@ -19,7 +19,7 @@ from minutebook.domain.errors import (
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import uuid_of
 from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status
-from minutebook.services.access.recall_log import MOST_GOT
+from minutebook.features.recall_log.recall_log import MOST_GOT
 from minutebook.services.knowledge.similar import resembling
 
 _SHARED = ("organization", "scope_type", "memory_type")

@@ -15,12 +15,12 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339, to_the_second
 from minutebook.domain.records import CodeChunk, Kind, Memory, MemoryType, TextRecord
 from minutebook.domain.sources import Source
+from minutebook.features.code.projects import IndexingProgress
 from minutebook.features.code.services import CodeServices
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.search.calibration import strength_of_bm25
 from minutebook.search.fusion import Signal
 from minutebook.services.access.provenance import attribute, written
-from minutebook.services.code.projects import IndexingProgress
 from minutebook.services.knowledge.entities import Direction
 from minutebook.services.knowledge.similar import resembling
 from minutebook.services.search.combined import Ranked, Ranking

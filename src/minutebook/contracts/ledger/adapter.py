@@ -9,8 +9,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.records import Decision, Proposal
+from minutebook.features.ledger.search import FoundDecision, Mode
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.services.search.decisions import FoundDecision, Mode
 
 PREVIEW = 200
 """Characters of a preview at most."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from minutebook.app import App
+from minutebook.features.archives.scheduled_backups import BackupState
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.services.maintenance.doctor import Check, Finding
-from minutebook.services.maintenance.scheduled_backups import BackupState
 
 BACK_UP = "`minutebook backup --rotate` makes one now"
 

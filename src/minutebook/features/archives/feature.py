@@ -13,7 +13,7 @@ FEATURE = Feature(
     checks=".checks:checks",
     commands={
         "Take out and bring in": {
-            "minutebook.cli.archives": (
+            ".cli": (
                 "export",
                 "backup",
                 "restore",

@@ -20,11 +20,11 @@ from minutebook.places import data_directory
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
-    from minutebook.services.maintenance.archives import Archives
-    from minutebook.services.maintenance.backups import Backups
-    from minutebook.services.maintenance.folder_exports import FolderExports
-    from minutebook.services.maintenance.graph_exports import GraphExports
-    from minutebook.services.maintenance.scheduled_backups import Schedule, ScheduledBackups
+    from minutebook.features.archives.archives import Archives
+    from minutebook.features.archives.backups import Backups
+    from minutebook.features.archives.folder_exports import FolderExports
+    from minutebook.features.archives.graph_exports import GraphExports
+    from minutebook.features.archives.scheduled_backups import Schedule, ScheduledBackups
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +35,8 @@ class ArchiveServices(FeatureServices):
     @service
     def archives(self) -> "Archives":
         """Export and import."""
-        from minutebook.services.maintenance.archive_paths import ArchivePaths
-        from minutebook.services.maintenance.archives import Archives
+        from minutebook.features.archives.archive_paths import ArchivePaths
+        from minutebook.features.archives.archives import Archives
 
         settings = self.settings
         return Archives(
@@ -53,21 +53,21 @@ class ArchiveServices(FeatureServices):
     @service
     def folder_exports(self) -> "FolderExports":
         """Export notes, or tables, into a folder."""
-        from minutebook.services.maintenance.folder_exports import FolderExports
+        from minutebook.features.archives.folder_exports import FolderExports
 
         return FolderExports(self.infrastructure.records, self.app.trail)
 
     @service
     def graph_exports(self) -> "GraphExports":
         """Export entities as the reference memory server keeps them."""
-        from minutebook.services.maintenance.graph_exports import GraphExports
+        from minutebook.features.archives.graph_exports import GraphExports
 
         return GraphExports(self.infrastructure.records, self.app.trail, self.app.clock)
 
     @service
     def backups(self) -> "Backups":
         """Copy the store and the ledgers."""
-        from minutebook.services.maintenance.backups import Backups
+        from minutebook.features.archives.backups import Backups
 
         directory = data_directory(self.settings)
         return Backups(directory, self.infrastructure.store, self.app.trail, self.app.clock)
@@ -75,8 +75,8 @@ class ArchiveServices(FeatureServices):
     @service
     def scheduled_backups(self) -> "ScheduledBackups":
         """Copy them by a schedule."""
-        from minutebook.services.maintenance.restores import check_restorable
-        from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
+        from minutebook.features.archives.restores import check_restorable
+        from minutebook.features.archives.scheduled_backups import ScheduledBackups
 
         return ScheduledBackups(
             self.backups,
@@ -102,7 +102,7 @@ def jobs(app: App) -> Iterable[Job]:
 
 def schedule_of(settings: Settings) -> "Schedule | None":
     """Return the schedule of backups that these settings state; a store on a server has its own."""
-    from minutebook.services.maintenance.scheduled_backups import Schedule
+    from minutebook.features.archives.scheduled_backups import Schedule
 
     if settings.store is not None:
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from minutebook.app import App
-from minutebook.services.access.audit_proof import proof_of
+from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.services.maintenance.doctor import Check, Finding
 from minutebook.store.protocol import Tended
 

@@ -9,5 +9,5 @@ FEATURE = Feature(
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     checks=".checks:checks",
-    commands={"Trust": {"minutebook.cli.audit": ("audit",)}},
+    commands={"Trust": {".cli": ("audit",)}},
 )

@@ -11,7 +11,7 @@ from minutebook.features.audit_proof.settings import ProofSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
-    from minutebook.services.access.signing import HeadSigning
+    from minutebook.features.audit_proof.signing import HeadSigning
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ class ProofServices(FeatureServices):
     @service
     def signing(self) -> "HeadSigning":
         """Sign where trails end."""
-        from minutebook.services.access.signing import HeadSigning
+        from minutebook.features.audit_proof.signing import HeadSigning
 
         return HeadSigning(
             self.infrastructure.store, self.app.trail, self.settings.of(ProofSettings).audit_key

@@ -4,5 +4,5 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="bench",
-    commands={"Look after it": {"minutebook.cli.bench": ("bench",)}},
+    commands={"Look after it": {".cli": ("bench",)}},
 )

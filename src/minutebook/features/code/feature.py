@@ -12,7 +12,7 @@ FEATURE = Feature(
     on_reset=".services:removed",
     commands={
         "Code": {
-            "minutebook.cli.code": (
+            ".cli": (
                 "index",
                 "code",
                 "projects",

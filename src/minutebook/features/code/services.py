@@ -14,10 +14,10 @@ from minutebook.services.jobs import Job
 from minutebook.services.reset import Reset
 
 if TYPE_CHECKING:
-    from minutebook.services.code.projects import Projects
-    from minutebook.services.code.reading import CodeReading
-    from minutebook.services.code.watching import Watching
-    from minutebook.services.search.code import CodeSearch
+    from minutebook.features.code.projects import Projects
+    from minutebook.features.code.reading import CodeReading
+    from minutebook.features.code.search import CodeSearch
+    from minutebook.features.code.watching import Watching
     from minutebook.services.search.combined import ListedSource
 
 
@@ -27,7 +27,7 @@ class CodeServices(FeatureServices):
     @service
     def projects(self) -> "Projects":
         """Index code."""
-        from minutebook.services.code.projects import Projects
+        from minutebook.features.code.projects import Projects
 
         return Projects(
             self.infrastructure, Roots(self.settings.of(CodeSettings).index_roots, self.app.home)
@@ -36,21 +36,21 @@ class CodeServices(FeatureServices):
     @service
     def code_reading(self) -> "CodeReading":
         """Read what the index of code holds."""
-        from minutebook.services.code.reading import CodeReading
+        from minutebook.features.code.reading import CodeReading
 
         return CodeReading(self.infrastructure.records, self.projects)
 
     @service
     def watching(self) -> "Watching":
         """Index again what changes."""
-        from minutebook.services.code.watching import Watching
+        from minutebook.features.code.watching import Watching
 
         return Watching(self.projects, self.infrastructure.locks, self.app.stopping)
 
     @service
     def code_search(self) -> "CodeSearch":
         """Search code."""
-        from minutebook.services.search.code import CodeSearch
+        from minutebook.features.code.search import CodeSearch
 
         return CodeSearch(self.infrastructure.records, self.app.embeddings)
 

@@ -7,5 +7,5 @@ FEATURE = Feature(
     services=".services:EncryptionServices",
     operations=".operations:OPERATIONS",
     checks=".services:checks",
-    commands={"Take out and bring in": {"minutebook.cli.encrypting": ("encrypt",)}},
+    commands={"Take out and bring in": {".cli": ("encrypt",)}},
 )

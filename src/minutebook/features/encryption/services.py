@@ -11,7 +11,7 @@ from minutebook.places import data_directory, sync_folder
 from minutebook.services.maintenance.doctor import Check, Finding
 
 if TYPE_CHECKING:
-    from minutebook.services.maintenance.encryption import Encryption
+    from minutebook.features.encryption.encryption import Encryption
 
 
 class EncryptionServices(FeatureServices):
@@ -33,6 +33,6 @@ def checks(app: App) -> Iterable[Check]:
 
 def encryption_of(settings: Settings) -> "Encryption":
     """Return what encrypts the data directory of these settings."""
-    from minutebook.services.maintenance.encryption import Encryption
+    from minutebook.features.encryption.encryption import Encryption
 
     return Encryption(data_directory(settings), place_of(settings.key), sync_folder(settings))

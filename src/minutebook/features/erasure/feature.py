@@ -7,5 +7,5 @@ FEATURE = Feature(
     needs=("ledger",),
     services=".services:ErasureServices",
     checks=".services:checks",
-    commands={"Look after it": {"minutebook.cli.erasing": ("erase",)}},
+    commands={"Look after it": {".cli": ("erase",)}},
 )

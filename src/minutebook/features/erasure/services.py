@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 from minutebook.app import App, FeatureServices
 from minutebook.composing import service
+from minutebook.features.erasure.order import Orders
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.places import data_directory, sync_folder
 from minutebook.services.maintenance.doctor import Check, Finding
-from minutebook.services.maintenance.erasure_order import Orders
 
 if TYPE_CHECKING:
-    from minutebook.services.erasure.erasing import Erasing
+    from minutebook.features.erasure.erasing import Erasing
 
 
 class ErasureServices(FeatureServices):
@@ -21,9 +21,9 @@ class ErasureServices(FeatureServices):
     @service
     def erasing(self) -> "Erasing":
         """Erase records."""
-        from minutebook.services.erasure.erasing import Erasing, ErasurePlaces
-        from minutebook.services.erasure.selection import Selection
-        from minutebook.services.maintenance.backups import known_backups
+        from minutebook.features.archives.backups import known_backups
+        from minutebook.features.erasure.erasing import Erasing, ErasurePlaces
+        from minutebook.features.erasure.selection import Selection
 
         directory = data_directory(self.settings)
         folders = (*directory.derived, *directory.copies)

@@ -7,8 +7,8 @@ from minutebook.composing import service
 from minutebook.features.ledger.services import LedgerServices
 
 if TYPE_CHECKING:
-    from minutebook.services.search.explained import ExplainedRecall
-    from minutebook.services.search.viewpoints import Viewpoints
+    from minutebook.features.explain.explained import ExplainedRecall
+    from minutebook.features.explain.viewpoints import Viewpoints
 
 
 class ExplainServices(FeatureServices):
@@ -17,14 +17,14 @@ class ExplainServices(FeatureServices):
     @service
     def explained(self) -> "ExplainedRecall":
         """Search, and show why each record was found."""
-        from minutebook.services.search.explained import ExplainedRecall
+        from minutebook.features.explain.explained import ExplainedRecall
 
         return ExplainedRecall(self.infrastructure.records, self.app.combined)
 
     @service
     def viewpoints(self) -> "Viewpoints":
         """Search as another caller does, and tell what is left out."""
-        from minutebook.services.search.viewpoints import Viewpoints
+        from minutebook.features.explain.viewpoints import Viewpoints
 
         decided = self.app.get(LedgerServices).decision_search
         return Viewpoints(self.infrastructure, self.explained, decided)

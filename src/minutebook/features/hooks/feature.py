@@ -10,7 +10,7 @@ FEATURE = Feature(
     operations=".operations:OPERATIONS",
     commands={
         "Look after it": {
-            "minutebook.cli.hooks": (
+            ".cli": (
                 "hook",
                 "hooks",
             )

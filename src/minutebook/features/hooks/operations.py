@@ -63,8 +63,8 @@ class Found:
 
 def find(app: "App", caller: Caller, asked: Asked) -> Found:
     """Find what is kept about a session that starts, or a prompt; nothing is noted yet."""
-    from minutebook.services.hooks import joined
-    from minutebook.sources.conversation import session_name
+    from minutebook.features.hooks.contexts import joined
+    from minutebook.features.importers.sources.conversation import session_name
 
     start, hits = None, None
     is_briefing = asked.prompt is None or not asked.is_briefed

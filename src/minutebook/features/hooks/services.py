@@ -8,7 +8,7 @@ from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
 
 if TYPE_CHECKING:
-    from minutebook.services.hooks import HookContexts
+    from minutebook.features.hooks.contexts import HookContexts
 
 
 class HookServices(FeatureServices):
@@ -17,7 +17,7 @@ class HookServices(FeatureServices):
     @service
     def hook_contexts(self) -> "HookContexts":
         """Choose what sessions of clients are told without their asking."""
-        from minutebook.services.hooks import HookContexts
+        from minutebook.features.hooks.contexts import HookContexts
 
         app = self.app
         return HookContexts(

@@ -5,5 +5,5 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="importers",
     services=".services:ImporterServices",
-    commands={"Take out and bring in": {"minutebook.cli.importing": ("import",)}},
+    commands={"Take out and bring in": {".cli": ("import",)}},
 )

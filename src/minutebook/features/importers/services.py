@@ -6,7 +6,7 @@ from minutebook.app import FeatureServices
 from minutebook.composing import service
 
 if TYPE_CHECKING:
-    from minutebook.services.maintenance.source_imports import SourceImports
+    from minutebook.features.importers.source_imports import SourceImports
 
 
 class ImporterServices(FeatureServices):
@@ -15,6 +15,6 @@ class ImporterServices(FeatureServices):
     @service
     def source_imports(self) -> "SourceImports":
         """Import what other programs kept."""
-        from minutebook.services.maintenance.source_imports import SourceImports
+        from minutebook.features.importers.source_imports import SourceImports
 
         return SourceImports(self.infrastructure, self.app.writer, self.app.mentions)

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from minutebook.app import App
 from minutebook.domain.lineage import Rule
+from minutebook.features.ledger.approval_secret import Secret
+from minutebook.features.ledger.repositories import Ledgers
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.services.ledger.approval_secret import Secret
-from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.maintenance.doctor import Check, Finding
 
 

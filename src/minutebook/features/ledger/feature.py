@@ -16,7 +16,7 @@ FEATURE = Feature(
     texts=".services:text_source",
     commands={
         "Decisions": {
-            "minutebook.cli.decisions": (
+            ".cli": (
                 "decide",
                 "decisions",
                 "proposals",

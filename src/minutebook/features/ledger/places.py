@@ -14,13 +14,13 @@ from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.store.protocol import Tended
 
 if TYPE_CHECKING:
-    from minutebook.services.ledger.locator import LedgerFolders
-    from minutebook.services.ledger.secret_place import SecretPlace
+    from minutebook.features.ledger.locator import LedgerFolders
+    from minutebook.features.ledger.secret_place import SecretPlace
 
 
 def repos_of(settings: Settings) -> "LedgerFolders":
     """Tell where the ledgers are that these settings name."""
-    from minutebook.services.ledger.locator import LedgerFolders
+    from minutebook.features.ledger.locator import LedgerFolders
 
     home = default_organization(settings.caller())
     try:
@@ -41,7 +41,7 @@ def repos_of(settings: Settings) -> "LedgerFolders":
 
 def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
     """Return where the approval secret is kept: in what servers share, or else in the data directory."""
-    from minutebook.services.ledger.secret_place import SecretFile, SharedSecret
+    from minutebook.features.ledger.secret_place import SecretFile, SharedSecret
 
     if store.shared_values is None:
         return SecretFile(settings.of(LedgerSettings).secret)
@@ -50,7 +50,7 @@ def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
 
 def ledger_key_place_of(settings: Settings, store: Tended) -> "SecretPlace":
     """Return where the key of this store's commits is kept: in what servers share, or else in the data directory."""
-    from minutebook.services.ledger.secret_place import SecretFile, SharedSecret
+    from minutebook.features.ledger.secret_place import SecretFile, SharedSecret
 
     if store.shared_values is None:
         return SecretFile(settings.of(LedgerSettings).ledger_key, "the key of this store's commits")

@@ -11,14 +11,14 @@ from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
-    from minutebook.services.ledger.approval_secret import Secret
-    from minutebook.services.ledger.decisions import Decisions
-    from minutebook.services.ledger.ledger_texts import LedgerTexts
-    from minutebook.services.ledger.proposals import Proposals
-    from minutebook.services.ledger.rebuilding import Rebuilds
-    from minutebook.services.ledger.recording import DecisionWriter
-    from minutebook.services.ledger.repositories import Ledgers
-    from minutebook.services.search.decisions import DecisionSearch
+    from minutebook.features.ledger.approval_secret import Secret
+    from minutebook.features.ledger.decisions import Decisions
+    from minutebook.features.ledger.ledger_texts import LedgerTexts
+    from minutebook.features.ledger.proposals import Proposals
+    from minutebook.features.ledger.rebuilding import Rebuilds
+    from minutebook.features.ledger.recording import DecisionWriter
+    from minutebook.features.ledger.repositories import Ledgers
+    from minutebook.features.ledger.search import DecisionSearch
     from minutebook.services.search.sources import TextSource
 
 
@@ -28,8 +28,8 @@ class LedgerServices(FeatureServices):
     @service
     def ledgers(self) -> "Ledgers":
         """Keep decisions in Git."""
-        from minutebook.services.ledger.repositories import Ledgers
-        from minutebook.services.ledger.trust import LedgerTrust
+        from minutebook.features.ledger.repositories import Ledgers
+        from minutebook.features.ledger.trust import LedgerTrust
 
         trust = LedgerTrust(
             ledger_key_place_of(self.settings, self.infrastructure.store),
@@ -43,27 +43,27 @@ class LedgerServices(FeatureServices):
     @service
     def rebuilds(self) -> "Rebuilds":
         """Bring tables and Git together again."""
-        from minutebook.services.ledger.rebuilding import Rebuilds
+        from minutebook.features.ledger.rebuilding import Rebuilds
 
         return Rebuilds(self.ledgers, self.app.trail, self.app.embeddings)
 
     @service
     def ledger_texts(self) -> "LedgerTexts":
         """Erase what decisions said."""
-        from minutebook.services.ledger.ledger_texts import LedgerTexts
+        from minutebook.features.ledger.ledger_texts import LedgerTexts
 
         return LedgerTexts(self.infrastructure, self.ledgers)
 
     @service
     def _decision_writer(self) -> "DecisionWriter":
-        from minutebook.services.ledger.recording import DecisionWriter
+        from minutebook.features.ledger.recording import DecisionWriter
 
         return DecisionWriter(self.infrastructure, self.ledgers)
 
     @service
     def secret(self) -> "Secret":
         """Keep the secret that accepts proposals."""
-        from minutebook.services.ledger.approval_secret import Secret
+        from minutebook.features.ledger.approval_secret import Secret
 
         return Secret(
             secret_place_of(self.settings, self.infrastructure.store),
@@ -76,14 +76,14 @@ class LedgerServices(FeatureServices):
     @service
     def decisions(self) -> "Decisions":
         """Record decisions."""
-        from minutebook.services.ledger.decisions import Decisions
+        from minutebook.features.ledger.decisions import Decisions
 
         return Decisions(self.infrastructure, self._decision_writer)
 
     @service
     def proposals(self) -> "Proposals":
         """Take and settle proposals."""
-        from minutebook.services.ledger.proposals import Proposals
+        from minutebook.features.ledger.proposals import Proposals
 
         return Proposals(
             self.infrastructure,
@@ -95,7 +95,7 @@ class LedgerServices(FeatureServices):
     @service
     def decision_search(self) -> "DecisionSearch":
         """Search decisions."""
-        from minutebook.services.search.decisions import DecisionSearch
+        from minutebook.features.ledger.search import DecisionSearch
 
         return DecisionSearch(self.infrastructure.records, self.app.embeddings, self.ledgers)
 

@@ -4,5 +4,5 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="migration",
-    commands={"Take out and bring in": {"minutebook.cli.migrating": ("migrate",)}},
+    commands={"Take out and bring in": {".cli": ("migrate",)}},
 )

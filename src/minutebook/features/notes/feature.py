@@ -5,5 +5,5 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="notes",
     services=".services:NoteServices",
-    commands={"Take out and bring in": {"minutebook.cli.notes": ("notes",)}},
+    commands={"Take out and bring in": {".cli": ("notes",)}},
 )

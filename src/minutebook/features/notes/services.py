@@ -6,7 +6,7 @@ from minutebook.app import FeatureServices
 from minutebook.composing import service
 
 if TYPE_CHECKING:
-    from minutebook.services.sync.notes import NoteSync
+    from minutebook.features.notes.notes import NoteSync
 
 
 class NoteServices(FeatureServices):
@@ -15,6 +15,6 @@ class NoteServices(FeatureServices):
     @service
     def note_sync(self) -> "NoteSync":
         """Keep a folder of notes in step."""
-        from minutebook.services.sync.notes import NoteSync
+        from minutebook.features.notes.notes import NoteSync
 
         return NoteSync(self.infrastructure, self.app.memories)

@@ -7,8 +7,8 @@ FEATURE = Feature(
     services=".services:ProjectServices",
     commands={
         "Look after it": {
-            "minutebook.cli.where": ("where",),
-            "minutebook.cli.assigning": ("assign",),
+            ".where_cli": ("where",),
+            ".assign_cli": ("assign",),
         }
     },
 )

@@ -6,7 +6,7 @@ from minutebook.app import FeatureServices
 from minutebook.composing import service
 
 if TYPE_CHECKING:
-    from minutebook.services.maintenance.assigning import Assigning
+    from minutebook.features.projects.assigning import Assigning
 
 
 class ProjectServices(FeatureServices):
@@ -15,6 +15,6 @@ class ProjectServices(FeatureServices):
     @service
     def assigning(self) -> "Assigning":
         """Move records to the repositories that they are about."""
-        from minutebook.services.maintenance.assigning import Assigning
+        from minutebook.features.projects.assigning import Assigning
 
         return Assigning(self.infrastructure, self.app.writer, self.app.sessions)

@@ -9,5 +9,5 @@ FEATURE = Feature(
     operations=".operations:OPERATIONS",
     on_answer=".services:listener",
     on_reset=".services:removed",
-    commands={"Sessions": {"minutebook.cli.recalls": ("recalls",)}},
+    commands={"Sessions": {".cli": ("recalls",)}},
 )

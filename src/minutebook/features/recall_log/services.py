@@ -11,7 +11,7 @@ from minutebook.services.reset import Reset
 
 if TYPE_CHECKING:
     from minutebook.app import AnswerListener
-    from minutebook.services.access.recall_log import RecallLog
+    from minutebook.features.recall_log.recall_log import RecallLog
 
 
 class RecallLogServices(FeatureServices):
@@ -20,7 +20,7 @@ class RecallLogServices(FeatureServices):
     @service
     def recalls(self) -> "RecallLog":
         """Note what questions got, and tell it."""
-        from minutebook.services.access.recall_log import RecallLog
+        from minutebook.features.recall_log.recall_log import RecallLog
 
         settings = self.settings
         return RecallLog(

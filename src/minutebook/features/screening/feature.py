@@ -6,5 +6,5 @@ FEATURE = Feature(
     name="screening",
     services=".services:ScreeningServices",
     operations=".operations:OPERATIONS",
-    commands={"Look after it": {"minutebook.cli.scanning": ("scan",)}},
+    commands={"Look after it": {".cli": ("scan",)}},
 )

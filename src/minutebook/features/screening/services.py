@@ -6,7 +6,7 @@ from minutebook.app import FeatureServices
 from minutebook.composing import service
 
 if TYPE_CHECKING:
-    from minutebook.services.maintenance.secret_scan import SecretScan
+    from minutebook.features.screening.secret_scan import SecretScan
 
 
 class ScreeningServices(FeatureServices):
@@ -15,6 +15,6 @@ class ScreeningServices(FeatureServices):
     @service
     def secret_scan(self) -> "SecretScan":
         """Find and replace the secrets that are kept."""
-        from minutebook.services.maintenance.secret_scan import SecretScan
+        from minutebook.features.screening.secret_scan import SecretScan
 
         return SecretScan(self.infrastructure, self.app.mentions)

@@ -6,5 +6,5 @@ FEATURE = Feature(
     name="sync",
     needs=("ledger",),
     services=".services:SyncServices",
-    commands={"Take out and bring in": {"minutebook.cli.syncing": ("sync",)}},
+    commands={"Take out and bring in": {".cli": ("sync",)}},
 )

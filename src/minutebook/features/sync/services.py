@@ -9,7 +9,7 @@ from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.places import machine_name, sync_folder
 
 if TYPE_CHECKING:
-    from minutebook.services.sync.machines import MachineSync
+    from minutebook.features.sync.machines import MachineSync
 
 
 class SyncServices(FeatureServices):
@@ -18,7 +18,7 @@ class SyncServices(FeatureServices):
     @service
     def machine_sync(self) -> "MachineSync":
         """Keep several machines in step."""
-        from minutebook.services.sync.machines import MachineSync
+        from minutebook.features.sync.machines import MachineSync
 
         return MachineSync(
             self.infrastructure,

@@ -11,13 +11,13 @@ from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.private import without_private
 from minutebook.domain.source_drafts import Found, SourcePlace, TurnDraft, UnreadPart
 from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.sources import claude_code, codex, copilot_cli, gemini_cli
+from minutebook.features.importers.sources.conversation import session_name
+from minutebook.features.importers.sources.files import ImportSource, UsualPlace, Wanted
+from minutebook.features.importers.sources.registry import SOURCES, found_in
+from minutebook.features.importers.sources.values import instant_of, object_at, text_at
 from minutebook.server.hooks import log
 from minutebook.server.hooks.events import HookEvent, HookMoment
-from minutebook.sources import claude_code, codex, copilot_cli, gemini_cli
-from minutebook.sources.conversation import session_name
-from minutebook.sources.files import ImportSource, UsualPlace, Wanted
-from minutebook.sources.registry import SOURCES, found_in
-from minutebook.sources.values import instant_of, object_at, text_at
 from minutebook.whereabouts import repository_by_path
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _import(
     app: "App", settings: Settings, caller: "Caller", event: HookEvent, found: Iterable[Found]
 ) -> tuple[int, set[str]]:
     """Import what was found; return how many turns were new or had grown, and the sessions' names."""
-    from minutebook.services.maintenance.source_imports import Outcome
+    from minutebook.features.importers.source_imports import Outcome
 
     names: set[str] = set()
 

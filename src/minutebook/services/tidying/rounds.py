@@ -11,7 +11,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Kind, Memory, Role, Turn
 from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.domain.validity import holds_at
-from minutebook.services.access.recall_log import RecallLog
+from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.services.access.visibility import narrowed
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.tidying.candidates import Candidates

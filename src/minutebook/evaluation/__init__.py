@@ -1,1 +1,0 @@
-"""Measure how well search finds what was asked for, how fast, and how much it returns."""

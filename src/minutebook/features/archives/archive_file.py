@@ -1,0 +1,231 @@
+"""Archives as files: written and read line by line."""
+
+import hashlib
+import io
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from errno import ELOOP
+from functools import partial
+from stat import S_ISREG
+from typing import Any, BinaryIO
+
+from minutebook.disk.encryption import FileDamaged, Keys, decrypting
+from minutebook.domain.archive import (
+    FORMAT,
+    KINDS,
+    Owner,
+    check_sound,
+    counts_of,
+    foreign_record,
+    header,
+    journal_line,
+    journal_record,
+)
+from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
+from minutebook.domain.json_lines import json_line, line_of, object_of, record_of
+from minutebook.domain.reason import Reason, of_system
+from minutebook.domain.records import Kind, Record, Summary, Turn
+from minutebook.features.archives.archive_paths import ArchivePath
+
+LONGEST_LINE = 64 << 20
+"""Bytes of a line; a longer one is refused before it is read whole."""
+
+_SEAL = "sha256"
+
+At = Callable[[int], None]
+"""Hears how many bytes have been read."""
+
+
+class ArchiveWriter:
+    """Writes an archive whose counts are known: a header, a line a record, a seal over both."""
+
+    def __init__(self, file: BinaryIO, made_at: datetime, counts: Mapping[Kind, int]) -> None:
+        self._file = file
+        self._sum = hashlib.sha256()
+        self._write(json_line(header(made_at, counts)))
+
+    def add(self, record: Record) -> None:
+        """Write a record."""
+        self._write(line_of(record))
+
+    def seal(self) -> str:
+        """Write the last line, with the digest of all before it; return the digest."""
+        digest = self._sum.hexdigest()
+        self._file.write(json_line({_SEAL: digest}))
+        return digest
+
+    def _write(self, line: bytes) -> None:
+        self._sum.update(line)
+        self._file.write(line)
+
+
+class JournalWriter:
+    """Writes turns and summaries in the journal's published data model: a line a record, no other."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._sum = hashlib.sha256()
+
+    def add(self, record: Record) -> None:
+        """Write a turn or a summary."""
+        assert isinstance(record, Turn | Summary), f"a {type(record).__name__} has no line there"
+        line = journal_line(record)
+        self._sum.update(line)
+        self._file.write(line)
+
+    def seal(self) -> str:
+        """Return the digest of the file, for archives without a seal."""
+        return self._sum.hexdigest()
+
+
+class Reader:
+    """Reads an archive, ours or a foreign one, as often as asked; the owner is for lines without one.
+
+    Foreign lines are Memory Core's, or of the journal's published data model.
+    """
+
+    def __init__(self, file: BinaryIO, called: str, owner: Owner) -> None:
+        self._file = file
+        self.called = called
+        self._owner = owner
+        self.size = file.seek(0, io.SEEK_END)
+        self.counts: dict[Kind, int] = {}
+        """How many records of which kinds there are, once all have been read."""
+        self.digest = ""
+        """The digest of all but the seal, once all have been read."""
+
+    def records(self, at: At) -> Iterator[tuple[int, Record]]:
+        """Yield the line number and the record of each line.
+
+        Raises InvalidArchive at the first line that does not fit, or at the end if the seal is
+        missing or does not match.
+        """
+        self._file.seek(0)
+        sum, number, read = hashlib.sha256(), 0, 0
+        stated_counts: dict[Kind, int] | None = None
+        found: Counter[Kind] = Counter()
+        is_sealed, latest = False, 0
+        while line := self._next():
+            number, read = number + 1, read + len(line)
+            at(read)
+            with self._line(number):
+                _check_line(line, is_sealed=is_sealed)
+                document = object_of(line)
+                if number == 1 and "format" in document:
+                    stated_counts = counts_of(document)
+                elif stated_counts is not None and document.keys() == {_SEAL}:
+                    _check_seal(document, sum.hexdigest(), stated_counts, found)
+                    is_sealed = True
+                    continue
+                else:
+                    record = self._record(document, is_ours=stated_counts is not None)
+                    if stated_counts is not None:
+                        latest = _check_place(record, stated_counts, latest)
+                    found[record.kind] += 1
+                    yield number, record
+            sum.update(line)
+        if number == 0 or (stated_counts is not None and not is_sealed):
+            reason = (
+                Reason("the file is empty")
+                if number == 0
+                else Reason("the file ends before its last line")
+            )
+            raise InvalidArchive(self.called, reason)
+        self.counts = dict(found) if stated_counts is None else stated_counts
+        self.digest = sum.hexdigest()
+
+    def _next(self) -> bytes:
+        try:
+            return self._file.readline(LONGEST_LINE + 1)
+        except FileDamaged as error:
+            raise InvalidArchive(self.called, "it was changed or cut short") from error
+        except OSError as error:
+            raise StoreError(of_system(self.called, error)) from error
+
+    def _record(self, document: Mapping[str, Any], *, is_ours: bool) -> Record:
+        if is_ours:
+            record = record_of(document)
+        elif "kind" in document:
+            raise InvalidInput("line", "must not come before the header, which is missing")
+        elif "metadata" in document:
+            record = foreign_record(document, self._owner)
+        elif "sessionId" in document:
+            record = journal_record(document, self._owner)
+        else:
+            remedy = "must be the header of a {format}, a turn or summary with its `sessionId`, or Memory Core's record"
+            raise InvalidInput("line", remedy, format=FORMAT)
+        check_sound(record)
+        return record
+
+    @contextmanager
+    def _line(self, number: int) -> Iterator[None]:
+        try:
+            yield
+        except InvalidInput as error:
+            raise InvalidArchive(self.called, error.sentence, number) from error
+
+
+@contextmanager
+def reading(archive: ArchivePath, owner: Owner, keys: Keys | None = None) -> Iterator[Reader]:
+    """Open an archive, encrypted or not.
+
+    Raises InvalidInput if there is no plain file, StoreError if it cannot be read, EncryptionKeyMissing.
+    """
+    called = archive.called
+    try:
+        file = open(archive.path, "rb", opener=partial(_opened, called))  # noqa: SIM115
+    except FileNotFoundError as error:
+        raise InvalidInput("file", "must exist; there is no {called}", called=called) from error
+    except OSError as error:
+        # From Python 3.13 on a path that leads in a circle is found here, not when it is resolved.
+        if error.errno == ELOOP:
+            raise InvalidInput(
+                "file", "must be a plain file; {called} is a link", called=called
+            ) from error
+        raise StoreError(of_system(called, error)) from error
+    with file, decrypting(file, called, keys) as inside:
+        yield Reader(inside, called, owner)
+
+
+def _opened(called: str, path: str, flags: int) -> int:
+    """Open a plain file; a pipe is not waited for, a link that came meanwhile not followed."""
+    handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    if not S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise InvalidInput("file", "must be a plain file; {called} is none", called=called)
+    return handle
+
+
+def _check_line(line: bytes, *, is_sealed: bool) -> None:
+    if is_sealed:
+        raise InvalidInput("line", "must not come after the seal")
+    if len(line) > LONGEST_LINE:
+        raise InvalidInput("line", "must not be longer than {most} MiB", most=LONGEST_LINE >> 20)
+    if not line.strip():
+        raise InvalidInput("line", "must not be empty")
+
+
+def _check_place(record: Record, counts: Mapping[Kind, int], latest: int) -> int:
+    """Refuse a record of a kind that the header leaves out, or that stood earlier; give its place."""
+    if record.kind not in counts:
+        raise InvalidInput(
+            "kind", "must be one that the header names; {kind} is none", kind=record.kind
+        )
+    index = KINDS.index(record.kind)
+    if index < latest:
+        raise InvalidInput("kind", "must stand before those of the kind {kind}", kind=KINDS[latest])
+    return index
+
+
+def _check_seal(
+    document: Mapping[str, Any], digest: str, counts: Mapping[Kind, int], found: Counter[Kind]
+) -> None:
+    for kind, count in counts.items():
+        if found[kind] != count:
+            remedy = "say {count} of the kind {kind}, there are {found}"
+            raise InvalidInput("counts", remedy, count=count, kind=kind, found=found[kind])
+    if document[_SEAL] != digest:
+        raise InvalidInput(_SEAL, "must fit what was read: the file was changed or damaged")

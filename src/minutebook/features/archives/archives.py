@@ -1,0 +1,203 @@
+"""Take records out into a file, and bring them in again."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from minutebook.disk.atomic_file import new_file
+from minutebook.disk.encryption import encrypting
+from minutebook.domain import policy
+from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
+from minutebook.domain.caller import Caller, anywhere
+from minutebook.domain.errors import Forbidden, InvalidInput
+from minutebook.domain.filters import default_organization, repository_of
+from minutebook.domain.lineage import authorship_of
+from minutebook.domain.records import CLASSES, Authorship, Kind, Record, Role
+from minutebook.features.archives.archive_file import ArchiveWriter, JournalWriter, reading
+from minutebook.features.archives.archive_paths import ArchivePath, ArchivePaths
+from minutebook.features.archives.importing import HEARD_EVERY, Import, Imported, verified
+from minutebook.features.ledger.rebuilding import Rebuilds
+from minutebook.services.access.visibility import Moment
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.maintenance.data_directory import DataDirectory
+
+EXPORT, IMPORT = "export", "import"
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A file that was made, and how many records of which kinds it holds."""
+
+    path: Path
+    called: str
+    """The name by which the caller knows the file."""
+    counts: Mapping[Kind, int]
+
+
+class Archives:
+    """Exports records as lines of JSON, and imports them all or none.
+
+    A file in the data directory of an encrypted store is encrypted; one elsewhere is for others to read.
+    """
+
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        mentions: Mentions,
+        rebuilds: Rebuilds,
+        paths: ArchivePaths,
+        directory: DataDirectory,
+    ) -> None:
+        self._directory = directory
+        self._infrastructure = infrastructure
+        self._store = infrastructure.records
+        self._trail = infrastructure.trail
+        self._embeddings = infrastructure.embeddings
+        self._mentions = mentions
+        self._rebuilds = rebuilds
+        self._paths = paths
+        self._clock = infrastructure.clock
+        self._rules = infrastructure.rules
+
+    def export(self, caller: Caller, kinds: Collection[Kind], path: str | None = None) -> Exported:
+        """Write what the caller may see of some kinds to a new file below the allowed folders.
+
+        Without a path the file is named after the present instant. Raises Refused if the caller may
+        not export, InvalidInput if the path does not fit, StoreError if the file cannot be written.
+        """
+        self._check_may_export(caller, kinds)
+        return self._write(
+            caller, kinds, self._paths.new(caller, path, self._clock()), self._writer
+        )
+
+    def export_to(self, caller: Caller, kinds: Collection[Kind], path: Path) -> Exported:
+        """Do the same in any place; for a person at the command line."""
+        self._check_may_export(caller, kinds)
+        return self._write(caller, kinds, ArchivePath(path, str(path)), self._writer)
+
+    def export_journal_to(self, caller: Caller, path: Path) -> Exported:
+        """Write turns and summaries, in any place, in the journal's published data model.
+
+        That has no field for scope, author and provenance: an import makes them the caller's own.
+        """
+        self._check_may_export(caller, JOURNAL)
+        archive = ArchivePath(path, str(path))
+        return self._write(caller, JOURNAL, archive, lambda file, _: JournalWriter(file))
+
+    def import_(self, caller: Caller, path: str, mode: Mode) -> Imported:
+        """Bring in the turns and summaries of a file below the allowed folders, all or none.
+
+        Raises Refused, InvalidInput for a path, InvalidArchive with the line that does not hold.
+        """
+        return self._read(caller, self._paths.known(caller, path), mode)
+
+    def import_from(
+        self, caller: Caller, path: Path, mode: Mode, *, is_own: bool = False
+    ) -> Imported:
+        """Do the same from any place; for a person at the command line, who owns an open store; else an admin's.
+
+        A whole store's archive can be merged only. It leaves what is there as it is: memories with
+        their versions, projects with their files, an organization's trail. If the archive `is_own`, of
+        another store of the person, what it says of who wrote, verified, locked and decided holds here,
+        and a trail comes along.
+        """
+        return self._read(caller, ArchivePath(path, str(path)), mode, is_own=is_own)
+
+    def _read(
+        self, caller: Caller, archive: ArchivePath, mode: Mode, *, is_own: bool = False
+    ) -> Imported:
+        kinds: Collection[Kind] = JOURNAL
+        with self._trail.audit_refusals(caller, None, IMPORT, _subject(kinds), "archive"):
+            policy.check_may_import(caller, self._rules(), whole=False)
+            if is_own and authorship_of(caller) is Authorship.AGENT:
+                reason = "the role {role} may not say whose a file is; a person may"
+                raise Forbidden(IMPORT, reason, needs=Role.HUMAN, role=caller.role)
+            # An archive is of all that its caller may see, wherever they work.
+            caller = anywhere(caller)
+            owner = Owner(
+                default_organization(caller), repository_of(caller), caller.user, caller.name
+            )
+        with reading(archive, owner, self._directory.keys) as reader:
+            checked = verified(caller, reader)
+            kinds = reader.counts
+            with self._trail.audit_refusals(caller, None, IMPORT, _subject(kinds), reader.digest):
+                policy.check_may_import(caller, self._rules(), whole=_is_whole(kinds))
+                if _is_whole(kinds) and mode is Mode.REPLACE:
+                    raise InvalidInput("mode", "must be merge for an archive of a whole store")
+                work = Import(self._infrastructure, self._mentions, caller, mode, is_own=is_own)
+                # Who decides has the ledger's lock first, then the store's; so does who imports.
+                with (
+                    self._rebuilds.rebuilding(checked.decided) as rebuildings,
+                    self._store.transaction(*work.organizations(checked)),
+                ):
+                    work.run(reader, checked, rebuildings)
+        self._embeddings.notify()
+        return work.report
+
+    def _writer(self, file: BinaryIO, counts: Mapping[Kind, int]) -> ArchiveWriter:
+        return ArchiveWriter(file, self._clock(), counts)
+
+    def _write(
+        self,
+        caller: Caller,
+        kinds: Collection[Kind],
+        archive: ArchivePath,
+        writer_of: Callable[[BinaryIO, Mapping[Kind, int]], ArchiveWriter | JournalWriter],
+    ) -> Exported:
+        seen = self._store.seen_by(anywhere(caller)).where(with_deleted=True)
+        with seen.moments() as moments:
+            parts = _parts(moments, kinds)
+            counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))
+            for kind, _, size in parts:
+                counts[kind] += size
+            key = self._store.key if self._directory.holds(archive.path) else None
+            with (
+                new_file(archive.path, archive.called) as plain,
+                encrypting(plain, key) as file,
+            ):
+                writer = writer_of(file, counts)
+                for done, record in enumerate(_records(parts)):
+                    if done % HEARD_EVERY == 0:
+                        caller.call.progress(done / counts.total(), f"record {done:,}")
+                    writer.add(record)
+                digest = writer.seal()
+                # Before the file has its name: none is there of which the trail knows nothing.
+                with self._store.transaction(*{moment.organization for _, moment, _ in parts}):
+                    for kind, moment, size in parts:
+                        if size:
+                            self._trail.log(caller, moment.organization, EXPORT, kind, [digest])
+        return Exported(archive.path, archive.called, counts)
+
+    def _check_may_export(self, caller: Caller, kinds: Collection[Kind]) -> None:
+        with self._trail.audit_refusals(caller, None, EXPORT, _subject(kinds), "archive"):
+            policy.check_may_export(caller, whole=_is_whole(kinds))
+
+
+_Part = tuple[Kind, Moment, int]
+"""A kind, where its records are, and how many there are."""
+
+
+def _parts(moments: Sequence[Moment], kinds: Collection[Kind]) -> list[_Part]:
+    return [
+        (kind, moment, moment.count(CLASSES[kind]))
+        for kind in KINDS
+        if kind in kinds
+        for moment in moments
+    ]
+
+
+def _records(parts: Sequence[_Part]) -> Iterator[Record]:
+    for kind, moment, _ in parts:
+        yield from moment.each(CLASSES[kind])
+
+
+def _is_whole(kinds: Collection[Kind]) -> bool:
+    """Tell whether it is more than sessions."""
+    return not set(kinds) <= set(JOURNAL)
+
+
+def _subject(kinds: Collection[Kind]) -> Kind:
+    return min(kinds, default=Kind.TURN)

@@ -1,0 +1,276 @@
+"""Take everything out and bring it in again, as lines of JSON or as one file of the whole directory."""
+
+import getpass
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+from minutebook.cli.governance import restore_memory
+from minutebook.cli.ids import completing
+from minutebook.cli.keyboard import PATH
+from minutebook.cli.opening import opened_here, server_named, settings_of
+from minutebook.cli.printing import echo
+from minutebook.cli.progress import bar, interruptible
+from minutebook.cli.terminal import counted, identity
+from minutebook.config import load
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.counts import count_of
+from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound
+from minutebook.domain.records import Kind, Memory
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.server.logs import log_to_stderr
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from minutebook.app import App
+    from minutebook.domain.records import Token
+
+
+_OF_CONTRACT = ("contract", "journal")
+
+_Told = tuple[dict[str, object], list[str]]
+"""What was written, for programs and for people."""
+
+
+@click.command(short_help="Write every record to a file, one a line, as JSON.")
+@click.argument("path", type=PATH)
+@click.option("--sessions", is_flag=True, help="Only turns and summaries.")
+@click.option(
+    "--include-derived", is_flag=True, help="The index of code too, which can be made again."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["archive", "contract", "journal", "markdown", "csv", "server-memory"]),
+    default="archive",
+    help="`contract`: only turns and summaries, with the fields of the journal contract's data model "
+    "alone; `journal` is another name for it. "
+    "`markdown`: a folder of notes with links, which Obsidian opens, `csv`: one of tables; again into "
+    "the same folder, only what changed is written. "
+    "`server-memory`: entities, what is known of them now, and relations, for that server.",
+)
+@identity
+def export(
+    options: dict[str, str],
+    path: Path,
+    sessions: bool,  # noqa: FBT001
+    include_derived: bool,  # noqa: FBT001
+    form: str,
+) -> dict[str, object]:
+    """Write every record, with versions and audit trail, to the new file PATH: one a line, as JSON.
+
+    The index of code is left out, as `minutebook index` makes it again.
+    """
+    if form not in ("archive", *_OF_CONTRACT) and (sessions or include_derived):
+        raise InvalidInput("--format", "must be archive with --sessions or --include-derived")
+    with (
+        opened_here(options) as (app, caller),
+        interruptible("Stopped. No file was written."),
+        bar("Exporting", hidden=False) as progress,
+    ):
+        reporting = in_call(caller, progress=progress)
+        if form == "server-memory":
+            shape, lines = _export_graph(app, reporting, path.absolute())
+        elif form in ("markdown", "csv"):
+            shape, lines = _export_folder(app, reporting, path.absolute(), form)
+        else:
+            shape, lines = _export_records(
+                app, reporting, path.absolute(), form, sessions, include_derived
+            )
+    echo(*lines)
+    return shape
+
+
+def _export_records(
+    app: "App",
+    caller: Caller,
+    path: Path,
+    form: str,
+    sessions: bool,  # noqa: FBT001
+    include_derived: bool,  # noqa: FBT001
+) -> _Told:
+    from minutebook.domain.archive import JOURNAL, KINDS, OWN
+
+    is_journal = form in _OF_CONTRACT
+    kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN
+    if is_journal:
+        done = app.get(ArchiveServices).archives.export_journal_to(caller, path)
+    else:
+        done = app.get(ArchiveServices).archives.export_to(caller, kinds, path)
+    chunks = app.overview.counts(caller, [Kind.CHUNK])[Kind.CHUNK]
+    lines = [f"Exported {counted(done.counts)} to {done.path}."]
+    if chunks and kinds is OWN:
+        lines.append(
+            f"Left out: {count_of(chunks, 'chunk')} of code; `minutebook index` makes them again, "
+            "--include-derived takes them along."
+        )
+    return {"path": done.path, "counts": dict(done.counts)}, lines
+
+
+def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> _Told:
+    exports = app.get(ArchiveServices).folder_exports
+    done = (exports.notes if form == "markdown" else exports.tables)(caller, path)
+    lines = [
+        f"Exported {counted(done.counts)} to {done.path}: {count_of(done.changed, 'file')} written, "
+        f"{done.removed:,} removed."
+    ]
+    if done.kept:
+        named = ", ".join(done.kept[:5]) + (" …" if len(done.kept) > 5 else "")
+        lines.append(
+            f"Left as they are: {count_of(len(done.kept), 'file')} that somebody else wrote or edited ({named})."
+        )
+    shape = {"changed": done.changed, "removed": done.removed, "kept": list(done.kept)}
+    return {"path": done.path, "counts": dict(done.counts), **shape}, lines
+
+
+def _export_graph(app: "App", caller: Caller, path: Path) -> _Told:
+    done = app.get(ArchiveServices).graph_exports.run(caller, path)
+    lines = [f"Exported {counted(done.counts)} to {done.path}."]
+    if done.left_out:
+        lines.append(
+            f"Left out: {done.left_out:,} memories that name no entity, decisions and sessions, "
+            "for which that server has no place."
+        )
+    return {"path": done.path, "counts": dict(done.counts), "left_out": done.left_out}, lines
+
+
+@click.command(short_help="Write the whole data directory to one file.")
+@click.argument("path", type=PATH, required=False)
+@click.option(
+    "--rotate",
+    is_flag=True,
+    help="Instead of PATH: a new file in `backup_folder`, restored for a test; the last "
+    "`backup_keep` stay.",
+)
+@identity
+def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str, object]:  # noqa: FBT001
+    """Write all of the data directory that is not derived to the new file PATH, while others write.
+
+    The file holds settings and secrets too; only you may read it. The setting `backup_every` has
+    the daemon or server do what --rotate does by itself.
+    """
+    from minutebook.features.archives.backups import SUFFIX
+
+    if rotate is (path is not None):
+        raise InvalidInput("PATH", "or --rotate is needed, and not both")
+    settings = load(options)
+    with interruptible("Stopped. No file was written."), opened_here(options) as (app, caller):
+        if path is None:
+            made = app.get(ArchiveServices).scheduled_backups.run(caller)
+        else:
+            path = path.absolute()
+            path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
+            made = app.get(ArchiveServices).backups.make(caller, path)
+    if made is None:
+        echo("Another process is making a backup there.")
+        return {"path": None}
+    verified = ", and restored it for a test" if rotate else ""
+    echo(
+        f"Backed up {count_of(made.files, 'file')} ({count_of(made.size, 'byte')}) to {made.path}{verified}."
+    )
+    if settings.of(LedgerSettings).ledger is not None:
+        echo(
+            f"The ledger in {settings.of(LedgerSettings).ledger} is a repository of its own; it is not in it."
+        )
+    return {"path": made.path, "files": made.files, "size": made.size, "digest": made.digest}
+
+
+def _completing_what(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the paths of backups, those that are known first, and the ids of memories."""
+    from minutebook.features.archives.backups import SUFFIX, known_backups
+    from minutebook.places import data_directory
+
+    try:
+        settings = settings_of(context.find_object(dict) or {})
+    except MinutebookError:
+        return []
+    known = [str(path) for path in known_backups(data_directory(settings))]
+    # As typed: a path that begins otherwise is none that the shell would take.
+    lead = incomplete[: incomplete.rfind("/") + 1]
+    with suppress(OSError):
+        for path in sorted(Path(lead or ".").iterdir()):
+            if path.is_dir() or path.suffix == SUFFIX:
+                known.append(f"{lead}{path.name}{'/' * path.is_dir()}")
+    found = [CompletionItem(each) for each in known if each.startswith(incomplete)]
+    return [*found, *completing(Memory)(context, parameter, incomplete)]
+
+
+@click.command(short_help="Bring back a backup, or a memory.")
+@click.argument("what", shell_complete=_completing_what)
+@click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
+@click.option("--replace", is_flag=True, help="Put aside what the data directory holds.")
+@identity
+def restore(
+    options: dict[str, str],
+    what: str,
+    number: int | None,
+    replace: bool,  # noqa: FBT001
+) -> object:
+    """Bring back WHAT: the data directory from a backup (NAME.tar), or a memory by its id.
+
+    Of a memory that is not deleted, --version brings back an earlier text.
+    """
+    from minutebook.features.archives.backups import SUFFIX
+    from minutebook.features.archives.restores import Restores
+    from minutebook.places import data_directory
+
+    path = Path(what)
+    if server_named() is None and (path.suffix == SUFFIX or path.is_file()):
+        if not replace:
+            Restores(data_directory(load(options))).check_empty()
+        return _restore_backup(options, path.absolute())
+    try:
+        return restore_memory(options, what, number)
+    except NotFound as error:
+        if error.id == what:
+            remedy = (
+                "must be a backup or a memory's id: no such file, and there is no memory {what}"
+            )
+            raise InvalidInput("WHAT", remedy, what=what) from error
+        raise
+
+
+def _restore_backup(options: dict[str, str], path: Path) -> dict[str, object]:
+    from minutebook.app import now
+    from minutebook.features.archives.restores import Restores
+    from minutebook.places import data_directory
+
+    settings = load(options)
+    log_to_stderr(settings)
+    with interruptible(
+        "Stopped. If the directory is half restored, the same command with --replace ends it."
+    ):
+        caller = settings.person(options, getpass.getuser())
+        done = Restores(data_directory(settings)).run(caller, path, now())
+    echo(f"Restored {settings.home} from {path}.")
+    if done.aside is not None:
+        echo(f"What was there before is in {done.aside}.")
+    if done.kept:
+        echo(f"As before, not as in the backup: the tokens {_named(done.kept)}.")
+    if done.unsure:
+        echo(
+            f"These tokens let in again as when the backup was made: {_named(done.unsure)}.",
+            "Revoke those that were revoked or replaced since; the store before could not be asked.",
+        )
+    return {
+        "path": path,
+        "home": settings.home,
+        "digest": done.digest,
+        "aside": done.aside,
+        "kept": done.kept,
+        "unsure": done.unsure,
+    }
+
+
+def _named(tokens: "Sequence[Token]") -> str:
+    return ", ".join(f"{each.id} ({each.name})" for each in tokens)
+
+
+COMMANDS = (export, backup, restore)

@@ -1,0 +1,159 @@
+"""Take records out into a folder: a Markdown note each, which Obsidian opens, or a CSV file a kind."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from minutebook.disk.mirrored_folder import MirroredFolder
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
+from minutebook.domain.filters import default_organization
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.json_lines import json_line
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import (
+    CLASSES,
+    Edge,
+    Kind,
+    Record,
+)
+from minutebook.features.archives.organization_notes import OrganizationNotes
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Moment, Records
+
+IN_TABLES = (
+    *(Kind.MEMORY, Kind.ENTITY, Kind.RELATION, Kind.LINK),
+    *(Kind.DECISION, Kind.TURN, Kind.SUMMARY),
+)
+"""The kinds that have a table among CSV files."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How a cell begins that spreadsheets would run."""
+
+_HEARD_EVERY = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FolderExported:
+    """How many records of which kinds a folder holds, and what was done to its files.
+
+    `kept` names files that were left as they are, since somebody else wrote or edited them.
+    """
+
+    path: Path
+    counts: Counter[Kind]
+    changed: int
+    removed: int
+    kept: tuple[str, ...]
+
+
+class FolderExports:
+    """Writes what the caller may see; the same records make the same files, so that few are written."""
+
+    def __init__(self, store: Records, trail: Trail) -> None:
+        self._store = store
+        self._trail = trail
+
+    def notes(self, caller: Caller, folder: Path) -> FolderExported:
+        """Write a note each memory, entity, decision and session, joined by links.
+
+        Raises Refused if the caller may not export, InvalidInput if the folder does not fit,
+        StoreError if a file cannot be written.
+        """
+        return self._run(caller, folder, "markdown", _write_notes)
+
+    def tables(self, caller: Caller, folder: Path) -> FolderExported:
+        """Write a CSV file a kind, a record a row. Raises as `notes` does."""
+        return self._run(caller, folder, "csv", _write_tables)
+
+    def _run(
+        self,
+        caller: Caller,
+        folder: Path,
+        form: str,
+        write: "Callable[[list[Moment], MirroredFolder, Caller], Counter[Kind]]",
+    ) -> FolderExported:
+        home = default_organization(caller)
+        with self._trail.audit_refusals(caller, None, "export", Kind.MEMORY, form):
+            policy.check_may_export(caller, whole=False)
+        seen = self._store.seen_by(caller)
+        target = MirroredFolder(folder)
+        with seen.moments() as moments:
+            # Before the first file is there: none is of which the trail knows nothing.
+            for name in seen.organizations or [home]:
+                self._trail.log(caller, name, "export", Kind.MEMORY, [f"{form}: {folder}"])
+            counts = write(moments, target, caller)
+        target.finish()
+        return FolderExported(folder, counts, target.changed, target.removed, tuple(target.kept))
+
+
+def _write_notes(moments: list[Moment], folder: MirroredFolder, caller: Caller) -> Counter[Kind]:
+    """Write the notes of all organizations; return how many of each kind."""
+    counts: Counter[Kind] = Counter()
+    for moment in moments:
+        for kind, name, pieces in OrganizationNotes(moment).files():
+            if counts.total() % _HEARD_EVERY == 0:
+                caller.call.progress(0.0, f"{count_of(counts.total(), 'note')}")
+            folder.write(name, pieces)
+            counts[kind] += 1
+    return counts
+
+
+def _write_tables(moments: list[Moment], folder: MirroredFolder, caller: Caller) -> Counter[Kind]:
+    counts: Counter[Kind] = Counter()
+    for number, kind in enumerate(IN_TABLES):
+        caller.call.progress(number / len(IN_TABLES), f"{kind}")
+        folder.write(f"{kind}.csv", _rows(moments, kind, counts))
+    return counts
+
+
+def _rows(moments: list[Moment], kind: Kind, counts: Counter[Kind]) -> Iterator[bytes]:
+    """Yield a heading, then a line a record; edges only where the caller may see both ends."""
+    of = CLASSES[kind]
+    names = [each.name for each in fields(of)]
+    yield _row(names)
+    for moment in moments:
+        seen = _ends(moment, of)
+        for record in moment.each(of):
+            if isinstance(record, Edge) and not {record.source, record.target} <= seen:
+                continue
+            counts[kind] += 1
+            yield _row(_cell(getattr(record, name)) for name in names)
+
+
+def _ends(moment: Moment, of: type[Record]) -> set[str]:
+    """Return the ids of what edges of a class may join."""
+    if not issubclass(of, Edge):
+        return set()
+    return {record.id for end in set(of.joins) for record in moment.each(end)}
+
+
+def _row(cells: Iterable[str]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(cells)
+    return line.getvalue().encode("utf-8", "replace")
+
+
+def _cell(value: Any) -> str:
+    """Return a value as a cell: instants as RFC 3339, lists and objects as JSON; no cell is a formula."""
+    match value:
+        case None:
+            return ""
+        case datetime():
+            return rfc3339(value)
+        case Origin():
+            return json_line(value.parts).decode().strip() if value.parts else ""
+        case Mapping():
+            return json_line(dict(value)).decode().strip()
+        case tuple() | list():
+            return json_line({"": list(value)}).decode().strip()[4:-1]
+        case str():
+            return f"'{value}" if value.startswith(_FORMULA) else str(value)
+        case _:
+            return str(value)

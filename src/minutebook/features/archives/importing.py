@@ -1,0 +1,333 @@
+"""One import: a file verified whole, then taken in, in one transaction."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.domain import policy
+from minutebook.domain.archive import Mode, whole_of
+from minutebook.domain.caller import Caller
+from minutebook.domain.claims import as_claim, is_claim_of, loses_trust
+from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
+from minutebook.domain.filters import sees
+from minutebook.domain.records import (
+    CLASSES,
+    Decision,
+    DecisionStatus,
+    Entry,
+    Head,
+    Kind,
+    Link,
+    Memory,
+    Proposal,
+    ProposalStatus,
+    Record,
+    Summary,
+    Turn,
+)
+from minutebook.domain.trail_texts import IMPORT_OWN
+from minutebook.domain.turns import next_instant, summary_id, turn_id
+from minutebook.domain.waiting import waiting_id
+from minutebook.features.archives.archive_file import At, Reader
+from minutebook.features.ledger.rebuilding import Rebuilding
+from minutebook.services.access.audit import TakenIn
+from minutebook.services.access.visibility import seen_by
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.knowledge.mentions import Mentions
+
+_ACTS = {
+    (Mode.MERGE, False): "import",
+    (Mode.REPLACE, False): "replace",
+    (Mode.MERGE, True): IMPORT_OWN,
+    (Mode.REPLACE, True): "replace",
+}
+"""The acts in the trail, by mode and whether the file is of a store of the importer's own."""
+HEARD_EVERY = 1000
+"""Lines or records between two reports of progress."""
+
+_KEY_BYTES = 16
+
+Keys: TypeAlias = NDArray[np.bytes_]
+"""A digest a record, sorted; shape (records,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a file held when it was read the first time: a key a record, and its digest.
+
+    `organizations` are those of its records, `decided` those of its decisions.
+    """
+
+    keys: Keys
+    digest: str
+    organizations: frozenset[str] = frozenset()
+    decided: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did, by kind.
+
+    `skipped` were there already. `removed` were not in the archive that took their place. `kept`
+    would have been removed or changed, were they the caller's to remove. `claimed` say who verified, locked
+    or decided them, or what a trail holds, and nobody proved it: it was not taken over.
+    """
+
+    imported: Counter[Kind] = field(default_factory=Counter)
+    skipped: Counter[Kind] = field(default_factory=Counter)
+    removed: Counter[Kind] = field(default_factory=Counter)
+    kept: Counter[Kind] = field(default_factory=Counter)
+    claimed: Counter[Kind] = field(default_factory=Counter)
+
+
+def verified(caller: Caller, reader: Reader) -> Checked:
+    """Read a file to its end; hold 16 bytes a record.
+
+    Raises InvalidArchive if a line does not fit or is there twice, naming the first.
+    """
+    keys, first = bytearray(), 0
+    organizations: set[str] = set()
+    decided: set[str] = set()
+    for number, record in reader.records(_hearing(caller, reader, 0.0)):
+        first = first or number
+        keys += _key(record)
+        organizations.add(record.organization)
+        if record.kind is Kind.DECISION:
+            decided.add(record.organization)
+    unsorted = np.frombuffer(bytes(keys), dtype=f"S{_KEY_BYTES}")
+    order = np.argsort(unsorted, kind="stable")
+    ordered = unsorted[order]
+    again = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+    if len(again):
+        # Records stand a line each, so that the line follows from the place.
+        line = first + int(order[again].min())
+        raise InvalidArchive(reader.called, "its record stands in an earlier line too", line)
+    return Checked(ordered, reader.digest, frozenset(organizations), frozenset(decided))
+
+
+class Import:
+    """Takes the records of a file in; call `run` inside a transaction that ends with it."""
+
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        mentions: Mentions,
+        caller: Caller,
+        mode: Mode,
+        *,
+        is_own: bool,
+    ) -> None:
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._mentions = mentions
+        self._screening = infrastructure.screening
+        self._now = infrastructure.clock()
+        self._caller = caller
+        self._mode = mode
+        self._is_own = is_own
+        self._touched: set[tuple[str, Kind]] = set()
+        self._given_ids: set[tuple[Kind, str, str]] = set()
+        self.report = Imported()
+
+    def organizations(self, checked: Checked) -> set[str]:
+        """Return the organizations that the transaction around `run` must name."""
+        named = set(checked.organizations)
+        if self._mode is Mode.REPLACE:
+            named.update(seen_by(self._store, self._caller).organizations)
+        return named
+
+    def run(self, reader: Reader, checked: Checked, rebuildings: Mapping[str, Rebuilding]) -> None:
+        """Take all records in, audit that, and commit decisions to Git.
+
+        Any error must undo all of it.
+
+        `rebuildings` belong to the organizations of the decisions, and were read before the
+        transaction. Raises InvalidArchive if the file has changed or the store cannot keep a
+        record, ScopeViolation if a record belongs where the caller may not write.
+        """
+        begun = {name: self._store.sequence(name) for name in self.organizations(checked)}
+        for number, record in reader.records(_hearing(self._caller, reader, 0.5)):
+            try:
+                self._take(record)
+            except InvalidInput as error:
+                raise InvalidArchive(reader.called, error.sentence, number) from error
+        if reader.digest != checked.digest:
+            raise InvalidArchive(reader.called, "the file was changed while it was read")
+        if self._mode is Mode.REPLACE:
+            for kind in reader.counts:
+                self._remove_others(kind, checked.keys)
+        for organization, kind in sorted(self._touched):
+            act, since = _ACTS[self._mode, self._is_own], begun[organization]
+            self._trail.log_many(self._caller, organization, act, kind, checked.digest, begun=since)
+            begun[organization] = self._store.sequence(organization)
+        # Last, since a commit is not undone.
+        for organization in sorted(name for name, kind in self._touched if kind is Kind.DECISION):
+            rebuildings[organization].run(replace(self._caller, organization=organization))
+
+    def _take(self, record: Record) -> None:
+        here = self._store.get(type(record), record.organization, record.id)
+        if here != record and not self._is_proved(record):
+            claim = self._claim(record)
+            if claim is None:
+                return
+            record, here = claim, self._store.get(type(claim), claim.organization, claim.id)
+        if here is not None and not self._sees(here):
+            # Answered as an unknown id: nobody is to learn that it names what they may not see.
+            self._check_scope(record)
+            record, here = self._with_own_id(record)
+        if here is None:
+            if self._belongs_to_what_is_here(record):
+                self.report.skipped[record.kind] += 1
+            else:
+                self._check_scope(record)
+                self._put(record)
+        elif here == record or (
+            self._mode is Mode.MERGE and not (self._is_own and is_claim_of(here, record, self._now))
+        ):
+            self.report.skipped[record.kind] += 1
+        elif self._mode is Mode.MERGE or (
+            self._may_replace(here) and self._is_in_own_scope(record)
+        ):
+            self._put(record)
+        else:
+            self.report.kept[record.kind] += 1
+
+    def _is_proved(self, record: Record) -> bool:
+        """Tell whether what a record says of itself is taken over: of one's own, or as this store's trail has it."""
+        if self._is_own or (
+            isinstance(record, Turn | Summary) and record.author == self._caller.name
+        ):
+            return True
+        return self._trail.knows(record)
+
+    def _claim(self, record: Record) -> Record | None:
+        """Return a record as it is taken in unproved; None if it is left out: a trail, a decision that holds no more."""
+        is_old = isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE
+        if is_old or isinstance(record, Entry | Head):
+            self.report.claimed[record.kind] += 1
+            return None
+        if isinstance(record, Decision) and (
+            self._store.get(Decision, record.organization, record.id) is not None
+        ):
+            self.report.skipped[record.kind] += 1
+            return None
+        if loses_trust(record):
+            self.report.claimed[record.kind] += 1
+        return as_claim(record, self._caller.name, self._now)
+
+    def _sees(self, here: Record) -> bool:
+        """Tell whether the caller may see a turn or summary; of other kinds an admin sees all."""
+        return not isinstance(here, Turn | Summary) or sees(self._caller, here)
+
+    def _with_own_id(self, record: Record) -> tuple[Record, Record | None]:
+        """Return the record, with a new id if another record has its own, and what is here by that id."""
+        if isinstance(record, Summary):
+            id = summary_id(record.session, record.repository, record.user)
+            record = replace(record, id=id)
+        here = self._store.get(type(record), record.organization, record.id)
+        while isinstance(record, Turn) and here is not None and not _is_same_turn(here, record):
+            at = next_instant(record.at)
+            record = replace(record, id=turn_id(at), at=at)
+            here = self._store.get(type(record), record.organization, record.id)
+        self._given_ids.add((record.kind, record.organization, record.id))
+        return record, here
+
+    def _belongs_to_what_is_here(self, record: Record) -> bool:
+        """Tell whether a part's owner was there before, or a link would change a locked memory."""
+        owner = whole_of(record)
+        if owner is not None:
+            return self._store.get(owner[0], record.organization, owner[1]) is not None
+        return isinstance(record, Link) and any(
+            memory.locked_by is not None
+            for end in (record.source, record.target)
+            if (memory := self._store.get(Memory, record.organization, end)) is not None
+        )
+
+    def _put(self, record: Record) -> None:
+        # As it is: what was exported comes back the same, and its digests stay right.
+        self._screening.look(self._caller, record)
+        self._store.put(record)
+        self._mentions.note(record)
+        self.report.imported[record.kind] += 1
+        self._touched.add((record.organization, record.kind))
+        if isinstance(record, Decision):
+            self._drop_claim(record)
+        # The trail that came with a memory has its digest.
+        if isinstance(record, Memory) and (record.organization, Kind.HEAD) not in self._touched:
+            taken = TakenIn.of(record.id, None, record)
+            self._trail.take_in(self._caller, record.organization, [taken])
+
+    def _drop_claim(self, decision: Decision) -> None:
+        """Remove the proposal as which a decision waited that is now brought as one's own."""
+        id = waiting_id(decision.id)
+        waited = self._store.get(Proposal, decision.organization, id)
+        if waited is not None and waited.status is ProposalStatus.PENDING:
+            self._store.delete(Proposal, decision.organization, id)
+            self._touched.add((decision.organization, Kind.PROPOSAL))
+
+    def _remove_others(self, kind: Kind, keys: Keys) -> None:
+        """Remove what the caller may see and remove, and the archive does not hold."""
+        for view in seen_by(self._store, self._caller):
+            for record in view.each(CLASSES[kind]):
+                own = (record.kind, record.organization, record.id)
+                if _is_among(keys, record) or own in self._given_ids:
+                    continue
+                if self._may_replace(record):
+                    self._store.delete(CLASSES[kind], record.organization, record.id)
+                    self.report.removed[kind] += 1
+                    self._touched.add((record.organization, kind))
+                else:
+                    self.report.kept[kind] += 1
+
+    def _check_scope(self, record: Record) -> None:
+        if not self._is_in_own_scope(record):
+            raise ScopeViolation(
+                "import",
+                "the {kind} {id} belongs to an organization, repository or user that is not the caller's; nothing was changed",
+                kind=record.kind,
+                id=record.id,
+            )
+
+    def _is_in_own_scope(self, record: Record) -> bool:
+        """Tell whether the caller may write a record there; other kinds are an admin's, everywhere."""
+        return not isinstance(record, Turn | Summary) or policy.is_in_own_scope(
+            self._caller, record
+        )
+
+    def _may_replace(self, record: Record) -> bool:
+        return isinstance(record, Turn | Summary) and policy.may_replace(self._caller, record)
+
+
+def _is_same_turn(here: Record, turn: Turn) -> bool:
+    return isinstance(here, Turn) and replace(here, author=turn.author) == turn
+
+
+def _key(record: Record) -> bytes:
+    named = "\0".join((record.kind, record.organization, record.id))
+    data = named.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=_KEY_BYTES).digest()
+
+
+def _is_among(keys: Keys, record: Record) -> bool:
+    # As an array: a scalar would lose the zeros that a key ends with.
+    key = np.frombuffer(_key(record), dtype=keys.dtype)
+    index = int(np.searchsorted(keys, key)[0])
+    return bool((keys[index : index + 1] == key).any())
+
+
+def _hearing(caller: Caller, reader: Reader, start: float) -> At:
+    """Tell the caller how far one of the two readings is that an import takes."""
+    lines = 0
+
+    def at(read: int) -> None:
+        nonlocal lines
+        if lines % HEARD_EVERY == 0:
+            caller.call.progress(start + read / reader.size / 2, f"line {lines:,}")
+        lines += 1
+
+    return at

@@ -1,0 +1,299 @@
+"""Bring a data directory back from a backup, or begin an empty store in it."""
+
+import hashlib
+import json
+import shutil
+import tarfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
+from minutebook.disk.encryption import FileDamaged, Keys, decrypting
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import (
+    Conflict,
+    InvalidArchive,
+    InvalidInput,
+    StoreBusy,
+    StoreError,
+)
+from minutebook.domain.filters import Filter, default_organization
+from minutebook.domain.grants import home_of, is_live
+from minutebook.domain.reason import Reason, of_system
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Token
+from minutebook.features.archives.backups import DATABASE, FORMAT, MANIFEST, VERSION
+from minutebook.services.access.audit import Trail
+from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
+from minutebook.store.sqlite import SqliteStore, missing_database
+from minutebook.store.sqlite.encryption import copied_with_key, key_of
+
+RESTORE = "restore"
+_DRAFT = "restore"
+_COPY = "encrypted.db"
+_ON_SERVER = Reason(
+    "the store is a database on a server: bring it back there, to any moment that its backups have; "
+    "without the setting `store` the data directory itself is restored"
+)
+_BLOCK = 1 << 20
+_ALL_TOKENS = Filter(organization=SYSTEM_ORGANIZATION)
+_MOST_MANIFEST = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was brought back: the backup's digest; the folder with what was there before, if any.
+
+    `kept` are the tokens that are as they were before the restore: revoked since the backup, or with
+    another secret. `unsure` are those that let in again where that could not be read.
+    """
+
+    digest: str
+    aside: Path | None
+    kept: tuple[Token, ...] = ()
+    unsure: tuple[Token, ...] = ()
+
+
+class Restores:
+    """Restores into a data directory, which others must not use meanwhile.
+
+    Raises StoreError if the store is on a server.
+    """
+
+    def __init__(self, directory: DataDirectory) -> None:
+        if directory.is_on_server:
+            raise StoreError(_ON_SERVER)
+        self._directory = directory
+
+    def check_empty(self) -> None:
+        """Raise Conflict if the directory holds a store, ledgers or settings."""
+        if held := self._held():
+            names = ", ".join(path.name for path in held)
+            reason = "it is not empty ({names}); --replace puts aside what is there"
+            raise Conflict(str(self._directory.path), reason, names=names)
+
+    def run(self, caller: Caller, backup: Path, now: datetime) -> Restored:
+        """Bring back what a backup holds, with an entry of that; what was there is moved to a folder beside it.
+
+        Into an encrypted store it comes with the key of that; else the database stays as the backup has it.
+        All is verified before anything is changed, and the store comes last: if a restore is
+        killed before, the next one ends it. A token that was revoked since the backup stays so.
+        Raises InvalidInput if the backup cannot be opened, InvalidArchive if it is damaged, StoreBusy
+        if the store is open, StoreError if files cannot be written.
+        """
+        home, database = self._directory.path, self._directory.database
+        try:
+            home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with scratch_folder(home / _DRAFT) as draft:
+                digest = unpack(backup, draft, self._directory.keys)
+                before = self._tokens()
+                # Raises StoreError for a database that this version cannot open.
+                with closing(SqliteStore(draft / DATABASE, keys=self._directory.keys)) as store:
+                    trail = Trail(store, lambda: now)
+                    home_of_trail = default_organization(caller)
+                    trail.log(caller, home_of_trail, RESTORE, Kind.HEAD, [digest])
+                    kept = _keep_revoked(store, trail, caller, before or ())
+                    unsure = _live(store, now) if before is None else ()
+                self._encrypt_as_now(draft)
+                sync_tree(draft)
+                with self._directory.alone():
+                    aside = self._put_aside(now)
+                    unpacked = replace(
+                        self._directory, database=draft / DATABASE, derived=(), copies=()
+                    )
+                    for path in unpacked.kept():
+                        path.rename(home / path.name)
+                    # A rename takes the place of the old store at once: there is never none.
+                    (draft / DATABASE).replace(database)
+            sync_folder(home)
+        except OSError as error:
+            raise StoreError(of_system(error.filename or home, error)) from error
+        return Restored(digest, aside, kept, unsure)
+
+    def _tokens(self) -> list[Token] | None:
+        """Return the tokens of the store that is here; None if there is none that can be read."""
+        if not self._directory.database.exists():
+            return None
+        try:
+            with closing(SqliteStore(self._directory.database, keys=self._directory.keys)) as store:
+                return store.find(Token, _ALL_TOKENS)
+        except StoreBusy:
+            raise
+        except StoreError:
+            return None
+
+    def _encrypt_as_now(self, draft: Path) -> None:
+        """Bring the database of a draft under the key of the present one, if that is encrypted."""
+        now, then = self._directory.key(), key_of(draft / DATABASE, self._directory.keys)
+        if now is not None and now != then:
+            with copied_with_key(draft / DATABASE, then, draft / _COPY, now):
+                (draft / _COPY).replace(draft / DATABASE)
+
+    def start_anew(self, now: datetime) -> Path:
+        """Put aside what is left of a database and begin an empty store; return the folder with the rest.
+
+        If the database was encrypted, the new one is, with the same key.
+        Ledgers, settings and secret stay. Raises StoreBusy if others use the data directory.
+        """
+        with self._directory.alone():
+            key = self._directory.key()
+            aside = self._folder_aside(now)
+            missing_database.put_aside(self._directory.database, aside)
+        SqliteStore(self._directory.database, new_key=key).close()
+        return aside
+
+    def _folder_aside(self, now: datetime) -> Path:
+        aside = self._directory.path / f"{ASIDE}{now:%Y%m%dT%H%M%S%f}"
+        aside.mkdir(mode=0o700)
+        return aside
+
+    def _put_aside(self, now: datetime) -> Path | None:
+        held = self._held()
+        # Derived from the old store; made anew from the next.
+        shutil.rmtree(self._directory.index, ignore_errors=True)
+        if not held:
+            return None
+        aside = self._folder_aside(now)
+        self._directory.shared_memory.unlink(missing_ok=True)
+        for path in held:
+            if path == self._directory.database:
+                _name_again(path, aside / path.name)
+            else:
+                path.rename(aside / path.name)
+        return aside
+
+    def _held(self) -> list[Path]:
+        database = self._directory.database
+        # A damaged database may have left a log that would spoil the next one.
+        files = (database, self._directory.log)
+        return [*self._directory.kept(), *(path for path in files if path.exists())]
+
+
+def _keep_revoked(
+    store: SqliteStore, trail: Trail, caller: Caller, before: Sequence[Token]
+) -> tuple[Token, ...]:
+    """Bring tokens to what they were before a restore, where that lets in fewer, with an entry each; return those."""
+    kept = []
+    for token in before:
+        known = store.get(Token, SYSTEM_ORGANIZATION, token.id)
+        is_known = known is not None and known.digest == token.digest
+        if token.revoked_at is None and (known is None or is_known):
+            continue
+        if known is not None and known.revoked_at is not None:
+            continue
+        with trail.audited(
+            caller, home_of(token), RESTORE, Kind.TOKEN, token.id, also=[SYSTEM_ORGANIZATION]
+        ) as audit:
+            audit.check()
+            store.put(token)
+        kept.append(token)
+    return tuple(kept)
+
+
+def _live(store: SqliteStore, now: datetime) -> tuple[Token, ...]:
+    return tuple(each for each in store.find(Token, _ALL_TOKENS) if is_live(each, now))
+
+
+def _name_again(path: Path, other: Path) -> None:
+    try:
+        other.hardlink_to(path)
+    except PermissionError:
+        # Some file systems know no links.
+        shutil.copy2(path, other)
+
+
+def check_restorable(backup: Path, keys: Keys | None = None) -> None:
+    """Restore a backup into a folder beside it, read all of its database, and remove the folder again.
+
+    Raises InvalidArchive if it is damaged or its database is, StoreError if files cannot be written.
+    """
+    try:
+        with scratch_folder(backup) as draft:
+            unpack(backup, draft, keys)
+            with closing(SqliteStore(draft / DATABASE, keys=keys)) as store:
+                for finding in store.check():
+                    raise _wrong(backup, "the store in it is not whole: {finding}", finding=finding)
+    except OSError as error:
+        raise StoreError(of_system(error.filename or backup, error)) from error
+
+
+def unpack(backup: Path, draft: Path, keys: Keys | None) -> str:
+    """Unpack a backup into a folder, each file checked against its digest; return the backup's digest.
+
+    Raises InvalidArchive if it is no backup, or damaged, InvalidInput if it cannot be opened.
+    """
+    found: dict[str, str] = {}
+    manifest: bytes | None = None
+    try:
+        with (
+            backup.open("rb") as file,
+            decrypting(file, str(backup), keys) as inside,
+            tarfile.open(fileobj=inside, mode="r:") as tar,
+        ):
+            for member in tar:
+                if manifest is not None:
+                    raise _wrong(backup, "{name} stands after the manifest", name=member.name)
+                source = _opened(backup, tar, member)
+                if member.name == MANIFEST:
+                    manifest = source.read(_MOST_MANIFEST)
+                elif member.name in found:
+                    raise _wrong(backup, "{name} stands there twice", name=member.name)
+                else:
+                    found[member.name] = _copied(source, draft / member.name)
+    except FileNotFoundError as error:
+        raise InvalidInput("file", "must exist; there is no {path}", path=backup) from error
+    except FileDamaged as error:
+        raise _wrong(backup, "it was changed or cut short") from error
+    except tarfile.TarError as error:
+        raise _wrong(backup, "it is no backup, or not whole: {error}", error=error) from error
+    if manifest is None:
+        raise _wrong(backup, "it ends before its manifest")
+    _check_manifest(backup, manifest, found)
+    return hashlib.sha256(manifest).hexdigest()
+
+
+def _opened(backup: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    """Open a member of a backup. Raises InvalidArchive if it is no plain file inside."""
+    path = PurePosixPath(member.name)
+    parts = member.name.split("/")
+    if not member.isreg() or path.is_absolute() or {"", ".", ".."} & set(parts):
+        raise _wrong(backup, "{name!r} is no plain file below the data directory", name=member.name)
+    if "\\" in member.name or ":" in member.name or parts[0].startswith("."):
+        raise _wrong(backup, "{name!r} is no name that a backup gives", name=member.name)
+    file = tar.extractfile(member)
+    assert file is not None, "a plain file can be read"
+    return file
+
+
+def _copied(source: IO[bytes], path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    digest = hashlib.sha256()
+    with path.open("xb") as file:
+        path.chmod(0o600)
+        while data := source.read(_BLOCK):
+            digest.update(data)
+            file.write(data)
+    return digest.hexdigest()
+
+
+def _check_manifest(backup: Path, manifest: bytes, found: dict[str, str]) -> None:
+    try:
+        stated = json.loads(manifest)
+        is_ours, version, digests = stated["format"] == FORMAT, stated["version"], stated["sha256"]
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
+        raise _wrong(backup, "its manifest cannot be read") from error
+    if not is_ours or version != VERSION:
+        reason = Reason(
+            "another program wrote it, or a later version of Minutebook: then upgrade this one"
+        )
+        raise _wrong(backup, reason)
+    for name in sorted(found.keys() | digests.keys() | {DATABASE}):
+        if name not in found or found[name] != digests.get(name):
+            raise _wrong(backup, "{name} is not what it was when the backup was made", name=name)
+
+
+def _wrong(backup: Path, reason: str, **values: object) -> InvalidArchive:
+    return InvalidArchive(str(backup), Reason(reason, **values))

@@ -1,0 +1,217 @@
+"""Make backups by a schedule, check that each can be restored, keep the latest."""
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from minutebook.disk.atomic_file import replace_file, sync_folder
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import InvalidInput, MinutebookError, StoreError
+from minutebook.domain.reason import Reason, of_system
+from minutebook.features.archives.backups import SUFFIX, BackedUp, Backups
+from minutebook.services.access.visibility import Clock
+from minutebook.services.maintenance.data_directory import make_home
+from minutebook.store.named_locks import NamedLocks
+
+LOCK = "scheduled backup"
+"""The named lock of the process that makes one."""
+
+RETRY = timedelta(hours=1)
+"""How long after a failure it is tried again, if not sooner by the schedule."""
+
+_STEM = "minutebook-"
+_INSTANT = "%Y%m%dT%H%M%SZ"
+_NAME = re.compile(rf"{_STEM}(\d{{8}}T\d{{6}}Z){re.escape(SUFFIX)}")
+_NOTED = ".scheduled-backup.json"
+"""Where in the data directory the last backup is noted, or the failure since."""
+
+_MADE = frozenset({"made", "size"})
+
+_ON_SERVER = Reason(
+    "is for a store in a file: a database on a server is backed up by its own tools, pg_basebackup "
+    "with its log for any moment, or pg_dump"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How often a backup is made (None: when somebody asks), into which folder, how many are kept."""
+
+    every: timedelta | None
+    folder: Path
+    keep: int
+
+
+@dataclass(frozen=True, slots=True)
+class BackupFailure:
+    """A scheduled backup that could not be made, or not be restored."""
+
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackupState:
+    """How the backups of a schedule are: the last, when the next is due, and a failure since.
+
+    Each is None if there is none. `gone` is the last that was made, if it is not there any more, or not whole.
+    """
+
+    last: Path | None
+    last_at: datetime | None
+    next_at: datetime | None
+    failure: BackupFailure | None
+    gone: Path | None = None
+
+
+class ScheduledBackups:
+    """Makes the backups of a schedule; `verify` raises if one cannot be restored.
+
+    `schedule` is None where a database on a server makes its own. A backup gets its name once it was verified, and only then are older ones removed.
+    """
+
+    def __init__(
+        self,
+        backups: Backups,
+        verify: Callable[[Path], None],
+        schedule: Schedule | None,
+        home: Path,
+        locks: NamedLocks,
+        clock: Clock,
+    ) -> None:
+        self._backups = backups
+        self._verify = verify
+        self._schedule = schedule
+        self._noted = home / _NOTED
+        self._locks = locks
+        self._clock = clock
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the store is one that this makes backups of."""
+        return self._schedule is not None
+
+    def state(self) -> BackupState:
+        """Tell how the backups of the schedule are."""
+        schedule = self._schedule
+        if schedule is None:
+            return BackupState(None, None, None, None)
+        noted = self._read_noted()
+        failure, gone = _failure_in(noted), _gone_of(noted, schedule.folder)
+        made = _made(schedule.folder, gone)
+        last_at, last = made[0] if made else (None, None)
+        since = None if gone is not None else last_at
+        return BackupState(last, last_at, self._next(schedule.every, since, failure), failure, gone)
+
+    def run_if_due(self, caller: Caller) -> BackedUp | None:
+        """Make the backup that is due, as `run` does; None if none is due. Raises the same."""
+        return self.run(caller, only_if_due=True) if self._is_due() else None
+
+    def run(self, caller: Caller, *, only_if_due: bool = False) -> BackedUp | None:
+        """Make a backup, verify it and remove those beyond what is kept.
+
+        None if another process is making one. Raises StoreError or InvalidArchive if it cannot be
+        made or restored: the failure is noted, and older backups stay. Raises InvalidInput if the
+        store is on a server, which makes its own.
+        """
+        if self._schedule is None:
+            raise InvalidInput("--rotate", _ON_SERVER)
+        with self._locks.hold(LOCK) as held:
+            # Another may have made it while this one came for the lock.
+            if held is None or (only_if_due and not self._is_due()):
+                return None
+            return self._run(self._schedule, caller)
+
+    def _next(
+        self, every: timedelta | None, last_at: datetime | None, failure: BackupFailure | None
+    ) -> datetime | None:
+        if every is None:
+            return None
+        due = self._clock() if last_at is None else last_at + every
+        return due if failure is None else max(due, failure.at + min(RETRY, every))
+
+    def _is_due(self) -> bool:
+        due = self.state().next_at
+        return due is not None and self._clock() >= due
+
+    def _run(self, schedule: Schedule, caller: Caller) -> BackedUp:
+        folder, now = schedule.folder, self._clock()
+        path = folder / f"{_STEM}{now.astimezone(UTC):{_INSTANT}}{SUFFIX}"
+        unverified = path.with_name(f".{path.name}")
+        try:
+            make_home(folder)
+            for left in folder.glob(f".{_STEM}*{SUFFIX}"):
+                left.unlink()
+            made = self._backups.make(caller, unverified)
+            try:
+                self._verify(unverified)
+            except MinutebookError:
+                unverified.unlink()
+                raise
+            unverified.rename(path)
+            sync_folder(folder)
+            gone = _gone_of(self._read_noted(), folder)
+            for _, old in _made(folder, gone)[schedule.keep :]:
+                old.unlink()
+        except OSError as error:
+            reason = of_system(error.filename or folder, error)
+            self._note_failure(now, reason)
+            raise StoreError(reason) from error
+        except MinutebookError as error:
+            self._note_failure(now, str(error))
+            raise
+        self._note({"made": str(path.absolute()), "size": path.stat().st_size})
+        return replace(made, path=path)
+
+    def _note_failure(self, at: datetime, reason: str) -> None:
+        made = {key: value for key, value in self._read_noted().items() if key in _MADE}
+        self._note({**made, "at": at.isoformat(), "reason": reason})
+
+    def _note(self, noted: dict[str, object]) -> None:
+        # A full disk may be what failed; the error itself is told nevertheless.
+        with suppress(OSError):
+            replace_file(self._noted, json.dumps(noted).encode())
+
+    def _read_noted(self) -> dict[str, object]:
+        try:
+            noted = json.loads(self._noted.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return noted if isinstance(noted, dict) else {}
+
+
+def _failure_in(noted: dict[str, object]) -> BackupFailure | None:
+    try:
+        return BackupFailure(datetime.fromisoformat(str(noted["at"])), str(noted["reason"]))
+    except (ValueError, KeyError):
+        return None
+
+
+def _gone_of(noted: dict[str, object], folder: Path) -> Path | None:
+    """Return the backup that was made last in a folder, if it is not there as it was made."""
+    path = Path(str(noted.get("made", "")))
+    if "made" not in noted or path.parent != folder.absolute():
+        return None
+    try:
+        return None if path.stat().st_size == noted.get("size") else path
+    except OSError:
+        return path
+
+
+def _made(folder: Path, gone: Path | None) -> list[tuple[datetime, Path]]:
+    """Return the backups of the schedule in a folder with when each was begun, the latest first.
+
+    `gone` is one that is not whole, and does not count.
+    """
+    found = []
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if gone is not None and path.name == gone.name:
+                continue
+            if (name := _NAME.fullmatch(path.name)) and path.is_file():
+                found.append((datetime.strptime(name[1], _INSTANT).replace(tzinfo=UTC), path))
+    return sorted(found, reverse=True)

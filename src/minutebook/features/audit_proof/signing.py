@@ -1,0 +1,186 @@
+"""Signing where trails end, with a key that the data directory does not hold."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from minutebook.disk.atomic_file import replace_file
+from minutebook.disk.filelock import FileLock
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import Conflict, InvalidInput, StoreError
+from minutebook.domain.filters import Filter
+from minutebook.domain.head_signatures import (
+    SIGN,
+    Signatures,
+    message_of,
+    signed_text,
+    subject_of,
+)
+from minutebook.domain.reason import of_system
+from minutebook.domain.records import Entry, Head, Kind
+from minutebook.domain.trail import Break, first_break
+from minutebook.features.audit_proof.trail_key import beside, fits, private_key, public_text
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from minutebook.services.access.audit import Trail
+    from minutebook.store.protocol import Store
+
+SEEN_SUFFIX = ".signed"
+"""Where beside a key stands which ends it signed last, by organization."""
+
+_LOCK_WAIT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class NotSigned:
+    """A trail that was not signed, as it does not continue the end that was signed last."""
+
+    organization: str
+    broken: Break
+
+
+class HeadSigning:
+    """Signs where the trails of a store end, with a key that the store's folder does not hold.
+
+    Beside the key stands what it signed last. A trail that does not continue that is not signed: so
+    the key is of no use to who forged the file and waits for the next signature. A store has a key of its own.
+    """
+
+    def __init__(self, store: "Store", trail: "Trail", path: Path | None) -> None:
+        self._store = store
+        self._trail = trail
+        self._path = path
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a key is set."""
+        return self._path is not None
+
+    def public_key(self) -> str | None:
+        """Return the public half of the key that is set; None if none is. Raises InvalidInput."""
+        return None if self._path is None else public_text(private_key(self._path))
+
+    def last_signed(self) -> dict[str, Head]:
+        """Return the ends that the key signed last, by organization. Raises Conflict if they cannot be read."""
+        return {} if self._path is None else _ends_in(beside(self._path, SEEN_SUFFIX))
+
+    def sign(self, caller: Caller, *, accept: bool = False) -> list[NotSigned]:
+        """Sign each trail that has grown; return those that do not continue what was signed last.
+
+        With `accept` those are signed too, as after a backup was restored. Raises InvalidInput if no
+        key is set or it cannot be read, StoreError.
+        """
+        if self._path is None:
+            raise InvalidInput("audit_key", "must be set to sign; `minutebook audit key` makes one")
+        key = private_key(self._path)
+        refused = []
+        with self._locked():
+            ends = self.last_signed()
+            for organization in self._store.organizations():
+                broken = self._sign_one(
+                    caller, organization, key, None if accept else ends.get(organization)
+                )
+                if broken is not None:
+                    refused.append(NotSigned(organization, broken))
+        return refused
+
+    def _sign_one(
+        self, caller: Caller, organization: str, key: "Ed25519PrivateKey", last: Head | None
+    ) -> Break | None:
+        head = self._trail.head(organization)
+        if head is None:
+            return None
+        signed = self._signed_by(organization, head, public_text(key))
+        if signed is not None and last is not None and signed.digest == last.digest:
+            return None
+        broken = self._break_since(organization, last)
+        if broken is not None:
+            return broken
+        if signed is not None:
+            # Another server has signed with the same key.
+            self._note(organization, signed)
+            return None
+        with self._store.transaction(organization):
+            head = self._trail.head(organization)
+            assert head is not None
+            signature = key.sign(message_of(organization, head.number, head.digest))
+            self._trail.log(
+                caller,
+                organization,
+                SIGN,
+                Kind.HEAD,
+                [subject_of(head)],
+                note=signed_text(public_text(key), signature),
+            )
+        self._note(organization, head)
+        return None
+
+    def _signed_by(self, organization: str, head: Head, key: str) -> Head | None:
+        """Return the end that the last entry signs with this key; None if it is another entry."""
+        entry = self._store.get(Entry, organization, str(head.number))
+        if entry is None:
+            return None
+        signatures = Signatures(key, fits)
+        signatures.add(entry)
+        if not signatures.found().number:
+            return None
+        return Head(
+            organization=organization, id="", number=entry.number - 1, digest=entry.previous
+        )
+
+    def _break_since(self, organization: str, last: Head | None) -> Break | None:
+        """Find where a trail does not continue the end that was signed last."""
+        if last is None:
+            return self._trail.verify(organization)
+        ending = self._store.get(Entry, organization, str(last.number))
+        if ending is None or ending.digest != last.digest:
+            return Break(last.number, "it is not the one that was signed")
+        where = Filter(organization=organization)
+        newest_first = self._store.each(Entry, where, ["-number"])
+        later = [*takewhile(lambda entry: entry.number > last.number, newest_first)]
+        return first_break(reversed(later), since=last)
+
+    def _note(self, organization: str, head: Head) -> None:
+        assert self._path is not None
+        path = beside(self._path, SEEN_SUFFIX)
+        ends = {**self.last_signed(), organization: head}
+        content = {name: [end.number, end.digest] for name, end in ends.items()}
+        try:
+            replace_file(path, json.dumps(content, indent=1, sort_keys=True).encode())
+        except OSError as error:
+            raise StoreError(of_system(path, error)) from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other processes with the same key waiting."""
+        assert self._path is not None
+        lock = FileLock(beside(self._path, ".lock"))
+        lock.acquire(_LOCK_WAIT)
+        try:
+            yield
+        finally:
+            lock.close()
+
+
+def _ends_in(path: Path) -> dict[str, Head]:
+    try:
+        found = json.loads(path.read_bytes())
+        return {
+            name: Head(organization=name, id="", number=int(number), digest=str(digest))
+            for name, (number, digest) in found.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise StoreError(of_system(path, error)) from error
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        reason = (
+            "it cannot be read; compare the trail with heads noted elsewhere, then remove the file"
+        )
+        raise Conflict(str(path), reason) from error

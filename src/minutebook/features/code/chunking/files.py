@@ -1,0 +1,365 @@
+"""Find the files of a project that can be read, and read them.
+
+Text is UTF-8, UTF-16 where a byte order mark says so, and Latin-1 where it is neither and yet no
+binary; a byte order mark is no part of the text. Symbolic links are never followed.
+"""
+
+import hashlib
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from stat import S_ISREG
+from types import MappingProxyType
+
+from minutebook.domain.errors import InvalidRoot, MinutebookError
+from minutebook.domain.reason import Reason
+from minutebook.features.code.chunking.ignored import IgnoreRules
+
+MAX_BYTES = 1 << 20
+"""A larger file is skipped."""
+
+_NO_STAMPS: Mapping[str, str] = MappingProxyType({})
+_HEAD = 8192
+_FRESH_NS = 2_000_000_000
+
+
+class Skip(StrEnum):
+    """Why an entry of a folder was left out; a folder left out counts once, whatever it holds."""
+
+    IGNORED = "ignored"
+    HIDDEN = "hidden"
+    SECRET = "secret"  # noqa: S105
+    BINARY = "binary"
+    GENERATED = "generated"
+    TOO_LARGE = "too_large"
+    LINK = "link"
+    UNREADABLE = "unreadable"
+
+
+class RootProblem:
+    """Why a path cannot be the root of a project."""
+
+    NOT_ABSOLUTE = Reason("not an absolute path")
+    MISSING = Reason("does not exist")
+    NOT_A_FOLDER = Reason("is not a folder")
+    NOT_READABLE = Reason("cannot be read")
+    NOT_ALLOWED = Reason("is outside the allowed roots")
+    SECRET = Reason("is a place for secrets")
+
+
+@dataclass(eq=False)
+class Unreadable(MinutebookError):
+    """A file cannot be read, or is no longer what it was: gone, too large, binary."""
+
+    path: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFile:
+    """A text file: its path from the root with forward slashes, and how it was on the disk.
+
+    While the stamp stays so do the bytes. It is empty where the last change is so fresh that another
+    may get the same time.
+    """
+
+    path: str
+    stamp: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """What was read from a file at one moment: its text, and the SHA-256 of its bytes."""
+
+    text: str
+    digest: str
+
+
+_SECRET_AT_HOME = (
+    *(".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".local/share/kwalletd"),
+    *(".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh"),
+    *(".mozilla", ".config/google-chrome", ".config/chromium"),
+    *("Library/Keychains", "Library/Cookies", "AppData/Roaming/Microsoft/Protect"),
+)
+_SECRET_PLACES = (
+    *("/proc", "/sys", "/dev", "/run/secrets", "/run/user", "/var/lib/private", "/var/spool"),
+    *("/etc/ssh", "/etc/ssl/private", "/etc/pki", "/etc/security", "/etc/sudoers.d"),
+    *("/etc/NetworkManager", "/private/etc/ssh", "/private/var/db"),
+)
+_SECRET_FILES = re.compile(
+    r"id_(?:rsa|dsa|ecdsa|ed25519)|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk)"
+    r"|shadow-?|gshadow-?|master\.passwd|sudoers|credentials\.json"
+)
+
+_BINARY_NAMES = re.compile(
+    r".*\.(?:pyc|pyo|so|dylib|dll|exe|a|o|obj|lib|class|jar|war|wasm|bin|dat|(?:db|sqlite3?)(?:-(?:wal|shm|journal|lock))?|parquet|npy|npz"
+    r"|png|jpe?g|gif|bmp|ico|icns|webp|tiff?|psd|pdf|mp[34]|m4a|ogg|wav|flac|avi|mov|mkv|webm"
+    r"|ttf|otf|woff2?|eot|zip|gz|bz2|xz|zst|tar|tgz|7z|rar|whl|egg|deb|rpm|dmg|iso|onnx|pt|gguf)",
+    re.IGNORECASE,
+)
+_GENERATED_NAMES = re.compile(
+    r".*[.-]min\.(?:js|mjs|css)|.*\.(?:map|lock)|(?:package-lock|npm-shrinkwrap)\.json"
+    r"|pnpm-lock\.yaml|go\.sum|bun\.lockb|.*_pb2(?:_grpc)?\.pyi?|.*\.pb(?:\.gw)?\.(?:go|cc|h)"
+    r"|.*\.designer\.cs|.*\.g\.dart",
+    re.IGNORECASE,
+)
+_GENERATED_MARK = re.compile(
+    rb"""^[ \t]*(?:\#|//|/\*|\*|--|;|%|<!--|\"\"\").*(?:
+      @generated\b | code[ ]generated\b.*\bdo[ ]not[ ](?:edit|modify)
+      | \b(?:auto-?[ ]?generated|generated[ ]by)\b.*\bdo[ ]not[ ](?:edit|modify)
+    )""",
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+_SKIPPED_NAMES = (
+    (Skip.SECRET, _SECRET_FILES),
+    (Skip.BINARY, _BINARY_NAMES),
+    (Skip.GENERATED, _GENERATED_NAMES),
+)
+_MARKED_LINES = 20
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# Whitespace, backspace and escape occur in text; the other controls do not.
+_CONTROLS = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+def check_root(path: str, allowed: Sequence[Path] = ()) -> Path:
+    """Return the real folder at a path that may be read as a project; `~` is the user's home.
+
+    Where `allowed` names folders, the root must be one of them or inside one. Raise `InvalidRoot` with
+    the path as given and the reason.
+    """
+    expanded = _expanded(path)
+    if not expanded.is_absolute():
+        raise InvalidRoot(path, RootProblem.NOT_ABSOLUTE)
+    try:
+        root = expanded.resolve(strict=True)
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+        raise InvalidRoot(path, RootProblem.MISSING) from error
+    except (OSError, RuntimeError) as error:
+        raise InvalidRoot(path, RootProblem.NOT_READABLE) from error
+    if not root.is_dir():
+        raise InvalidRoot(path, RootProblem.NOT_A_FOLDER)
+    if any(root.is_relative_to(folder) for folder in _secret_places()):
+        raise InvalidRoot(path, RootProblem.SECRET)
+    if allowed and not any(root.is_relative_to(folder.resolve()) for folder in allowed):
+        raise InvalidRoot(path, RootProblem.NOT_ALLOWED)
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise InvalidRoot(path, RootProblem.NOT_READABLE)
+    return root
+
+
+def check_root_below(path: str, allowed: Sequence[Path]) -> Path:
+    """Return the root of a project, as `check_root` does, telling nothing of other folders.
+
+    Raises InvalidRoot if the path is not absolute or not inside an allowed folder, whether it
+    exists or not. So the path is judged by its name before the file system is asked, and judged
+    again once its links are resolved.
+    """
+    normal = Path(os.path.normpath(path)) if "\0" not in path else Path()
+    if not normal.is_absolute():
+        raise InvalidRoot(path, RootProblem.NOT_ABSOLUTE)
+    named = [each for folder in allowed for each in (folder, folder.resolve())]
+    if not any(normal.is_relative_to(folder) for folder in named):
+        raise InvalidRoot(path, RootProblem.NOT_ALLOWED)
+    try:
+        root = normal.resolve()
+    except (OSError, RuntimeError) as error:
+        raise InvalidRoot(path, RootProblem.NOT_ALLOWED) from error
+    if not any(root.is_relative_to(folder.resolve()) for folder in allowed):
+        raise InvalidRoot(path, RootProblem.NOT_ALLOWED)
+    try:
+        return check_root(str(root), allowed)
+    except InvalidRoot as error:
+        raise InvalidRoot(path, error.reason) from error
+
+
+def _expanded(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def _secret_places() -> list[Path]:
+    at_home = [_expanded(f"~/{path}") for path in _SECRET_AT_HOME]
+    places = [Path(path) for path in _SECRET_PLACES] + at_home
+    return places + [path.resolve() for path in places]
+
+
+def walk(
+    root: Path, skipped: Counter[Skip], stamps: Mapping[str, str] = _NO_STAMPS
+) -> Iterator[CodeFile]:
+    """Yield the text files under a root that `check_root` returned, ordered by the parts of their paths.
+
+    Streams: only the folders from the root to the present one are held. What is left out is counted in
+    `skipped`; a folder that cannot be listed counts as unreadable and ends nothing. A file that
+    still has the stamp an earlier walk gave, in `stamps` by path, is not opened again.
+    """
+    secrets = frozenset(str(folder) for folder in _secret_places() if folder.is_relative_to(root))
+    top = str(root)
+    ways = [_entries(top, "", IgnoreRules.around(root), skipped)]
+    while ways:
+        entry = next(ways[-1], None)
+        if entry is None:
+            ways.pop()
+            continue
+        path, is_folder, rules = entry
+        real = os.path.join(top, path)  # noqa: PTH118, a path object costs as much as the file
+        if not is_folder:
+            if stamps.get(path) and _stamp_now(real) == stamps[path]:
+                yield CodeFile(path, stamps[path])
+            elif file := _source_file(real, path, skipped):
+                yield file
+        elif real in secrets:
+            skipped[Skip.SECRET] += 1
+        else:
+            ways.append(_entries(real, path + "/", rules, skipped))
+
+
+def _entries(
+    folder: str, prefix: str, rules: IgnoreRules, skipped: Counter[Skip]
+) -> Iterator[tuple[str, bool, IgnoreRules]]:
+    """Yield the entries of a folder that no rule leaves out: path, is it a folder, the rules around it."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted((entry.name, _kind(entry)) for entry in found)
+    except OSError:
+        skipped[Skip.UNREADABLE] += 1
+        return
+    rules = rules.inside(folder, {name for name, _ in entries})
+    for name, kind in entries:
+        is_folder = kind == _FOLDER
+        if skip := _skip_by_name(name, kind):
+            skipped[skip] += 1
+        elif rules.is_ignored(f"{folder}/{name}", is_folder=is_folder):
+            skipped[Skip.IGNORED] += 1
+        else:
+            yield prefix + name, is_folder, rules
+
+
+_FOLDER, _FILE, _LINK, _OTHER = range(4)
+
+
+def _kind(entry: os.DirEntry[str]) -> int:
+    if entry.is_symlink():
+        return _LINK
+    if entry.is_dir(follow_symlinks=False):
+        return _FOLDER
+    return _FILE if entry.is_file(follow_symlinks=False) else _OTHER
+
+
+def _skip_by_name(name: str, kind: int) -> Skip | None:
+    if name.startswith("."):
+        return Skip.HIDDEN
+    if kind == _LINK:
+        return Skip.LINK
+    if kind == _OTHER or not _is_utf8(name):
+        return Skip.UNREADABLE
+    if kind == _FOLDER:
+        return None
+    for skip, names in _SKIPPED_NAMES:
+        if names.fullmatch(name):
+            return skip
+    return None
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _source_file(real: str, path: str, skipped: Counter[Skip]) -> CodeFile | None:
+    try:
+        head, status = _read(real, _HEAD)
+    except OSError:
+        skipped[Skip.UNREADABLE] += 1
+        return None
+    skip = Skip.TOO_LARGE if status.st_size > MAX_BYTES else _skip_by_head(head)
+    if skip:
+        skipped[skip] += 1
+        return None
+    return CodeFile(path, _stamp(status))
+
+
+def _stamp_now(real: str) -> str:
+    try:
+        status = os.lstat(real)
+    except OSError:
+        return ""
+    return _stamp(status) if S_ISREG(status.st_mode) else ""
+
+
+def _stamp(status: os.stat_result) -> str:
+    # What the system notes of the last change cannot be set back, unlike the time that programs set.
+    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+    if time.time_ns() - changed < _FRESH_NS:
+        return ""
+    return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ctime_ns}"
+
+
+# A link put in a file's place is not followed, and a pipe put there is not waited for.
+_OPEN = os.O_RDONLY | sum(
+    getattr(os, f"O_{flag}", 0) for flag in ("NOFOLLOW", "NONBLOCK", "BINARY")
+)
+
+
+def _read(real: str, count: int) -> tuple[bytes, os.stat_result]:
+    """Read the first bytes of a regular file; raise OSError for anything else, links included."""
+    handle = os.open(real, _OPEN)
+    try:
+        status = os.fstat(handle)
+        if not S_ISREG(status.st_mode):
+            raise OSError("not a regular file")
+        data = b""
+        while len(data) < count and (more := os.read(handle, count - len(data))):
+            data += more
+        return data, status
+    finally:
+        os.close(handle)
+
+
+def _skip_by_head(head: bytes) -> Skip | None:
+    if head.startswith(_UTF16):
+        return None
+    if b"\0" in head:
+        return Skip.BINARY
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        is_cut = len(head) == _HEAD and error.start > len(head) - 4
+        if not is_cut and _CONTROLS.search(head):
+            return Skip.BINARY
+    breaks = head.count(b"\n") + head.count(b"\r")
+    lines = head.split(b"\n", _MARKED_LINES)[:_MARKED_LINES]
+    is_packed = len(head) == _HEAD and breaks < 4
+    return Skip.GENERATED if is_packed or _GENERATED_MARK.search(b"\n".join(lines)) else None
+
+
+def read_source(root: Path, path: str) -> FileContent:
+    """Read a file that `walk` gave. Raises Unreadable if it is missing, too large or binary now."""
+    try:
+        data, _ = _read(str(root / path), MAX_BYTES + 1)
+    except OSError as error:
+        raise Unreadable(path, Reason(error.strerror or str(error))) from error
+    if len(data) > MAX_BYTES:
+        raise Unreadable(path, Reason("larger than a megabyte"))
+    if _skip_by_head(data[:_HEAD]) is Skip.BINARY:
+        raise Unreadable(path, Reason("binary"))
+    return FileContent(decode(data), hashlib.sha256(data).hexdigest())
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a file's bytes; any bytes decode to some text."""
+    if data.startswith(_UTF16):
+        return data.decode("utf-16", errors="replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")

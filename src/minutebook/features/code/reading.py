@@ -1,0 +1,123 @@
+"""Read what the index of code holds: its projects, how far each is, and the lines of a file."""
+
+import threading
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from minutebook.domain.caller import Caller, anywhere
+from minutebook.domain.errors import NotFound
+from minutebook.domain.records import CodeChunk, IndexState, Kind, Project
+from minutebook.features.code.projects import IndexingProgress, Projects
+from minutebook.services.access.visibility import Records, View
+
+_KEPT = 500
+"""Projects whose languages are remembered, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSummary:
+    """A project, how far its index is, and its languages, that of most chunks first.
+
+    The languages are none while its files are being read.
+    """
+
+    progress: IndexingProgress
+    languages: tuple[str, ...]
+
+    @property
+    def project(self) -> Project:
+        """The project as it is now."""
+        return self.progress.project
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some whole chunks of a file in order, `last` the number of the file's last line."""
+
+    project: Project
+    path: str
+    chunks: tuple[CodeChunk, ...]
+    last: int
+
+    @property
+    def start(self) -> int:
+        """The number of the first line."""
+        return self.chunks[0].start_line
+
+    @property
+    def end(self) -> int:
+        """The number of the last line that is here."""
+        return self.chunks[-1].end_line
+
+    @property
+    def text(self) -> str:
+        """The lines."""
+        return "".join(each.content for each in self.chunks)
+
+
+class CodeReading:
+    """Reads projects and files as they were indexed."""
+
+    def __init__(self, store: Records, projects: Projects) -> None:
+        self._store = store
+        self._projects = projects
+        self._lock = threading.Lock()
+        self._languages: dict[tuple[str, str, datetime], tuple[str, ...]] = {}
+
+    def projects(self, caller: Caller) -> list[ProjectSummary]:
+        """Return every project that the caller may see, by id, each with how far its index is."""
+        found = []
+        for each in self._projects.all(caller):
+            # One that was deleted meanwhile is no more.
+            with suppress(NotFound):
+                progress = self._projects.progress_of(each)
+                found.append(ProjectSummary(progress, self._languages_of(caller, progress.project)))
+        return found
+
+    def languages(self, caller: Caller) -> list[str]:
+        """Return the languages of the projects that the caller may see, sorted."""
+        known = self._projects.all(caller)
+        return sorted({language for each in known for language in self._languages_of(caller, each)})
+
+    def mark(self, caller: Caller) -> object:
+        """Return what differs once anything has changed where the caller may see projects."""
+        names = self._store.seen_by(caller).organizations
+        return tuple((name, self._store.sequence(name)) for name in names)
+
+    def lines(self, caller: Caller, id: str, path: str, line: int, around: int) -> Lines:
+        """Return the chunks of a file that hold a line or one of the `around` lines on either side.
+
+        Raises NotFound if there is no such project or file, or it has no such line.
+        """
+        project = self._store.read(caller, Project, id)
+        chunks_of_file = self._chunks_of(caller, project).narrowed(path=path)
+        places = chunks_of_file.values(CodeChunk, ("id", "start_line", "end_line"))
+        last = max((end for _, _, end in places), default=0)
+        if not 1 <= line <= last:
+            raise NotFound(Kind.CHUNK, f"{path}:{line}")
+        first, end = line - around, line + around
+        near = frozenset(id for id, start, stop in places if start <= end and stop >= first)
+        chunks = chunks_of_file.where(ids=near).find(CodeChunk, order=("start_line",))
+        return Lines(project, path, tuple(chunks), last)
+
+    def _chunks_of(self, caller: Caller, project: Project) -> View:
+        view = self._store.seen_in(project.organization, anywhere(caller))
+        return view.narrowed(project=project.id)
+
+    def _languages_of(self, caller: Caller, project: Project) -> tuple[str, ...]:
+        if project.read_at is None or project.state is IndexState.FAILED:
+            return ()
+        key = project.organization, project.id, project.read_at
+        with self._lock:
+            if (known := self._languages.get(key)) is not None:
+                return known
+        rows = self._chunks_of(caller, project).values(CodeChunk, ("language",))
+        counted = Counter(name for (name,) in rows)
+        found = tuple(name for name, _ in counted.most_common() if name)
+        with self._lock:
+            if len(self._languages) >= _KEPT:
+                self._languages.clear()
+            self._languages[key] = found
+        return found

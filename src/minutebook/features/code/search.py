@@ -1,0 +1,198 @@
+"""Find code: by meaning and by words, definitions first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import Reason, must_be_one_of
+from minutebook.domain.records import CodeChunk, Project
+from minutebook.domain.sources import Source
+from minutebook.features.code.chunking.languages import LANGUAGES, Language, language_named
+from minutebook.features.code.rerank import Sight, is_named, rerank
+from minutebook.search.answerability import (
+    FOUND_FROM,
+    Judgement,
+    judge_code,
+)
+from minutebook.search.fusion import Fused, Hit, Signal, minmax
+from minutebook.search.text import TextQuery, parse_query, words
+from minutebook.search.verdict import Verdict, verdict_of_relevance
+from minutebook.services.access.visibility import Records, View
+from minutebook.services.embeddings import Embeddings, QueryEmbedding
+from minutebook.services.search.combined import Ranked
+from minutebook.services.search.nothing import found_nothing
+from minutebook.services.search.signals import Key, Retriever, Scores, Signals
+
+CANDIDATES = 100
+"""How many each of the vector and the lexical signal propose."""
+
+MEAN_PART = 0.5
+"""How much of the mean question is taken out of each (docs/decisions/0015-code-search.md)."""
+
+NEAR = 0.6
+"""The cosine, less the mean question, from which code is perhaps about a question: CoSQA's answers have 0.68 or more, far
+strangers up to 0.63, right questions to a small folder 0.6: rather something that is shown as of little relevance than nothing."""
+
+FEW_WORDS = 2
+"""Of a question of so few words, what holds one is about it."""
+
+NO_CODE_ABOUT_IT = Reason("No code here is about that.")
+
+WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
+"""How much each signal says where the caller does not choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCode:
+    """A chunk, its score, what the signals said of it before names and places counted, its relevance in [0, 1].
+
+    A chunk that the question names is no less relevant than what was found for sure.
+    """
+
+    chunk: CodeChunk
+    score: float
+    hit: Hit[Key]
+    relevance: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """The relevance in a word."""
+        return verdict_of_relevance(self.relevance)
+
+
+class CodeSearch:
+    """Ranks the chunks of the projects that the caller may see, by themselves or in a list (a ListedSource)."""
+
+    source = Source.CODE
+
+    def __init__(self, store: Records, embeddings: Embeddings) -> None:
+        self._store = store
+        self._signals = Retriever(store, embeddings)
+
+    def ranked(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        weights: Mapping[Signal, float],
+        *,
+        project: str | None,
+        language: str | None,
+    ) -> list[Ranked]:
+        """Rank chunks as `search` does, for a list with other records. Raises the same."""
+        found = self.search(
+            caller, query, limit, project=project, language=language, weights=weights
+        )
+        return [
+            Ranked(each.chunk, each.chunk.content, each.score, each.hit, each.relevance)
+            for each in found
+        ]
+
+    def search(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        *,
+        project: str | None = None,
+        language: str | None = None,
+        path: str | None = None,
+        weights: Mapping[Signal, float] = WEIGHTS,
+    ) -> list[FoundCode]:
+        """Rank chunks, of one project or language, or of paths that begin so, where these are named.
+
+        A language may have any of its usual names: `C++`, `TypeScript`, `py`. Without a model words
+        alone decide; a chunk that has no vector yet is ranked by its lexical score in place of its
+        cosine. Where no code is about the query the call notes so. Raises NotFound for an unknown project, InvalidInput for an unknown language.
+        """
+        embedding, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
+        if embedding is not None:
+            embedding = embedding.less_mean(MEAN_PART)
+        views = self._selected(caller, project, language, path)
+        signals, measured = self._gathered(views, embedding, parsed)
+        fused = Fused(signals.found(), weights)
+        # All are ranked by what they are called; only the best are read whole.
+        named = self._signals.fields(CodeChunk, views, fused.scores, ("path", "name", "type"))
+        sights = [Sight(key, fused.scores[key], *names) for key, names in named.items()]
+        judged = self._judged(query, parsed, embedding, measured, views)
+        if _holds_few_words(query, signals) or is_named(query, sights):
+            judged = judged.at_least_perhaps()
+        if found_nothing(caller, judged, {CodeChunk: views}, NO_CODE_ABOUT_IT, name="code"):
+            return []
+        seen = {each.id: each for each in sights}
+        ranked = rerank(query, sights, limit)
+        keys = [key for key, _ in ranked]
+        chunks = self._signals.read(CodeChunk, views, keys)
+        found = []
+        for (key, score), hit in zip(ranked, fused.hits(keys), strict=True):
+            if key in chunks:
+                relevance = judged.relevance(key)
+                if is_named(query, [seen[key]]):
+                    relevance = max(relevance, FOUND_FROM)
+                found.append(FoundCode(chunks[key], score, hit, relevance))
+        return found
+
+    def _gathered(
+        self, views: list[View], embedding: QueryEmbedding | None, query: TextQuery
+    ) -> tuple[Signals, Signals]:
+        """Return the signals with their missing cosines estimated, and those that were measured."""
+        signals, measured = Signals(None, {}), self._signals.nothing(embedding)
+        for view in views:
+            found = self._signals.gather(CodeChunk, [view], embedding, query, CANDIDATES)
+            measured.add(found)
+            found.vector = _with_estimated_cosines(found.vector or {}, found.lexical)
+            signals.add(found)
+        return signals, measured
+
+    def _judged(
+        self,
+        query: str,
+        parsed: TextQuery,
+        embedding: QueryEmbedding | None,
+        measured: Signals,
+        views: list[View],
+    ) -> Judgement[Key]:
+        """Judge whether the question is answered. A model whose mean question is not known tells nothing for sure."""
+        if embedding is None:
+            return self._signals.judged(query, parsed, measured, {CodeChunk: views})
+        texts, length = self._signals.count(CodeChunk, views), len(words(query))
+        cosines = measured.vector or {}
+        judged = judge_code(cosines, measured.lexical, texts=texts, words=length)
+        is_near = max(cosines.values(), default=0.0) >= NEAR
+        return judged.at_least_perhaps() if is_near or embedding.mean is None else judged
+
+    def _selected(
+        self, caller: Caller, project: str | None, language: str | None, path: str | None
+    ) -> list[View]:
+        conditions = {}
+        if language is not None:
+            conditions["language"] = _language(language).name
+        starts = {} if path is None else {"path": path}
+        seen = self._store.seen_by(caller).narrowed(**conditions).where(starts=starts)
+        if project is None:
+            return list(seen)
+        view = seen.of(self._store.read(caller, Project, project).organization)
+        return [] if view is None else [view.narrowed(project=project)]
+
+
+def _language(name: str) -> Language:
+    """Return the language that people call by this name. Raises InvalidInput if none is."""
+    known = language_named(name)
+    if known is None:
+        raise InvalidInput("language", must_be_one_of(sorted({each.name for each in LANGUAGES})))
+    return known
+
+
+def _holds_few_words(query: str, signals: Signals) -> bool:
+    """Tell whether a chunk holds a word of a query of so few words that one is enough."""
+    return bool(signals.lexical) and len(words(query)) <= FEW_WORDS
+
+
+def _with_estimated_cosines(vector: Scores, lexical: Scores) -> Scores:
+    """Return cosines with, for what has none, the one that stands where its lexical score does."""
+    if not vector:
+        return vector
+    worst, best = min(vector.values()), max(vector.values())
+    estimated = {id: worst + part * (best - worst) for id, part in minmax(lexical).items()}
+    return {**estimated, **vector}

@@ -1,0 +1,125 @@
+"""Watch projects' folders, and read again what changes."""
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path, PurePath
+
+from minutebook.domain.errors import Conflict, InvalidRoot, NotFound, StoreClosed, StoreError
+from minutebook.domain.records import Project
+from minutebook.features.code.projects import Projects
+from minutebook.services.jobs import stopping
+from minutebook.store.named_locks import NamedLocks
+
+log = logging.getLogger(__name__)
+
+QUIET_MS = 500
+"""Milliseconds without a change after which the changes are read."""
+
+PATIENCE_MS = 5_000
+"""Milliseconds after which they are read though changes go on."""
+
+LOOK_EVERY = 5.0
+"""Seconds between two tries to take over from another process that watches the project."""
+
+_LEAVE_WITHIN_MS = 200
+_ASK_AGAIN = 1.0
+
+Changed = Callable[[Project], None]
+
+
+class Watching:
+    """One watcher a project, however many processes ask; the others stand by for it."""
+
+    def __init__(self, projects: Projects, locks: NamedLocks, stop: threading.Event) -> None:
+        self._projects = projects
+        self._locks = locks
+        self._stop = stop
+        self._guard = threading.Lock()
+        self._watchers: dict[tuple[str, str], threading.Thread] = {}
+
+    def watch(self, project: Project, changed: Changed = lambda project: None) -> None:
+        """Watch a project's folder in the background until the store closes or the project goes.
+
+        `changed` is called whenever something had changed and was read again.
+        """
+        key = (project.organization, project.id)
+        with self._guard:
+            watcher = self._watchers.get(key)
+            if watcher is not None and watcher.is_alive():
+                return
+            watcher = threading.Thread(
+                target=self._run, args=(project, changed), name=f"watch {project.id}", daemon=True
+            )
+            self._watchers[key] = watcher
+            watcher.start()
+
+    def join(self, project: Project) -> None:
+        """Wait until a project is no longer watched."""
+        with self._guard:
+            watcher = self._watchers.get((project.organization, project.id))
+        while watcher is not None and watcher.is_alive():
+            # In short waits, so that an interrupt is heard on every platform.
+            watcher.join(_LEAVE_WITHIN_MS / 1000)
+
+    def _run(self, project: Project, changed: Changed) -> None:
+        try:
+            while not self._stop.is_set():
+                with self._locks.hold(f"watch\0{project.organization}\0{project.id}") as is_held:
+                    if is_held:
+                        self._follow(project, changed)
+                        return
+                self._stop.wait(LOOK_EVERY)
+        except (InvalidRoot, NotFound, StoreClosed) as error:
+            log.info("no longer watching %s: %s", project.id, error)
+        except (StoreError, OSError) as error:
+            log.warning("no longer watching %s: %s", project.id, error)
+
+    def _follow(self, project: Project, changed: Changed) -> None:
+        from watchfiles import Change, watch
+
+        root = Path(project.path)
+
+        def is_worth_it(change: Change, path: str) -> bool:
+            return _may_matter(PurePath(path).relative_to(root))
+
+        is_first = True
+        for changes in watch(
+            root,
+            watch_filter=is_worth_it,
+            debounce=PATIENCE_MS,
+            step=QUIET_MS,
+            stop_event=self._stop,
+            rust_timeout=_LEAVE_WITHIN_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            ignore_permission_denied=True,
+        ):
+            # Now that the watcher stands, what changed before it did is read as well.
+            if changes or is_first:
+                self._read(project, changed)
+            is_first = False
+
+    def _read(self, project: Project, changed: Changed) -> None:
+        progress = stopping(self._stop)
+        try:
+            touched = None
+            while touched is None:
+                # None: another is at it. Closed: the store was stopped, and may be started again.
+                with suppress(StoreClosed):
+                    touched = self._projects.refresh(project.organization, project.id, progress)
+                if touched is None and self._stop.wait(_ASK_AGAIN):
+                    return
+        except Conflict as error:
+            log.info("%s: %s", project.id, error.reason)
+            return
+        if touched:
+            changed(project)
+
+
+def _may_matter(path: PurePath) -> bool:
+    """Tell whether a path inside a project may be read, or say what is."""
+    if path.name in {".gitignore", ".memoryignore"}:
+        path = path.parent
+    return not any(part.startswith(".") for part in path.parts)

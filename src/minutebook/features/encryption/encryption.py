@@ -1,0 +1,172 @@
+"""Turn a data directory into an encrypted one, bring it under another key, or turn it back."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from minutebook.disk.atomic_file import replacing, scratch_folder, sync_folder, sync_tree
+from minutebook.disk.encryption import Key, decrypting, encrypting, key_id_of
+from minutebook.disk.keys import KeyPlace, check_outside
+from minutebook.domain.errors import StoreError
+from minutebook.domain.reason import Reason, of_system
+from minutebook.features.archives.archive_paths import SUFFIX as ARCHIVE
+from minutebook.features.archives.backups import SUFFIX as BACKUP
+from minutebook.features.archives.backups import known_backups
+from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
+from minutebook.store.sqlite import encryption as database
+
+_ON_SERVER = Reason(
+    "the store is a database on a server: whoever runs that encrypts its disks; `minutebook encrypt` is for "
+    "a store in a file"
+)
+_DRAFT = "encryption"
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptionState:
+    """Which key a store is encrypted with, None if it is plain, and what is plain all the same."""
+
+    key: str | None
+    plain: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What was done: the key of the store now, how many other files were changed.
+
+    `earlier` are the backups under another key, `outside` the plain ones that are not in the directory.
+    """
+
+    key: str | None
+    files: int
+    earlier: tuple[Path, ...]
+    outside: tuple[Path, ...]
+
+
+class Encryption:
+    """Encrypts a data directory at rest; `derived` is another folder in it whose content can be made again."""
+
+    def __init__(self, directory: DataDirectory, places: KeyPlace, derived: Path) -> None:
+        self._directory = directory
+        self._places = places
+        self._derived = derived
+
+    def state(self) -> EncryptionState:
+        """Tell whether the store is encrypted, and which files were left plain."""
+        key = None if self._directory.is_on_server else database.key_id_of(self._directory.database)
+        if key is None:
+            return EncryptionState(None)
+        return EncryptionState(key, tuple(p for p in self._files() if _key_id_of(p) is None))
+
+    def faults(self) -> list[tuple[str, str]]:
+        """Return what is not as it should be, a sentence each, with the remedy."""
+        state = self.state()
+        if state.key is None:
+            return []
+        faults = []
+        if state.plain:
+            count, first = len(state.plain), state.plain[0]
+            finding = (
+                f"The store is encrypted, and {count:,} files beside it are plain, such as {first}"
+            )
+            faults.append((finding, "end clients and servers, then run `minutebook encrypt` again"))
+        if (open_to_others := self._places.check_private()) is not None:
+            faults.append((open_to_others, "`chmod 600` it"))
+        return faults
+
+    def encrypt(self, *, with_new_key: bool = False) -> Converted:
+        """Encrypt the store, its backups and archives with a new key, kept before anything is changed.
+
+        What is encrypted already stays under its key, unless a new one is wanted. If it is killed, all can
+        be read as before, and the next run ends it. Raises StoreBusy if the store is in use, InvalidInput
+        if the key would be in the directory, EncryptionKeyMissing, StoreError.
+        """
+        self._check_file()
+        check_outside(self._places, self._directory.path)
+        with self._directory.reserved():
+            now = self._directory.key()
+            if now is not None and not with_new_key:
+                return self._convert(now, now)
+            key = Key.generate()
+            self._places.add(key)
+            return self._convert(now, key)
+
+    def decrypt(self) -> Converted:
+        """Turn the store and its archives into plain ones; encrypted backups stay so, and can be restored.
+
+        Raises as `encrypt` does.
+        """
+        self._check_file()
+        with self._directory.reserved():
+            return self._convert(self._directory.key(), None)
+
+    def _check_file(self) -> None:
+        """Raise StoreError if the store is on a server."""
+        if self._directory.is_on_server:
+            raise StoreError(_ON_SERVER)
+
+    def _convert(self, now: Key | None, key: Key | None) -> Converted:
+        home = self._directory.path
+        try:
+            if now != key:
+                self._convert_database(now, key)
+            shutil.rmtree(self._derived, ignore_errors=True)
+            # A backup holds a copy of the store under the key of its time, so it keeps that.
+            to_convert = [p for p in self._files() if p.suffix != BACKUP or _key_id_of(p) is None]
+            changed = sum(self._convert_file(path, key) for path in to_convert)
+        except OSError as error:
+            raise StoreError(of_system(error.filename or home, error)) from error
+        id = None if key is None else key.id
+        backups = [p for p in self._files() if p.suffix == BACKUP]
+        earlier = tuple(p for p in backups if _key_id_of(p) not in (None, id))
+        outside = tuple(
+            p
+            for p in known_backups(self._directory)
+            if not self._directory.holds(p) and _key_id_of(p) is None
+        )
+        return Converted(id, changed, earlier, outside)
+
+    def _convert_database(self, now: Key | None, key: Key | None) -> None:
+        path = self._directory.database
+        with scratch_folder(path.parent / _DRAFT) as draft:
+            copy = draft / path.name
+            with database.copied_with_key(path, now, copy, key):
+                sync_tree(draft)
+                # Derived from the store; made anew from the next. First, so that no plain one outlives it.
+                shutil.rmtree(self._directory.index, ignore_errors=True)
+                copy.replace(path)
+                sync_folder(path.parent)
+
+    def _convert_file(self, path: Path, key: Key | None) -> bool:
+        """Bring a file under a key, or under none; tell whether it was not already."""
+        id = _key_id_of(path)
+        if id == (None if key is None else key.id) or database.key_id_of(path) is not None:
+            return False
+        times = path.stat()
+        with (
+            path.open("rb") as file,
+            decrypting(file, str(path), self._places) as content,
+            replacing(path) as draft,
+            encrypting(draft, key) as written,
+        ):
+            shutil.copyfileobj(content, written)
+        # Backups are known by their age.
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        return True
+
+    def _files(self) -> Iterator[Path]:
+        """Yield the backups, the archives and the stores put aside that are in the directory."""
+        home = self._directory.path
+        folders = [folder for folder in self._directory.copies if self._directory.holds(folder)]
+        found = set(home.glob(f"*{BACKUP}"))
+        for folder in folders:
+            found.update(folder.rglob(f"*{BACKUP}"), folder.rglob(f"*{ARCHIVE}"))
+        found.update(home.glob(f"{ASIDE}*/{self._directory.database.name}*"))
+        yield from sorted(p for p in found if p.is_file() and not p.is_symlink())
+
+
+def _key_id_of(path: Path) -> str | None:
+    """Return the id of the key of a file, also of a database; None if it is plain."""
+    return key_id_of(path) or database.key_id_of(path)

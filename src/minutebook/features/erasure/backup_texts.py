@@ -1,0 +1,116 @@
+"""Write a backup anew without some records."""
+
+import os
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from minutebook.disk.atomic_file import scratch_folder
+from minutebook.disk.encryption import Keys, key_id_of, no_place
+from minutebook.domain.caller import Caller
+from minutebook.domain.decision_drafts import erased
+from minutebook.domain.errors import StoreError
+from minutebook.domain.filters import Filter
+from minutebook.domain.ids import uuid_named
+from minutebook.domain.reason import of_system
+from minutebook.domain.records import CLASSES, Decision, Key, Kind, LedgerMark, Memory
+from minutebook.domain.trail import ERASE
+from minutebook.features.archives.backups import DATABASE, pack
+from minutebook.features.archives.restores import unpack
+from minutebook.features.erasure.suggestions import forget_suggestions
+from minutebook.features.ledger.ledger_texts import follow
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock
+from minutebook.services.knowledge.supersession import Supersession
+from minutebook.store.protocol import Store
+from minutebook.store.sqlite import SqliteStore
+
+_DRAFT = "erasure"
+
+
+def decisions_among(records: Sequence[Key]) -> dict[str, list[str]]:
+    """Return the ids of the decisions among records, by organization."""
+    decided: dict[str, list[str]] = {}
+    for organization, kind, id in records:
+        if kind is Kind.DECISION:
+            decided.setdefault(organization, []).append(id)
+    return decided
+
+
+def without(
+    backup: Path,
+    caller: Caller,
+    records: Sequence[Key],
+    clock: Clock,
+    home: Path,
+    keys: Keys | None,
+) -> None:
+    """Write a backup anew without some records, with an entry for each on the trail in it.
+
+    Its free pages go too. An encrypted one stays so, under its own key, and is unpacked in the data directory
+    `home`, where what is plain in it is plain already. Raises InvalidArchive if it is damaged,
+    EncryptionKeyMissing, StoreError or LedgerError if it cannot be written anew; the old one stays.
+    """
+    try:
+        id = key_id_of(backup)
+        if id is not None and keys is None:
+            raise no_place(str(backup), id)
+        secret = None if id is None or keys is None else keys.find(id, str(backup))
+        with scratch_folder(backup if secret is None else home / _DRAFT) as draft:
+            unpack(backup, draft, keys)
+            with closing(SqliteStore(draft / DATABASE, keys=keys)) as store:
+                trail = Trail(store, clock)
+                supersession = Supersession(store, clock)
+                for key in records:
+                    with store.transaction(key[0]):
+                        _remove(store, trail, supersession, caller, key)
+                        forget_suggestions(store, [key])
+                _rewrite_ledgers(store, draft, records)
+                store.scrub()
+            made = backup.stat()
+            pack(backup, draft, datetime.fromtimestamp(made.st_mtime, UTC), secret)
+            os.utime(backup, ns=(made.st_atime_ns, made.st_mtime_ns))
+    except OSError as error:
+        raise StoreError(of_system(error.filename or backup, error)) from error
+
+
+def _remove(
+    store: SqliteStore, trail: Trail, supersession: Supersession, caller: Caller, key: Key
+) -> None:
+    organization, kind, id = key
+    store.recalls.erase(organization, kind, id)
+    if kind is not Kind.DECISION:
+        begun = store.sequence(organization)
+        memory = store.get(Memory, organization, id) if kind is Kind.MEMORY else None
+        if memory is not None:
+            supersession.close_gap(memory)
+        if store.delete(CLASSES[kind], organization, id):
+            trail.log(caller, organization, ERASE, kind, [id], begun=begun)
+        return
+    decision = store.get(Decision, organization, id)
+    if decision is not None:
+        with trail.audited(caller, organization, ERASE, kind, id) as audit:
+            audit.check(decision)
+            audit.changes(None, erased(decision).text)
+            store.put(erased(decision))
+
+
+def _rewrite_ledgers(store: Store, draft: Path, records: Sequence[Key]) -> None:
+    decided = decisions_among(records)
+    if not decided:
+        return
+    from minutebook.features.ledger.git.erasing import erase
+    from minutebook.features.ledger.git.repository import Repository
+
+    for head in list(draft.rglob("HEAD")):
+        for organization, ids in decided.items():
+            if head.parent.name in (organization, str(uuid_named(organization))):
+                ledger = Repository.managed(head.parent, organization, nullcontext, "normal")
+                erase(ledger, ids)
+                with store.transaction(organization):
+                    commit = follow(store, organization, ledger)
+                    for mark in store.find(LedgerMark, Filter(organization=organization)):
+                        if commit is not None:
+                            store.put(replace(mark, commit_id=commit))

@@ -1,0 +1,217 @@
+"""Erase records so that no byte of them is left, and look for what is."""
+
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from minutebook.cli.ids import any_id, completing
+from minutebook.cli.keyboard import TEXT_FILE, confirm
+from minutebook.cli.opening import opened_here
+from minutebook.cli.printing import echo, say, short, style
+from minutebook.cli.terminal import as_json, counted, identity
+from minutebook.domain.caller import in_call
+from minutebook.domain.counts import count_of
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record
+from minutebook.features.erasure.services import ErasureServices
+
+if TYPE_CHECKING:
+    from minutebook.features.erasure.erasing import Erased, ErasureSearch
+
+_MOST_SHOWN = 20
+
+_RECORDS = completing(Memory, Decision, Proposal)
+
+
+@click.command(short_help="Remove records so that no byte of them is left.")
+@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=_RECORDS)
+@click.option("--query", metavar="WORDS", help="All that says these words in a row, now or before.")
+@click.option("--of-user", metavar="NAME", help="All that is this user's.")
+@click.option("--session", metavar="NAME", help="All turns and summaries of this session.")
+@click.option("--backups", is_flag=True, help="Write the known backups anew without it, too.")
+@click.option("--from-ledger", is_flag=True, help="Rewrite the ledger's history, for decisions.")
+@click.option(
+    "--rewrite-tables",
+    is_flag=True,
+    help="Have a PostgreSQL server write its tables anew (VACUUM FULL), each locked meanwhile.",
+)
+@click.option("--deleted", is_flag=True, help="Erase what was deleted before, and nothing else.")
+@click.option("--resume", is_flag=True, help="End an erasure that was cut short.")
+@click.option(
+    "--check",
+    "texts",
+    metavar="FILE",
+    type=TEXT_FILE,
+    help="Only search for the lines of FILE; - is stdin.",
+)
+@click.option("--dry-run", is_flag=True, help="Only count what would be erased.")
+@click.option("--reason", metavar="TEXT", help="Why; the audit trail keeps it for good.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@identity
+@as_json
+@click.pass_context
+def erase(
+    context: click.Context,
+    options: dict[str, str],
+    ids: tuple[str, ...],
+    query: str | None,
+    of_user: str | None,
+    session: str | None,
+    backups: bool,  # noqa: FBT001
+    from_ledger: bool,  # noqa: FBT001
+    rewrite_tables: bool,  # noqa: FBT001
+    deleted: bool,  # noqa: FBT001
+    resume: bool,  # noqa: FBT001
+    texts: IO[str] | None,
+    dry_run: bool,  # noqa: FBT001
+    reason: str | None,
+    yes: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Remove memories, entities, relations, decisions, proposals, turns and summaries for good.
+
+    With a record go its versions, vectors, links, index entries and the log of the questions that got it.
+    Then the files of the store are written anew, and all files are searched for what it said. The audit
+    trail keeps who erased what, when and why, without a word of it. Exits with 1 if something is left.
+    """
+    from minutebook.api.here import Here
+    from minutebook.features.erasure.selection import Choice
+
+    chosen = [bool(ids or query or of_user or session), deleted, resume, texts is not None]
+    with opened_here(options) as (app, caller):
+        _check_chosen(chosen, dry_run)
+        caller, erasing = in_call(caller, reason=reason or ""), app.get(ErasureServices).erasing
+        if texts is not None:
+            checked = erasing.check(caller, texts.read().splitlines())
+            say(_shape_of(checked), _lines_of(checked), as_json)
+            is_clean = _is_clean(checked)
+        elif deleted:
+            is_clean = _say_left(
+                erasing.scrub(caller, rewrites_tables=rewrite_tables),
+                as_json,
+            )
+        elif resume:
+            is_clean = _say_done(erasing.resume(caller), as_json)
+        else:
+            whole = tuple(any_id(Here(app, caller), each) for each in ids)
+            records = erasing.find(caller, Choice(whole, query, of_user, session))
+            if not records or dry_run:
+                _say_counted(records, as_json)
+                return
+            if not yes:
+                _ask(records)
+            done = erasing.erase(
+                caller,
+                records,
+                backups=backups,
+                from_ledger=from_ledger,
+                rewrites_tables=rewrite_tables,
+            )
+            is_clean = _say_done(done, as_json)
+    context.exit(0 if is_clean else 1)
+
+
+def _check_chosen(chosen: Sequence[bool], dry_run: bool) -> None:  # noqa: FBT001
+    """Raise InvalidInput unless one thing is to be done, and can be counted if that is wanted."""
+    if sum(chosen) != 1:
+        remedy = "or --query, --of-user or --session must say what to erase; --deleted, --resume and --check stand alone"
+        raise InvalidInput("ID", remedy)
+    if dry_run and not chosen[0]:
+        remedy = "counts what ID, --query, --of-user or --session say; leave it out here"
+        raise InvalidInput("--dry-run", remedy)
+
+
+def _ask(records: Sequence[Record]) -> None:
+    echo(*_counts(records))
+    confirm("Erase this for good? Nothing brings it back.", abort=True)
+
+
+def _counts(records: Sequence[Record]) -> Iterator[str]:
+    for each in records[:_MOST_SHOWN]:
+        yield f"{each.kind} {each.id}  {style(_label(each), dim=True)}"
+    if len(records) > _MOST_SHOWN:
+        yield f"… and {len(records) - _MOST_SHOWN:,} more"
+    kinds = [each.kind for each in records]
+    yield f"To be erased: {counted({kind: kinds.count(kind) for kind in Kind})}"
+
+
+def _label(record: Record) -> str:
+    from minutebook.features.erasure.selection import texts_of
+
+    return short(" ".join(" ".join(texts_of(record)).split()), 60)
+
+
+def _say_counted(records: Sequence[Record], as_json: bool) -> None:  # noqa: FBT001
+    shape = {"records": [{"kind": each.kind, "id": each.id} for each in records]}
+    say(shape, list(_counts(records)), as_json)
+
+
+def _say_left(left: Sequence[str], as_json: bool) -> bool:  # noqa: FBT001
+    said = [] if left else ["Nothing of what was deleted is left in the store's files."]
+    say({"left": left}, [*_remarks(left), *said], as_json)
+    return not left
+
+
+def _say_done(done: "Erased | None", as_json: bool) -> bool:  # noqa: FBT001
+    if done is None:
+        say({"records": []}, "No erasure was cut short.", as_json)
+        return True
+    shape: dict[str, object] = {
+        "records": [{"kind": kind, "id": id} for _, kind, id in done.records],
+        "backups": [str(path) for path in done.rewritten],
+        "left": done.left,
+    }
+    lines = [f"Erased {count_of(len(done.records), 'record')}."]
+    lines += [f"{path} was written anew." for path in done.rewritten]
+    if done.checked is None:
+        lines.append(
+            "What they said is not known any more: `minutebook erase --check FILE` searches for what you name."
+        )
+    else:
+        shape |= _shape_of(done.checked)
+        lines += _lines_of(done.checked)
+    say(shape, [*lines, *_remarks(done.left)], as_json)
+    return not done.left and (done.checked is None or _is_clean(done.checked))
+
+
+def _is_clean(checked: "ErasureSearch") -> bool:
+    return not (checked.traces or checked.tables or checked.unread)
+
+
+def _remarks(left: Sequence[str]) -> Iterator[str]:
+    yield from (style(f"→ {each}", fg="yellow") for each in left)
+
+
+def _shape_of(checked: "ErasureSearch") -> dict[str, object]:
+    return {
+        "searched": checked.pieces,
+        "found": [
+            {"path": str(each.path), "member": each.member, "pieces": each.pieces}
+            for each in checked.traces
+        ],
+        "tables": checked.tables,
+        "unread": [{"path": str(each.path), "reason": each.reason} for each in checked.unread],
+        "alike": [{"kind": kind, "id": id} for _, kind, id in checked.alike],
+    }
+
+
+def _lines_of(checked: "ErasureSearch") -> Iterator[str]:
+    for _, kind, id in checked.alike[:_MOST_SHOWN]:
+        yield f"{kind} {id} holds some of the same words: erase it too, unless they are its own."
+    if len(checked.alike) > _MOST_SHOWN:
+        yield f"… and {len(checked.alike) - _MOST_SHOWN:,} more records do"
+    for each in checked.traces:
+        member = f", in {each.member}," if each.member else ""
+        yield style(f"Still in {each.path}{member} {each.pieces:,} pieces of it", fg="red")
+    for table, pieces in checked.tables.items():
+        yield style(f"Still in the server's table {table} {pieces:,} pieces of it", fg="red")
+    for unread in checked.unread:
+        yield style(f"{unread.path} could not be searched: {unread.reason}", fg="red")
+    if not checked.pieces:
+        yield "No words of its own were left to search for."
+    elif _is_clean(checked):
+        yield f"No file holds any of the {checked.pieces:,} pieces of it that were searched for."
+
+
+COMMANDS = (erase,)

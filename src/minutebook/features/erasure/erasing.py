@@ -1,0 +1,351 @@
+"""Erase records from all that Minutebook wrote, and look for what is left."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from minutebook.disk.encryption import Keys
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import InvalidInput, MinutebookError, Refused, StoreBusy, StoreError
+from minutebook.domain.filters import Filter, default_organization
+from minutebook.domain.json_lines import line_of
+from minutebook.domain.origin import answers_for
+from minutebook.domain.reason import cause_of, of_system
+from minutebook.domain.records import (
+    CLASSES,
+    Entity,
+    Key,
+    Kind,
+    Link,
+    Memory,
+    Record,
+    Relation,
+    Version,
+)
+from minutebook.domain.replication import TRAVELLING
+from minutebook.domain.trail import ERASE
+from minutebook.features.erasure.backup_texts import decisions_among, without
+from minutebook.features.erasure.order import Order, Orders
+from minutebook.features.erasure.selection import Choice, Selection
+from minutebook.features.erasure.suggestions import forget_suggestions
+from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of, search
+from minutebook.features.ledger.ledger_texts import LedgerTexts
+from minutebook.features.sync.copies import remove_copies
+from minutebook.features.sync.known import KnownRecords
+from minutebook.services.access.visibility import narrowed, owned_by
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.knowledge.supersession import Supersession
+
+_BATCH = 1000
+
+LOCK = "erase"
+"""The named lock of the process that erases."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasurePlaces:
+    """Where an erasure looks: the data directory, what else may hold copies, and what never does.
+
+    `copies` are files of changes and copies of remotes that a sync can make again; `backups` those known of. `keys` is where keys of
+    encrypted files are.
+    """
+
+    home: Path
+    roots: tuple[Path, ...]
+    skipped: tuple[Path, ...]
+    copies: Path
+    backups: Callable[[], Sequence[Path]]
+    keys: Keys | None
+
+
+@dataclass(slots=True)
+class ErasureSearch:
+    """What a search found: files with pieces of the texts, and records that are there and say the same.
+
+    `unread` are encrypted files that could not be searched.
+    """
+
+    traces: list[Trace] = field(default_factory=list)
+    alike: list[Key] = field(default_factory=list)
+    """Records that hold pieces of the texts, too: those pieces prove nothing, and are not searched for."""
+    tables: dict[str, int] = field(default_factory=dict)
+    """How many pieces stand in the rows of a server's tables, by table."""
+    unread: list[Unread] = field(default_factory=list)
+    pieces: int = 0
+    """How many pieces were searched for."""
+
+
+@dataclass(slots=True)
+class Erased:
+    """What an erasure did, what is left to a person, and what the search at its end found (None: not made)."""
+
+    records: tuple[Key, ...]
+    rewritten: list[Path] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    checked: ErasureSearch | None = None
+
+
+class Erasing:
+    """Erases records; what a kill cut short is noted until it is done."""
+
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        selection: Selection,
+        supersession: Supersession,
+        mentions: Mentions,
+        ledger_texts: LedgerTexts,
+        whereabouts: ErasurePlaces,
+    ) -> None:
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._locks = infrastructure.locks
+        self._rules = infrastructure.rules
+        self._clock = infrastructure.clock
+        self._randbits = infrastructure.randbits
+        self._selection = selection
+        self._supersession = supersession
+        self._mentions = mentions
+        self._ledger_texts = ledger_texts
+        self._where = whereabouts
+        self._orders = Orders(whereabouts.home)
+
+    def unfinished(self) -> Order | None:
+        """Return the erasure that a kill cut short, or None. Raises StoreError if its note is damaged."""
+        return self._orders.read()
+
+    def find(self, caller: Caller, choice: Choice) -> list[Record]:
+        """Return what a choice comes to. Raises Forbidden to viewers and agents, NotFound, InvalidInput."""
+        self._check_may(caller)
+        return self._selection.find(caller, choice)
+
+    def erase(
+        self,
+        caller: Caller,
+        records: Sequence[Record],
+        *,
+        backups: bool,
+        from_ledger: bool,
+        rewrites_tables: bool = False,
+    ) -> Erased:
+        """Erase records, all or none, with all that belongs to them, then search for what they said.
+
+        With `backups`, those that are known are written anew; with `rewrites_tables` a server's tables, each
+        locked meanwhile. Raises InvalidInput if one is a decision and
+        not `from_ledger`, Refused if one is locked or not the caller's to remove, LedgerError if a
+        ledger's history is not ours to rewrite, StoreBusy if another erasure is under way or somebody
+        reads an old state for too long: then `resume` ends it.
+        """
+        self._check_may(caller)
+        with self._alone():
+            if self._orders.read() is not None:
+                raise StoreBusy("an erasure is not done; end it by `minutebook erase --resume`")
+            decided = {each.organization for each in records if each.kind is Kind.DECISION}
+            if decided and not from_ledger:
+                raise InvalidInput(
+                    "--from-ledger",
+                    "must be given to erase a decision: it is a commit in Git, whose history is "
+                    "rewritten for that. Who keeps a clone keeps the old one",
+                )
+            for organization in sorted(decided):
+                self._ledger_texts.check(organization)
+            texts = [text for each in records for text in self._selection.texts(each)]
+            keys = tuple((each.organization, each.kind, each.id) for each in records)
+            began = self._clock().isoformat()
+            order = Order(began, keys, backups, from_ledger, rewrites_tables)
+            self._orders.put(order)
+            done = self._carry_out(caller, order)
+            done.checked = self._check(texts)
+            return done
+
+    def resume(self, caller: Caller) -> Erased | None:
+        """End the erasure that a kill cut short; None if there is none. Raises as `erase` does.
+
+        What the records said is not known any more, so nothing is searched for.
+        """
+        self._check_may(caller)
+        with self._alone():
+            order = self._orders.read()
+            return None if order is None else self._carry_out(caller, order)
+
+    def scrub(self, caller: Caller, *, rewrites_tables: bool = False) -> list[str]:
+        """Leave nothing in the store's files of what was deleted before; return what is left to a person."""
+        self._check_may(caller)
+        with self._alone():
+            self._trail.log(caller, default_organization(caller), ERASE, Kind.HEAD, ["deleted"])
+            return self._scrub(rewrites_tables=rewrites_tables)
+
+    def check(self, caller: Caller, texts: Iterable[str]) -> ErasureSearch:
+        """Search the data directory and the known backups for texts, and the records for what says the same."""
+        self._check_may(caller)
+        return self._check(texts)
+
+    # The steps, each of which may be repeated
+
+    def _carry_out(self, caller: Caller, order: Order) -> Erased:
+        done = Erased(order.records)
+        try:
+            self._remove(caller, order)
+        except Refused:
+            # Nothing was removed.
+            self._orders.clear()
+            raise
+        for organization, ids in sorted(decisions_among(order.records).items()):
+            self._ledger_texts.erase(caller, organization, ids)
+            with self._store.transaction(organization):
+                self._tell_machines([(organization, Kind.DECISION, id) for id in ids])
+        self._remove_copies(done)
+        done.left += self._scrub(rewrites_tables=order.rewrites_tables)
+        if order.backups:
+            self._rewrite_backups(caller, order, done)
+        self._orders.clear()
+        return done
+
+    def _scrub(self, *, rewrites_tables: bool) -> list[str]:
+        return self._store.rewrite_tables() if rewrites_tables else self._store.scrub()
+
+    def _remove(self, caller: Caller, order: Order) -> None:
+        organizations = sorted({organization for organization, _, _ in order.records})
+        with self._trail.audited_batch(organizations):
+            for key in order.records:
+                if key[1] is not Kind.DECISION:
+                    self._remove_one(caller, key)
+            forget_suggestions(self._store, order.records)
+
+    def _remove_one(self, caller: Caller, key: Key) -> None:
+        organization, kind, id = key
+        with self._trail.audited(caller, organization, ERASE, kind, id) as audit:
+            record = self._store.get(CLASSES[kind], organization, id)
+            if record is None:
+                # It went with another one, or before a kill.
+                audit.changes_nothing()
+                return
+            audit.check(owned_by(self._store, record))
+            if isinstance(record, Memory):
+                policy.check_may_delete(caller, self._rules(), record)
+                self._supersession.check_may_leave(caller, record)
+                self._supersession.close_gap(record)
+            elif not isinstance(record, Relation):
+                author, origin = getattr(record, "author"), getattr(record, "origin", None)  # noqa: B009
+                policy.check_may_remove_work_of(caller, answers_for(author, origin))
+            going = [key, *self._with(record)]
+            self._store.recalls.erase(organization, kind, id)
+            self._store.delete(type(record), organization, id)
+            self._tell_machines(going)
+
+    def _with(self, record: Record) -> Iterator[Key]:
+        """Yield the keys of what goes with a record and travels to other machines."""
+        home, here = record.organization, Filter(organization=record.organization)
+        if isinstance(record, Memory):
+            for id in self._store.ids(Version, narrowed(here, memory=record.id), ()):
+                yield home, Kind.VERSION, id
+        if isinstance(record, Memory | Entity):
+            for edge in self._store.edges(home, [record.id]):
+                if isinstance(edge, Link | Relation):
+                    yield home, edge.kind, edge.id
+
+    def _tell_machines(self, going: Sequence[Key]) -> None:
+        """Note for each remote that the records were removed: what it knew of them may hold their texts."""
+        rows = self._store.sync_rows
+        if rows is None:
+            return
+        for remote in rows.remotes():
+            known = KnownRecords(
+                self._store, rows, remote, self._mentions, self._randbits, frozenset(TRAVELLING)
+            )
+            for key in going:
+                known.observe(key)
+
+    def _remove_copies(self, done: Erased) -> None:
+        """Remove copies of remotes, and files on their way to one: a sync makes them again."""
+        rows = self._store.sync_rows
+        if rows is not None and rows.remotes():
+            done.left.append(
+                "run `minutebook sync REMOTE` now, and once more when your other machines have: until then the "
+                "remote's files hold what was erased"
+            )
+        if not self._where.copies.exists():
+            return
+        with self._locks.hold("sync", 30.0) as held:
+            if held is None:
+                raise StoreBusy("a sync is under way; `minutebook erase --resume` when it is done")
+            try:
+                remove_copies(self._where.copies, ignore_errors=False)
+            except OSError as error:
+                reason = "{path}: {cause}; remove it by hand, then `minutebook erase --resume` ends the erasure"
+                raise StoreError(
+                    reason, path=error.filename or self._where.copies, cause=cause_of(error)
+                ) from error
+
+    def _rewrite_backups(self, caller: Caller, order: Order, done: Erased) -> None:
+        for path in self._where.backups():
+            try:
+                without(
+                    path, caller, order.records, self._clock, self._where.home, self._where.keys
+                )
+            except MinutebookError as error:
+                done.left.append(f"{path} could not be written anew: {error}")
+            else:
+                done.rewritten.append(path)
+
+    # The search
+
+    def _check(self, texts: Iterable[str]) -> ErasureSearch:
+        pieces, checked = pieces_of(texts), ErasureSearch()
+        if not pieces:
+            return checked
+        checked.alike, shared = self._alike(Finder(pieces))
+        pieces -= shared
+        checked.pieces = len(pieces)
+        roots = [self._where.home, *self._where.roots, *self._where.backups()]
+        try:
+            if pieces:
+                where = self._where
+                found = search(Finder(pieces), roots, where.skipped, where.keys)
+                checked.traces, checked.unread = found
+                finder = Finder(pieces)
+                for table, rows in self._store.server_contents():
+                    if held := finder.found_in_blocks(rows):
+                        checked.tables[table] = len(held)
+        except OSError as error:
+            raise StoreError(of_system(error.filename, error)) from error
+        return checked
+
+    def _alike(self, finder: Finder) -> tuple[list[Key], set[str]]:
+        """Return the records that hold some of the pieces, and those pieces."""
+        alike: dict[Key, None] = {}
+        shared: set[str] = set()
+        for organization in self._store.organizations():
+            where = Filter(organization=organization, with_deleted=True)
+            for of in CLASSES.values():
+                records: Iterator[Record] = self._store.each(of, where, ())
+                while batch := [(each, line_of(each)) for each in islice(records, _BATCH)]:
+                    if not finder.found_in(b"".join(line for _, line in batch)):
+                        continue
+                    for record, line in batch:
+                        if found := finder.found_in(line):
+                            shared |= found
+                            alike[_shown(record)] = None
+        return list(alike), shared
+
+    def _check_may(self, caller: Caller) -> None:
+        with self._trail.audit_refusals(caller, None, ERASE, Kind.MEMORY, "*"):
+            policy.check_may_erase(caller)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        with self._locks.hold(LOCK) as held:
+            if held is None:
+                raise StoreBusy("another erasure is under way; try again when it is done")
+            yield
+
+
+def _shown(record: Record) -> Key:
+    """Return the key by which a person finds a record: of a version, that of its memory."""
+    if isinstance(record, Version):
+        return record.organization, Kind.MEMORY, record.memory
+    return record.organization, record.kind, record.id

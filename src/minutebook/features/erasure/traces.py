@@ -1,0 +1,239 @@
+"""Search files for pieces of texts, in every form that Minutebook and Git write them in."""
+
+import gzip
+import json
+import os
+import tarfile
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from stat import S_ISREG
+from typing import BinaryIO, cast
+
+import numpy as np
+
+from minutebook.disk.encryption import FileDamaged, Keys, decrypting, no_place
+from minutebook.domain.errors import EncryptionKeyMissing
+from minutebook.store.sqlite.encrypted_pages import PagesUnreadable, log_of, log_pages, pages
+from minutebook.store.sqlite.encryption import HEAD_BYTES, key_id_in, key_of
+
+LENGTH = 24
+"""Characters of a piece; a shorter text is one piece."""
+
+STEP = 8
+"""Characters between the beginnings of two pieces: what is left of a text and longer than 31 holds one."""
+
+SHORTEST = 6
+"""Bytes of a piece; what is shorter stands everywhere by chance, and is not searched for."""
+
+_BLOCK = 8 << 20
+_PAGES = 512
+_LONG = 8
+_BITS = 20
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A file that still holds pieces of what was searched for: how many, and the member of a file of files."""
+
+    path: Path
+    pieces: int
+    member: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An encrypted file of which nobody can tell what it holds, and why."""
+
+    path: Path
+    reason: str
+
+
+def pieces_of(texts: Iterable[str]) -> set[str]:
+    """Cut texts into overlapping pieces."""
+    pieces: set[str] = set()
+    for text in texts:
+        stripped = text.strip()
+        last = max(len(stripped) - LENGTH, 0)
+        starts = {*range(0, last + 1, STEP), last}
+        pieces.update(stripped[start : start + LENGTH] for start in starts)
+    return {each for each in pieces if len(each.encode("utf-8", "surrogatepass")) >= SHORTEST}
+
+
+class Finder:
+    """Searches bytes for pieces of texts as UTF-8, UTF-16 (both orders) and in JSON, with escapes and without."""
+
+    def __init__(self, pieces: Collection[str]) -> None:
+        self._pieces_of: dict[bytes, str] = {}
+        for piece in pieces:
+            for form in _forms(piece):
+                self._pieces_of.setdefault(form, piece)
+        self._short = [each for each in self._pieces_of if len(each) < _LONG]
+        self._by_start: dict[bytes, list[bytes]] = {}
+        for form in self._pieces_of:
+            if len(form) >= _LONG:
+                self._by_start.setdefault(form[:_LONG], []).append(form)
+        starts = np.frombuffer(b"".join(self._by_start), np.uint64)
+        self._table = np.zeros(1 << _BITS, np.bool_)
+        self._table[_slots(starts)] = True
+        self.longest = max(map(len, self._pieces_of), default=0)
+
+    def found_in(self, data: bytes) -> set[str]:
+        """Return the pieces that some bytes hold."""
+        found = {self._pieces_of[form] for form in self._short if form in data}
+        count = len(data) - _LONG + 1
+        if count > 0 and self._by_start:
+            windows = np.ndarray((count,), np.uint64, data, strides=(1,))
+            for place in np.flatnonzero(self._table[_slots(windows)]).tolist():
+                for form in self._by_start.get(data[place : place + _LONG], ()):
+                    if data.startswith(form, place):
+                        found.add(self._pieces_of[form])
+        return found
+
+    def found_in_blocks(self, blocks: Iterable[bytes]) -> set[str]:
+        """Return the pieces that blocks hold, which follow one another."""
+        found: set[str] = set()
+        before = b""
+        for block in blocks:
+            data = before + block
+            found |= self.found_in(data)
+            before = data[-self.longest :] if self.longest else b""
+        return found
+
+
+def search(
+    finder: Finder, roots: Sequence[Path], skipped: Collection[Path], keys: Keys | None
+) -> tuple[list[Trace], list[Unread]]:
+    """Search every file below some folders, decrypted, and what Git, gzip and tar have compressed in them.
+
+    Also return the encrypted files that could not be read: their key cannot be had, or they are damaged.
+    Raises OSError if a file cannot be read; one that vanishes meanwhile holds nothing any more.
+    """
+    traces, unread = [], []
+    for path in _files(roots, skipped):
+        try:
+            with path.open("rb") as file:
+                if not S_ISREG(os.fstat(file.fileno()).st_mode):
+                    continue
+                for member, blocks in _contents(path, file, keys):
+                    if found := finder.found_in_blocks(blocks):
+                        traces.append(Trace(path, len(found), member))
+        except FileNotFoundError:
+            continue
+        except (EncryptionKeyMissing, FileDamaged, PagesUnreadable) as error:
+            unread.append(Unread(path, str(error)))
+    return traces, unread
+
+
+def _files(roots: Sequence[Path], skipped: Collection[Path]) -> Iterator[Path]:
+    seen: set[Path] = set()
+    for root in roots:
+        if root.is_file():
+            seen.add(root)
+            yield root
+        for folder, folders, names in os.walk(root):
+            here = Path(folder)
+            folders[:] = sorted(each for each in folders if here / each not in skipped)
+            for name in sorted(names):
+                path = here / name
+                if path not in seen and not path.is_symlink():
+                    seen.add(path)
+                    yield path
+
+
+def _contents(
+    path: Path, file: BinaryIO, keys: Keys | None
+) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield what a file holds, decrypted, under "" as it stands, then what is compressed in it."""
+    log_key, key = key_of(log_of(path), keys), key_of(path, keys)
+    if key is not None:
+        yield "", _joined(pages(file, str(path), key))
+    elif log_key is not None:
+        yield "", _joined(log_pages(file, str(path), log_key))
+    else:
+        with decrypting(file, str(path), keys) as inside:
+            yield "", _blocks(inside)
+            inside.seek(0)
+            yield from _unpacked(path, inside, keys)
+
+
+def _unpacked(
+    path: Path, file: BinaryIO, keys: Keys | None
+) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Yield what a file holds compressed: a Git object, a Git pack, a gzip file, a backup with Git objects."""
+    parts = path.parts
+    if len(parts) > 2 and "objects" in parts[-3:-1]:
+        if path.suffix == ".pack":
+            from minutebook.features.ledger.git.objects import packed
+
+            for name, data in packed(path):
+                yield name, [data]
+        elif len(parts[-2]) == 2:
+            yield from _inflated("", file.read())
+    elif path.suffix == ".gz":
+        try:
+            yield "", [gzip.decompress(file.read())]
+        except (OSError, EOFError, zlib.error):
+            return
+    elif path.suffix == ".tar":
+        yield from _members(path, file, keys)
+
+
+def _members(
+    path: Path, file: BinaryIO, keys: Keys | None
+) -> Iterator[tuple[str, Iterable[bytes]]]:
+    try:
+        with tarfile.open(fileobj=file, mode="r:") as tar:
+            for member in tar:
+                if not member.isreg():
+                    continue
+                content = cast("BinaryIO", tar.extractfile(member) or BytesIO())
+                if "/objects/" in member.name:
+                    yield from _inflated(member.name, content.read())
+                elif (id := key_id_in(content.read(HEAD_BYTES))) is not None:
+                    called = f"{path}, in it {member.name},"
+                    if keys is None:
+                        raise no_place(called, id)
+                    yield member.name, _joined(pages(content, called, keys.find(id, called)))
+    except tarfile.TarError:
+        # It was searched as it stands; no tar has members to look into.
+        return
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    while block := file.read(_BLOCK):
+        yield block
+
+
+def _joined(contents: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield pages, many at once."""
+    while several := list(islice(contents, _PAGES)):
+        yield b"".join(several)
+
+
+def _inflated(name: str, data: bytes) -> Iterator[tuple[str, Iterable[bytes]]]:
+    try:
+        yield name, [zlib.decompress(data)]
+    except zlib.error:
+        # It was searched as it stands; what is no Git object has no other content.
+        return
+
+
+def _forms(piece: str) -> Iterator[bytes]:
+    yield piece.encode("utf-8", "surrogatepass")
+    yield json.dumps(piece)[1:-1].encode()
+    yield json.dumps(piece, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
+    yield piece.encode("utf-16-le", "surrogatepass")
+    yield piece.encode("utf-16-be", "surrogatepass")
+
+
+def _slots(
+    starts: "np.ndarray[tuple[int], np.dtype[np.uint64]]",
+) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
+    """Return for each window of eight bytes a place in the table of those with which a form begins."""
+    with np.errstate(over="ignore"):
+        return (starts * _FACTOR) >> np.uint64(64 - _BITS)

@@ -1,0 +1,243 @@
+"""Say why each hit was found: the words that matched, the way through the graph, the neighbour."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.records import (
+    CodeChunk,
+    Entity,
+    Memory,
+    Proposal,
+    Record,
+    Turn,
+)
+from minutebook.domain.sources import Source
+from minutebook.features.ledger.search import FoundDecision
+from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
+from minutebook.search.fusion import Hit, Signal
+from minutebook.search.text import words
+from minutebook.search.verdict import Verdict, verdict_of_relevance
+from minutebook.services.access.visibility import Records, View
+from minutebook.services.search.combined import CombinedRecall, Ranked
+from minutebook.services.search.newest_first import RevisedBy
+from minutebook.services.search.recall import WEIGHTS, Answering, Selection
+from minutebook.services.search.signals import Key
+
+EXCERPT = 280
+"""Characters of a hit's text that are shown."""
+
+PAGE_TOKENS = 4_000
+"""Tokens of the passages of a page: a person reads more of each than a model is given."""
+
+EDGES = 200
+"""The most edges around the hits that are looked at for a way, the heaviest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step from a hit towards what the question names: an edge's type, and where it leads."""
+
+    type: str
+    record: Memory | Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A hit and why it was found.
+
+    `words` are those of its text that match the question. `way` leads from it to an entity that the
+    question names or to another hit; empty if the graph signal says nothing. `neighbour` is the hit
+    of the same session that lifted it. `followed` are the decisions, now superseded, that led here; `revised_by` perhaps revises it.
+    """
+
+    record: Answering | Proposal
+    hit: Hit[Key]
+    details: Mapping[str, float]
+    excerpt: tuple[Part, ...]
+    words: tuple[str, ...]
+    relevance: float
+    way: tuple[Step, ...] = ()
+    neighbour: Memory | Turn | None = None
+    followed: tuple[str, ...] = ()
+    revised_by: RevisedBy | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """How well the hit answers."""
+        return verdict_of_relevance(self.relevance)
+
+
+class ExplainedRecall:
+    """Recalls what a caller may see, each hit with the reasons for it."""
+
+    def __init__(self, store: Records, combined: CombinedRecall) -> None:
+        self._store = store
+        self._combined = combined
+
+    def recall(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        sources: Collection[Source],
+        selection: Selection | None = None,
+    ) -> tuple[list[Explained], tuple[Key, ...]]:
+        """Rank as `CombinedRecall.recall`; return the best, and the keys of all that was ranked, in order."""
+        ranking = self._combined.recall(
+            caller, query, limit, WEIGHTS, sources, selection=selection, tokens=PAGE_TOKENS
+        )
+        return self._explained(caller, query, ranking.results), ranking.order
+
+    def decisions(self, query: str, found: Sequence[FoundDecision]) -> list[Explained]:
+        """Say why decisions and proposals were found, in their order."""
+        terms = sought_terms(query)
+        return [_explained_decision(each, terms) for each in found]
+
+    def _explained(self, caller: Caller, query: str, ranked: Sequence[Ranked]) -> list[Explained]:
+        """Say of hits why they were found."""
+        terms, ways = sought_terms(query), self._ways(caller, query, ranked)
+        found = []
+        for each in ranked:
+            record = each.record
+            assert not isinstance(record, CodeChunk)
+            said, words = excerpt_and_words(each.text, record.text, terms, EXCERPT)
+            way, neighbour = ways.get(each.hit.id, ()), _neighbour(each, ranked)
+            found.append(
+                Explained(
+                    record,
+                    each.hit,
+                    each.details,
+                    said,
+                    words,
+                    each.relevance,
+                    way,
+                    neighbour,
+                    each.followed,
+                    each.revised_by,
+                )
+            )
+        return found
+
+    def _ways(
+        self, caller: Caller, query: str, recalled: Sequence[Ranked]
+    ) -> dict[Key, tuple[Step, ...]]:
+        """Find for each hit with a graph score the shortest way along edges that the caller may see."""
+        hits: defaultdict[str, set[str]] = defaultdict(set)
+        memories = [each for each in recalled if isinstance(each.record, Memory)]
+        for each in memories:
+            hits[each.record.organization].add(each.record.id)
+        ways: dict[Key, tuple[Step, ...]] = {}
+        spoken_for = [each.record for each in memories if _graph_share(each.hit) > 0]
+        for organization in {each.organization for each in spoken_for}:
+            view = self._store.seen_in(organization, caller)
+            here = [each.id for each in spoken_for if each.organization == organization]
+            named = set(view.entities_named(words(query)))
+            nearest = _edges(view, here)
+            farther = _edges(view, {id for edges in nearest.values() for id in edges})
+            found = {
+                id: way
+                for id in here
+                if (way := _way(id, named or hits[organization] - {id}, nearest, farther))
+            }
+            seen = _read(view, {end for way in found.values() for _, end in way})
+            for id, way in found.items():
+                steps = tuple(Step(type, seen[end]) for type, end in way if end in seen)
+                # What went meanwhile leaves no way.
+                if len(steps) == len(way):
+                    ways[organization, id] = steps
+        return ways
+
+
+def _edges(view: View, ids: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return, for each node, the types of its edges that the caller may see, by where they lead."""
+    nodes = set(ids)
+    ties = view.ties(sorted(nodes), EDGES) if nodes else []
+    ends = {end for tie in ties for end in zip(tie.of.joins, (tie.source, tie.target), strict=True)}
+    seen = {
+        id
+        for of in (Memory, Entity)
+        for id in _among(view, (e for k, e in ends if k is of)).read_ids(of, ["id"])
+    }
+    types: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for tie in ties:
+        for node, other in ((tie.source, tie.target), (tie.target, tie.source)):
+            if node in nodes and other in seen:
+                types[node][other] = tie.type
+    return types
+
+
+def _read(view: View, ids: Iterable[str]) -> dict[str, Memory | Entity]:
+    """Return memories and entities by id."""
+    here = _among(view, ids)
+    seen: dict[str, Memory | Entity] = {}
+    seen |= {each.id: each for each in here.find(Memory)}
+    seen |= {each.id: each for each in here.find(Entity)}
+    return seen
+
+
+def _among(view: View, ids: Iterable[str]) -> View:
+    return view.where(valid_at=None, ids=frozenset(ids))
+
+
+def _explained_decision(each: FoundDecision, terms: AbstractSet[str]) -> Explained:
+    record = each.record
+    said, words = excerpt_and_words(record.rationale, record.text, terms, EXCERPT)
+    return Explained(record, each.hit, {}, said, words, each.relevance, followed=each.followed)
+
+
+def _way(
+    id: str,
+    goals: AbstractSet[str],
+    nearest: Mapping[str, Mapping[str, str]],
+    farther: Mapping[str, Mapping[str, str]],
+) -> list[tuple[str, str]]:
+    """Return the edges from a hit to one of the goals, two at most, each as its type and its end.
+
+    Empty if there is no such way.
+    """
+    first = nearest.get(id, {})
+    for reached in sorted(first):
+        if reached in goals:
+            return [(first[reached], reached)]
+    for reached in sorted(first):
+        for end, type in sorted(farther.get(reached, {}).items()):
+            if end in goals and end != id:
+                return [(first[reached], reached), (type, end)]
+    return []
+
+
+def _graph_share(hit: Hit[Key]) -> float:
+    return next((each.share for each in hit.shares if each.signal is Signal.GRAPH), 0.0)
+
+
+def _neighbour(one: Ranked, ranked: Sequence[Ranked]) -> Memory | Turn | None:
+    """Return the hit beside this one in its session, if context lifted it."""
+    session = _session_of(one.record)
+    if "with context" not in one.details or not session:
+        return None
+    beside = [
+        each.record
+        for each in ranked
+        if each is not one
+        and isinstance(each.record, Memory | Turn)
+        and each.record.organization == one.record.organization
+        and _session_of(each.record) == session
+    ]
+    at = _written(one.record)
+    return min(beside, key=lambda each: abs(_written(each) - at), default=None)
+
+
+def _session_of(record: Record) -> str:
+    if isinstance(record, Turn):
+        return record.session
+    origin = record.origin if isinstance(record, Memory) else None
+    return "" if origin is None else origin.session
+
+
+def _written(record: Record) -> datetime:
+    assert isinstance(record, Memory | Turn)
+    return record.at if isinstance(record, Turn) else record.ingestion_time

@@ -1,0 +1,115 @@
+"""Hooks of clients: what the daemon answers at moments of a session, and what they did lately."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from minutebook.cli.opening import check_begun, connected_to, server_named, settings_of
+from minutebook.cli.printing import say
+from minutebook.cli.settings import write_setting
+from minutebook.cli.terminal import as_json, identity
+from minutebook.features.hooks.settings import HookSettings
+from minutebook.install.known_hooks import HOOKS
+from minutebook.server.hooks import log
+
+LATELY = 200
+"""Calls of hooks that are summed up."""
+
+
+_FEWEST = 10
+"""Calls from which on they say something about how hooks are."""
+
+
+@click.command(short_help="Answer an event of a client; clients run it.")
+@click.argument("client", type=click.Choice(tuple(HOOKS)))
+@click.option("--event", hidden=True)
+@identity
+def hook(options: dict[str, str], client: str, event: str | None) -> None:
+    """Answer the event that CLIENT gives on stdin; clients run this, see `install --hooks`.
+
+    A daemon that runs already answers at once; without one nothing is said, and nothing is started. With
+    --url, before the command, that server answers.
+    """
+    # At this machine the daemon answered before the command line was read, or nobody does.
+    if (server := server_named()) is not None:
+        from minutebook.features.hooks.on_server import answer
+
+        answer(connected_to(server), client, event)
+
+
+@click.command(short_help="Say what the hooks of clients did lately, or switch them on or off.")
+@click.argument("switch", type=click.Choice(["on", "off"]), required=False)
+@identity
+@as_json
+def hooks(options: dict[str, str], as_json: bool, switch: str | None) -> None:  # noqa: FBT001
+    """Say what the hooks of clients did lately, how long it took, and how much they said.
+
+    `minutebook hooks off` has those of all clients keep silent and keep nothing, `hooks on` has them speak
+    again. `minutebook install CLIENT --hooks` enters them, with `--remove` it takes them out.
+    """
+    if switch is not None:
+        path = write_setting(options, "hooks", switch)
+        said = f"Hooks are {switch}, for every client: set in {path}."
+        say({"hooks": switch, "path": str(path)}, said, as_json)
+        return
+    settings = settings_of(options)
+    check_begun(settings)
+    rows = lately(log.entries(str(settings.home)))
+    lines = [_row(row) for row in rows] or [
+        f"No hook was called yet. `minutebook install CLIENT --hooks` enters them: {', '.join(HOOKS)}."
+    ]
+    if settings.of(HookSettings).hooks == "off":
+        lines.insert(0, "Hooks are off: `minutebook hooks on` has them speak again.")
+    say({"hooks": settings.of(HookSettings).hooks, "events": rows}, lines, as_json)
+
+
+def lately(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Sum up the last calls by client and event: how many, what became of them, how long they took."""
+    by_event: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for entry in entries[-LATELY:]:
+        key = (str(entry.get("client", "")), str(entry.get("event", "unreadable")))
+        by_event.setdefault(key, []).append(entry)
+    return [
+        {
+            "client": client,
+            "event": event,
+            "calls": len(calls),
+            "outcomes": dict(Counter(str(call.get("outcome")) for call in calls)),
+            "milliseconds": _median(_numbers(calls, "ms")),
+            "tokens": _median([count for count in _numbers(calls, "tokens") if count]),
+            "last": calls[-1].get("at"),
+        }
+        for (client, event), calls in sorted(by_event.items())
+    ]
+
+
+def trouble_in(entries: Sequence[Mapping[str, Any]]) -> str | None:
+    """Say what is wrong if a third of the last hooks came too late or failed; None if all is well."""
+    last = entries[-LATELY:]
+    outcomes = [str(entry.get("outcome")) for entry in last]
+    late = sum(outcome == "late" for outcome in outcomes)
+    failed = sum(outcome.startswith("failed") for outcome in outcomes)
+    if len(last) < _FEWEST or late + failed < len(last) / 3:
+        return None
+    return f"Of the last {len(last)} hooks of clients {late} came too late and {failed} failed."
+
+
+def _numbers(calls: Sequence[Mapping[str, Any]], name: str) -> list[int]:
+    return [value for call in calls if isinstance(value := call.get(name), int)]
+
+
+def _median(values: Sequence[int]) -> int | None:
+    return sorted(values)[len(values) // 2] if values else None
+
+
+def _row(row: Mapping[str, Any]) -> str:
+    outcomes = ", ".join(f"{name} {count}" for name, count in row["outcomes"].items())
+    took = "" if row["milliseconds"] is None else f"; {row['milliseconds']} ms"
+    tokens = "" if row["tokens"] is None else f"; {row['tokens']} tokens where something was said"
+    of = f"{row['client']} {row['event']}".strip()
+    return f"{of}: {row['calls']} calls ({outcomes}){took}{tokens}; last {row['last']}"
+
+
+COMMANDS = (hook, hooks)

@@ -1,0 +1,222 @@
+"""Bring in what `export` wrote, or what another program kept."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from minutebook.cli.keyboard import PATH
+from minutebook.cli.opening import check_begun, made_here, settings_of
+from minutebook.cli.printing import say
+from minutebook.cli.progress import bar, interruptible
+from minutebook.cli.terminal import as_json, counted, identity
+from minutebook.domain.caller import in_call
+from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.sources.registry import SOURCES, SourceKind
+from minutebook.whereabouts import repository_by_path
+
+if TYPE_CHECKING:
+    from minutebook.features.archives.importing import Imported
+    from minutebook.features.importers.source_imports import SourceReport
+
+_LISTED = 20
+"""Reasons that are printed for what was left out; `--json` has all that are kept."""
+
+
+@click.command("import", short_help="Bring in what `export` wrote, or another program kept.")
+@click.argument("what", metavar="[SOURCE] [PATH]", nargs=-1, type=PATH)
+@click.option(
+    "--replace", is_flag=True, help="Put the file's turns and summaries in the place of all."
+)
+@click.option(
+    "--own",
+    is_flag=True,
+    help="The archive is of a store of your own: what it says of persons holds here, too.",
+)
+@click.option("--dry-run", is_flag=True, help="Only count what a source holds; write nothing.")
+@as_json
+@identity
+def import_(
+    options: dict[str, str],
+    what: tuple[Path, ...],
+    replace: bool,  # noqa: FBT001
+    own: bool,  # noqa: FBT001
+    dry_run: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Bring in what `export` wrote to PATH, or what another program keeps, such as `claude-code`.
+
+    An archive is named alone; what is here already stays as it is. Who wrote, verified, locked or decided is
+    its claim, unless it is --own: decisions wait as proposals, nothing is verified or locked. It may also hold turns and summaries
+    as JSON with the fields of the journal's data model, one a line. In a governed store (`minutebook
+    status` says so) more than turns and summaries needs --role admin.
+
+    A SOURCE is one of those that docs/guides/import.md lists, and PATH its file or folder; some have a
+    usual place. It may be imported again at any time: only what is new is added.
+    """
+    name = str(what[0]) if what else ""
+    if name in SOURCES:
+        if replace:
+            raise InvalidInput("--replace", "is for archives; a source only adds")
+        if own:
+            raise InvalidInput("--own", "is for archives; what a source brings is yours")
+        if len(what) > 2:
+            raise InvalidInput("PATH", "must be one file or one folder")
+        _import_source(options, name, what[1] if len(what) > 1 else None, dry_run, as_json)
+        return
+    if len(what) != 1:
+        known = ", ".join(SOURCES)
+        raise InvalidInput(
+            "SOURCE", "must be one of {names}; an archive is named alone", names=known
+        )
+    if dry_run:
+        raise InvalidInput("--dry-run", "is for sources ({names})", names=", ".join(SOURCES))
+    _import_archive(options, what[0], replace, own, as_json)
+
+
+def _import_archive(
+    options: dict[str, str],
+    path: Path,
+    replace: bool,  # noqa: FBT001
+    own: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    from minutebook.domain.archive import Mode
+
+    mode = Mode.REPLACE if replace else Mode.MERGE
+    with (
+        made_here(options) as (app, caller),
+        interruptible("Stopped. Nothing was brought in."),
+        bar("Importing", hidden=False) as progress,
+    ):
+        asks = in_call(caller, progress=progress)
+        outcome = app.get(ArchiveServices).archives.import_from(
+            asks, path.resolve(), mode, is_own=own
+        )
+    say(_archive_shape(outcome), _archive_lines(outcome), as_json)
+
+
+def _archive_lines(outcome: "Imported") -> list[str]:
+    lines = [f"Imported {counted(outcome.imported)}."]
+    for counts, what in (
+        (outcome.skipped, "here already"),
+        (outcome.removed, "removed, as the file does not hold it"),
+        (outcome.kept, "kept, as it is not yours to replace"),
+    ):
+        if any(counts.values()):
+            lines.append(f"{counted(counts)}: {what}.")
+    if any(outcome.claimed.values()):
+        lines += [
+            f"{counted(outcome.claimed)}: who verified, locked or decided them, or the trail, is the file's "
+            "claim and was not taken over.",
+            "If it is of a store of your own, the same command with --own takes that over.",
+        ]
+    return lines
+
+
+def _archive_shape(outcome: "Imported") -> dict[str, object]:
+    return {
+        name: dict(getattr(outcome, name))
+        for name in ("imported", "skipped", "removed", "kept", "claimed")
+    }
+
+
+def _import_source(
+    options: dict[str, str],
+    name: str,
+    path: Path | None,
+    dry_run: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    from minutebook.features.importers.sources.registry import found_in
+
+    kind = SOURCES[name]
+    place = _place(name, kind, path)
+    source = kind.files(place)
+    # A dry run keeps no names for repositories either.
+    settings = dataclasses.replace(settings_of(options), read_only=dry_run)
+    if dry_run and not _is_begun(options):
+        from minutebook.features.importers.source_imports import counted_as_new
+
+        # A dry run begins no store.
+        report = counted_as_new(found_in(source, kind))
+    else:
+        with (
+            made_here(options) as (app, caller),
+            interruptible(
+                "Stopped. What was read so far is kept; the same command goes on from there."
+            ),
+            bar("Importing", hidden=False) as progress,
+        ):
+            report = app.get(ImporterServices).source_imports.run(
+                in_call(caller, progress=progress),
+                f"{name}: {source.root}",
+                found_in(source, kind),
+                lambda: source.part,
+                dry_run=dry_run,
+                repository_of=repository_by_path(settings),
+            )
+    head = f"{kind.title} in {source.root}"
+    say(_shape(name, source.root, report), _lines(head, report, dry_run), as_json)
+
+
+def _place(name: str, kind: SourceKind, path: Path | None) -> Path:
+    """Return where to read. Raises InvalidInput if nobody says where, and the source has no usual place."""
+    if path is not None:
+        return path.absolute()
+    if kind.usual_place is None:
+        raise InvalidInput("PATH", "must be given: {name} has no usual place", name=name)
+    from minutebook.cli.serving import places_here
+
+    usual = kind.usual_place
+    return places_here().folder(usual.variable, *usual.folder).joinpath(*usual.below)
+
+
+def _is_begun(options: dict[str, str]) -> bool:
+    """Tell whether there is a store; a dry run must not begin one."""
+    try:
+        check_begun(settings_of(options))
+    except MinutebookError:
+        return False
+    return True
+
+
+def _lines(head: str, report: "SourceReport", dry_run: bool) -> list[str]:  # noqa: FBT001
+    verbs = ("Would import", "would be changed") if dry_run else ("Imported", "changed")
+    counts = {outcome.value: each for outcome, each in report.counts.items()}
+    lines = [f"{verbs[0]} {counted(counts['new'])}: {head}."]
+    if any(counts["changed"].values()):
+        lines.append(f"{counted(counts['changed'])}: {verbs[1]}, as the source has.")
+    if any(counts["here"].values()):
+        lines.append(f"{counted(counts['here'])}: here already.")
+    total = report.reasons.total()
+    if total:
+        lines.append(f"{total:,} left out:")
+        for reason, count in report.reasons.most_common(_LISTED):
+            first = next((each for each in report.left_out if each.reason == reason), None)
+            where = "" if first is None else f" (first: {first.place})"
+            lines.append(f"  {count:,} × {reason}{where}")
+        if len(report.reasons) > _LISTED:
+            lines.append(f"  and {len(report.reasons) - _LISTED:,} more reasons; --json has them")
+    return lines
+
+
+def _shape(name: str, root: Path, report: "SourceReport") -> dict[str, object]:
+    return {
+        "source": name,
+        "path": str(root),
+        **{outcome: dict(counts) for outcome, counts in report.counts.items()},
+        "left_out": {
+            "count": report.reasons.total(),
+            "first": [
+                {"file": each.place.file, "line": each.place.line, "reason": each.reason}
+                for each in report.left_out
+            ],
+        },
+    }
+
+
+COMMANDS = (import_,)

@@ -1,0 +1,596 @@
+"""Bring in what another program kept: drafts become records, in batches, the same draft once."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from minutebook.domain import drafts, lineage, policy
+from minutebook.domain.caller import Caller, anywhere, in_call
+from minutebook.domain.decision_drafts import (
+    LEAST_RATIONALE,
+    DecisionDraft,
+    build_proposal,
+    check_is_whole,
+)
+from minutebook.domain.drafts import ScopeKey, resolve_scope
+from minutebook.domain.errors import InvalidInput, Refused
+from minutebook.domain.filters import Filter
+from minutebook.domain.ids import proposal_id_of
+from minutebook.domain.instants import not_ahead, rfc3339
+from minutebook.domain.metadata import check_metadata
+from minutebook.domain.origin import Origin, tidied
+from minutebook.domain.records import (
+    Entity,
+    Kind,
+    Memory,
+    Proposal,
+    ProposalStatus,
+    Relation,
+    Turn,
+)
+from minutebook.domain.source_drafts import (
+    IMPORTED,
+    KIND_OF,
+    Draft,
+    EntityDraft,
+    Found,
+    MemoryDraft,
+    ProposalDraft,
+    RelationDraft,
+    TurnDraft,
+    UnreadPart,
+)
+from minutebook.domain.turns import check_session
+from minutebook.features.importers.source_names import EntityNames
+from minutebook.services.access.audit import AuditDraft
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.knowledge.writing import MemoryWriter
+from minutebook.services.record_writer import RecordWriter
+
+BATCH = 500
+"""Drafts that are written in one transaction."""
+
+BATCH_CHARACTERS = 2_000_000
+"""Characters of their texts, about: a batch of long ones is shorter."""
+
+TOLD = 1000
+"""What was left out, one by one, that a report holds; it counts the rest."""
+
+RepositoryOf = Callable[[str], str | None]
+"""Returns the repository of a folder that a source names; None if it belongs to none, or is gone."""
+
+_CHANGED_HERE = "it was changed here since it was imported; the new text was not taken over"
+_SETTLED = "its proposal was accepted or declined here; the new text was not taken over"
+
+
+def of_no_repository(folder: str) -> str | None:
+    """Have no folder say to which repository its records belong."""
+    return None
+
+
+class Outcome(StrEnum):
+    """What becomes of a draft."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    HERE = "here"
+
+
+@dataclass(slots=True)
+class SourceReport:
+    """How many drafts of each kind were new, changed, or here already; and what was left out, why."""
+
+    counts: dict[Outcome, Counter[Kind]] = field(
+        default_factory=lambda: {each: Counter() for each in Outcome}
+    )
+    reasons: Counter[str] = field(default_factory=Counter)
+    left_out: list[UnreadPart] = field(default_factory=list)
+    """The first of them, at most TOLD."""
+
+    def leave_out(self, each: UnreadPart) -> None:
+        """Count what was left out."""
+        self.reasons[each.reason] += 1
+        if len(self.left_out) < TOLD:
+            self.left_out.append(each)
+
+
+_Write: TypeAlias = Callable[[AuditDraft], str]
+"""Writes what a draft became, and returns its text for the audit entry."""
+
+_Plan: TypeAlias = tuple[Outcome, _Write]
+
+
+class _LeaveOut(Exception):
+    """Raised for a draft that does not become a record, with the reason."""
+
+
+@dataclass(slots=True)
+class _ImportBatch:
+    """What became of a batch, which counts only once it is written."""
+
+    counts: Counter[tuple[Outcome, Kind]] = field(default_factory=Counter)
+    left_out: list[UnreadPart] = field(default_factory=list)
+    waiting: list[RelationDraft] = field(default_factory=list)
+    refused: set[str] = field(default_factory=set)
+
+
+class SourceImports:
+    """Imports drafts of records into the caller's own scope."""
+
+    def __init__(
+        self, infrastructure: Infrastructure, writer: MemoryWriter, mentions: Mentions
+    ) -> None:
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._embeddings = infrastructure.embeddings
+        self._writer = writer
+        self._turns = RecordWriter[Turn](infrastructure)
+        self._proposals = RecordWriter[Proposal](infrastructure)
+        self._screening = infrastructure.screening
+        self._mentions = mentions
+        self._clock = infrastructure.clock
+        self._rules = infrastructure.rules
+
+    def run(
+        self,
+        caller: Caller,
+        source: str,
+        found: Iterable[Found],
+        part: Callable[[], float],
+        *,
+        dry_run: bool,
+        repository_of: RepositoryOf = of_no_repository,
+    ) -> SourceReport:
+        """Write the drafts that are not here yet, a transaction a batch; `dry_run` only counts.
+
+        Turns and memories about a folder belong to its repository, unless the caller is bound to one.
+
+        A run that was cut short is continued by the next. `source` names it on the audit trail, in
+        one entry a batch and kind; `part` tells how much of it was read. Raises Refused if the caller
+        may not write here.
+        """
+        with self._trail.audit_refusals(caller, None, "import", Kind.TURN, source):
+            policy.check_may_import(caller, self._rules(), whole=False)
+            # The folder of each draft counts, not the one that the caller works in.
+            caller = anywhere(caller)
+            scope = resolve_scope(caller, None, None, None)
+            policy.check_may_write_to(caller, "import", scope)
+        work = _Import(self, caller, source, scope, repository_of, dry_run=dry_run)
+        for batch in _batches(found):
+            caller.call.progress(part(), f"{work.taken:,} read")
+            work.take(batch)
+        work.take_waiting()
+        if not dry_run:
+            self._embeddings.notify()
+        return work.report
+
+
+class _Import:
+    """One run: what it knows of the store, and what it did."""
+
+    def __init__(
+        self,
+        services: SourceImports,
+        caller: Caller,
+        source: str,
+        scope: ScopeKey,
+        repository_of: RepositoryOf,
+        *,
+        dry_run: bool,
+    ) -> None:
+        self._repository_of = repository_of
+        self._by_session: dict[str, str | None] = {}
+        """The repositories to which sessions belong, whose later turns stay with the first."""
+        self._of = services
+        self._store, self._trail = services._store, services._trail
+        self._caller = caller
+        self._source = source
+        self._scope = scope
+        self._dry_run = dry_run
+        self._counted: set[str] = set()
+        """The ids that a dry run would have written."""
+        self._waiting: list[RelationDraft] = []
+        self._entities = EntityNames(self._store, scope)
+        self.report = SourceReport()
+        self.taken = 0
+
+    def take(self, batch: Sequence[Found]) -> None:
+        """Write a batch; what does not fit is left out, the rest is written."""
+        self.taken += len(batch)
+        drafts = []
+        for each in batch:
+            if isinstance(each, UnreadPart):
+                self.report.leave_out(each)
+            else:
+                drafts.append(each)
+        self._write(drafts)
+
+    def take_waiting(self) -> None:
+        """Write the relations whose ends came later in the source than they; leave out the rest."""
+        waiting, self._waiting = self._waiting, []
+        for start in range(0, len(waiting), BATCH):
+            self._write(waiting[start : start + BATCH])
+        for each in self._waiting:
+            ends = [end for end in (each.source, each.target) if self._entities.id(end) is None]
+            self.report.leave_out(
+                UnreadPart(
+                    each.place, f"the relation names an entity that is not there: {ends[0]!r}"
+                )
+            )
+
+    def _write(self, drafts: Sequence[Draft]) -> None:
+        if not drafts:
+            return
+        batch = _ImportBatch()
+        try:
+            if self._dry_run:
+                for draft in _in_order(drafts):
+                    self._count(draft, batch)
+            else:
+                with self._trail.audited_batch([self._scope.organization]):
+                    for of, kind in KIND_OF.items():
+                        self._write_kind(kind, [d for d in drafts if isinstance(d, of)], batch)
+        except InvalidInput as error:
+            # The store cannot keep one of them, and nothing was written; the halves tell which.
+            self._entities.forget()
+            if len(drafts) == 1:
+                self.report.leave_out(UnreadPart(drafts[0].place, str(error)))
+                return
+            middle = len(drafts) // 2
+            self._write(drafts[:middle])
+            self._write(drafts[middle:])
+            return
+        self._waiting += batch.waiting
+        for each in batch.left_out:
+            self.report.leave_out(each)
+        for (outcome, kind), count in batch.counts.items():
+            self.report.counts[outcome][kind] += count
+
+    def _count(self, draft: Draft, batch: _ImportBatch) -> None:
+        """Count what a draft would become."""
+        kind, id = KIND_OF[type(draft)], self._id(draft)
+        if id in self._counted:
+            batch.counts[Outcome.HERE, kind] += 1
+        elif (plan := self._planned(draft, batch)) is not None:
+            self._counted.add(id)
+            batch.counts[plan[0], kind] += 1
+
+    def _write_kind(self, kind: Kind, drafts: Sequence[Draft], batch: _ImportBatch) -> None:
+        if not drafts:
+            return
+        organization, subject = self._scope.organization, self._source
+        batch.refused.clear()
+        with self._trail.audited(self._caller, organization, "import", kind, subject) as audit:
+            audit.check(self._scope)
+            texts = []
+            for draft in drafts:
+                plan = self._planned(draft, batch)
+                if plan is None:
+                    continue
+                outcome, write = plan
+                batch.counts[outcome, kind] += 1
+                if outcome is not Outcome.HERE:
+                    texts.append(write(audit))
+            if texts:
+                audit.changes(None, "\n".join(texts))
+            else:
+                audit.changes_nothing()
+        for outcome_name in sorted(batch.refused):
+            self._trail.log(self._caller, organization, "import", kind, [subject], outcome_name)
+
+    def _planned(self, draft: Draft, batch: _ImportBatch) -> _Plan | None:
+        """Return what becomes of a draft; None if it is left out, or waits for its ends."""
+        try:
+            plan = self._plan(draft, self._id(draft))
+        except (InvalidInput, _LeaveOut) as error:
+            batch.left_out.append(UnreadPart(draft.place, str(error)))
+            return None
+        except Refused as error:
+            batch.left_out.append(UnreadPart(draft.place, f"not allowed: {error.reason}"))
+            batch.refused.add(type(error).__name__)
+            return None
+        if plan is None and isinstance(draft, RelationDraft):
+            batch.waiting.append(draft)
+        return plan
+
+    def _plan(self, draft: Draft, id: str) -> _Plan | None:
+        """Return what becomes of a draft; None if it waits. Raises _LeaveOut, InvalidInput, Refused."""
+        draft = self._of._screening.screened(self._caller, draft)
+        match draft:
+            case TurnDraft():
+                return self._plan_turn(draft, id)
+            case MemoryDraft():
+                return self._plan_memory(draft, id)
+            case EntityDraft():
+                return self._plan_entity(draft, id)
+            case RelationDraft():
+                return self._plan_relation(draft, id)
+            case ProposalDraft():
+                return self._plan_proposal(draft, id)
+
+    def _id(self, draft: Draft) -> str:
+        """Return the id of a draft's record: the same wherever its folder belongs by now.
+
+        Files of one name in several projects are several, though their keys are the same.
+        """
+        id = draft.id_in(self._scope.repository, self._scope.user)
+        if isinstance(draft, ProposalDraft):
+            return proposal_id_of(draft.id_in(self._repository(draft), self._scope.user))
+        if not isinstance(draft, MemoryDraft) or (own := self._repository(draft)) is None:
+            return id
+        here = self._store.get(Memory, self._scope.organization, id)
+        noted = None if here is None else here.metadata.get("imported")
+        is_same = not isinstance(noted, dict) or noted.get("file") == draft.place.file
+        return id if is_same else draft.id_in(own, self._scope.user)
+
+    def _repository(self, draft: TurnDraft | MemoryDraft | ProposalDraft) -> str | None:
+        """Return the repository of a draft: the caller's own, that of its session, or of its folder."""
+        if self._scope.repository is not None or not draft.folder:
+            return self._scope.repository
+        if not isinstance(draft, TurnDraft):
+            return self._repository_of(draft.folder)
+        if draft.session not in self._by_session:
+            here = Filter(organization=self._scope.organization, equal={"session": draft.session})
+            known = self._store.find(Turn, here, order=["at"], limit=1)
+            self._by_session[draft.session] = (
+                known[0].repository if known else self._repository_of(draft.folder)
+            )
+        return self._by_session[draft.session]
+
+    def _plan_turn(self, draft: TurnDraft, id: str) -> _Plan:
+        check_session(draft.session)
+        said: dict[str, Any] = {
+            "prompt": draft.prompt,
+            "thought": draft.thought,
+            "response": draft.response,
+        }
+        here = self._store.get(Turn, self._scope.organization, id)
+        if here is None:
+            turn = Turn(
+                organization=self._scope.organization,
+                id=id,
+                session=draft.session,
+                at=not_ahead(draft.at, self._of._clock()),
+                author=self._caller.name,
+                repository=self._repository(draft),
+                user=self._scope.user,
+                origin=_origin(draft),
+                **said,
+            )
+            return Outcome.NEW, lambda audit: self._put_turn(audit, draft, turn)
+        after = replace(here, **said)
+        if after == here:
+            return Outcome.HERE, _nothing
+        if not policy.may_replace(self._caller, here):
+            raise _LeaveOut("another imported it, and it has grown since")
+        return Outcome.CHANGED, lambda audit: self._put_turn(audit, draft, after)
+
+    def _put_turn(self, audit: AuditDraft, draft: TurnDraft, turn: Turn) -> str:
+        audit.check(turn)
+        self._of._turns.put(self._asking(draft), turn, None)
+        return turn.text
+
+    def _plan_memory(self, draft: MemoryDraft, id: str) -> _Plan:
+        digest = _digest(draft)
+        here = self._store.get(Memory, self._scope.organization, id)
+        if here is None:
+            memory = self._new_memory(draft, id, digest)
+            return Outcome.NEW, lambda audit: self._put_memory(audit, draft, memory)
+        noted = here.metadata.get("imported")
+        known = noted if isinstance(noted, dict) else {}
+        if known.get("digest") == digest:
+            return Outcome.HERE, _nothing
+        is_as_imported = known.get("version") == here.version and here.deleted_at is None
+        if not is_as_imported or _instant(here.valid_until) != known.get("valid_until"):
+            raise _LeaveOut(_CHANGED_HERE)
+        policy.check_may_change(self._caller, self._of._rules(), here)
+        after = replace(
+            here,
+            content=draft.content,
+            title=draft.title,
+            valid_until=draft.until,
+            updated_at=self._of._clock(),
+        )
+        version = here.version + (after.text != here.text)
+        after = replace(after, version=version, metadata=_metadata(draft, digest, version))
+        check_metadata(after.metadata)
+        return Outcome.CHANGED, lambda audit: self._put_memory(audit, draft, after)
+
+    def _new_memory(self, draft: MemoryDraft, id: str, digest: str) -> Memory:
+        now = self._of._clock()
+        said = drafts.Draft(
+            content=draft.content,
+            type=draft.type,
+            title=draft.title,
+            repository=self._repository(draft),
+            metadata=_metadata(draft, digest, 1),
+            valid_from=draft.at,
+            valid_until=draft.until,
+        )
+        memory = drafts.build_memory(self._asking(draft), self._of._rules(), said, id, now)
+        return replace(memory, event_time=not_ahead(draft.at or now, now))
+
+    def _put_memory(self, audit: AuditDraft, draft: MemoryDraft, memory: Memory) -> str:
+        audit.check(memory)
+        earlier = self._store.get(Memory, memory.organization, memory.id)
+        audit.takes_in(memory.id, None if earlier is None else earlier.text, memory.text)
+        if earlier is not None and earlier.version == memory.version:
+            self._store.put(memory)
+        else:
+            self._of._writer.put(self._asking(draft), memory, None)
+        return memory.text
+
+    def _plan_entity(self, draft: EntityDraft, id: str) -> _Plan:
+        known = self._entities.id(draft.name, draft.type)
+        here = None if known is None else self._store.get(Entity, self._scope.organization, known)
+        now = self._of._clock()
+        if here is None:
+            entity = Entity(
+                organization=self._scope.organization,
+                id=id,
+                name=draft.name,
+                type=draft.type,
+                author=self._caller.name,
+                created_at=not_ahead(draft.at or now, now),
+                description=draft.description,
+                repository=self._scope.repository,
+                user=self._scope.user,
+                origin=_origin(draft),
+            )
+            self._entities.note(draft.name, draft.type, id)
+            return Outcome.NEW, lambda audit: self._put_entity(audit, entity)
+        self._entities.note(draft.name, draft.type, here.id)
+        if draft.description is None or here.description is not None:
+            return Outcome.HERE, _nothing
+        after = replace(here, description=draft.description)
+        return Outcome.CHANGED, lambda audit: self._put_entity(audit, after)
+
+    def _put_entity(self, audit: AuditDraft, entity: Entity) -> str:
+        audit.check(entity)
+        self._store.put(entity)
+        self._of._mentions.note(entity)
+        return entity.name
+
+    def _plan_relation(self, draft: RelationDraft, id: str) -> _Plan | None:
+        if self._store.get(Relation, self._scope.organization, id) is not None:
+            return Outcome.HERE, _nothing
+        source, target = self._entities.id(draft.source), self._entities.id(draft.target)
+        if source is None or target is None:
+            return None
+        now = self._of._clock()
+        relation = Relation(
+            organization=self._scope.organization,
+            id=id,
+            source=source,
+            target=target,
+            type=draft.type,
+            created_at=not_ahead(draft.at or now, now),
+            origin=_origin(draft),
+        )
+        if self._entities.has_relation(relation):
+            return Outcome.HERE, _nothing
+        return Outcome.NEW, lambda audit: self._put_relation(audit, relation)
+
+    def _put_relation(self, audit: AuditDraft, relation: Relation) -> str:
+        audit.check(self._scope)
+        self._store.put(relation)
+        return relation.type
+
+    def _plan_proposal(self, draft: ProposalDraft, id: str) -> _Plan:
+        lineage.check_may_propose(self._caller)
+        said = DecisionDraft(draft.title, draft.target, draft.rationale, draft.consequences)
+        check_is_whole(said, LEAST_RATIONALE)
+        here = self._store.get(Proposal, self._scope.organization, id)
+        if here is None:
+            asking = self._asking(draft)
+            made = build_proposal(asking, said, (), id, self._of._clock())
+            proposal = replace(made, repository=self._repository(draft))
+            return Outcome.NEW, lambda audit: self._put_proposal(audit, draft, proposal)
+        after = replace(
+            here,
+            title=said.title,
+            target=said.target,
+            rationale=said.rationale,
+            consequences=said.consequences,
+        )
+        if after == here:
+            return Outcome.HERE, _nothing
+        if here.status is not ProposalStatus.PENDING:
+            raise _LeaveOut(_SETTLED)
+        return Outcome.CHANGED, lambda audit: self._put_proposal(audit, draft, after)
+
+    def _put_proposal(self, audit: AuditDraft, draft: ProposalDraft, proposal: Proposal) -> str:
+        audit.check(proposal)
+        self._of._proposals.put(self._asking(draft), proposal, None)
+        return proposal.text
+
+    def _asking(self, draft: Draft) -> Caller:
+        """Return the caller with the origin of a draft, for the records that it becomes."""
+        return in_call(self._caller, origin=_origin(draft))
+
+
+def counted_as_new(found: Iterable[Found]) -> SourceReport:
+    """Count drafts for a store that is still to begin."""
+    report, seen = SourceReport(), set()
+    for each in found:
+        if isinstance(each, UnreadPart):
+            report.leave_out(each)
+            continue
+        id = each.id_in(None, None)
+        report.counts[Outcome.HERE if id in seen else Outcome.NEW][KIND_OF[type(each)]] += 1
+        seen.add(id)
+    return report
+
+
+def _batches(found: Iterable[Found]) -> Iterator[list[Found]]:
+    batch: list[Found] = []
+    size = 0
+    for each in found:
+        batch.append(each)
+        match each:
+            case TurnDraft():
+                size += len(each.prompt) + len(each.thought) + len(each.response)
+            case MemoryDraft():
+                size += len(each.content)
+            case ProposalDraft():
+                size += len(each.rationale)
+        if len(batch) == BATCH or size > BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _in_order(drafts: Sequence[Draft]) -> list[Draft]:
+    order = {of: place for place, of in enumerate(KIND_OF)}
+    return sorted(drafts, key=lambda draft: order[type(draft)])
+
+
+def _origin(draft: Draft) -> Origin:
+    """Return the origin of a record: the program that wrote it, and the file that was read."""
+    return Origin(
+        client=tidied(draft.program),
+        version=tidied(draft.version),
+        contract=IMPORTED,
+        session=draft.place.file,
+    )
+
+
+def _metadata(draft: MemoryDraft, digest: str, version: int) -> dict[str, object]:
+    """Return a memory's metadata: the source's own, and from where it came as of which version."""
+    imported = {
+        "from": draft.program,
+        "file": draft.place.file,
+        "line": draft.place.line,
+        "digest": digest,
+        "version": version,
+    }
+    if draft.until is not None:
+        imported["valid_until"] = rfc3339(draft.until)
+    return {**draft.metadata, "imported": imported}
+
+
+def _digest(draft: MemoryDraft) -> str:
+    """Return the digest of what a source says: it stays while the source says the same.
+
+    Without its instant, which may be that of the file.
+    """
+    said: list[object] = [draft.content, draft.title, draft.type, draft.metadata]
+    if draft.until is not None:
+        said.append(draft.until)
+    data = json.dumps(said, sort_keys=True, default=str).encode()
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def _instant(at: datetime | None) -> str | None:
+    return None if at is None else rfc3339(at)
+
+
+def _nothing(audit: AuditDraft) -> str:
+    return ""

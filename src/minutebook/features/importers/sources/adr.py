@@ -1,0 +1,311 @@
+"""Decision records in Markdown: as adr-tools (Nygard), MADR and Log4brains write them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import PurePath, PurePosixPath
+from typing import Any
+
+from minutebook.domain.records import MemoryType
+from minutebook.domain.source_drafts import (
+    EntityDraft,
+    Found,
+    MemoryDraft,
+    ProposalDraft,
+    RelationDraft,
+    SourcePlace,
+    UnreadPart,
+)
+from minutebook.features.importers.sources import front_matter
+from minutebook.features.importers.sources.conversation import modified
+from minutebook.features.importers.sources.files import ImportSource, SourceFile
+from minutebook.features.importers.sources.sections import sections_of
+from minutebook.features.importers.sources.values import instant_of
+
+NAME = "adr"
+
+_NUMBERED = re.compile(r"(?i)(?:adr[-_ ]?)?(\d{1,8})(?!\d)")
+_TITLE = re.compile(r"(?i)(?:adr[-_ ]?)?\d{1,8}\s*[.:\u2013-]\s+")
+_FIELD = re.compile(r"(?:[-*]\s+)?(?:\*\*)?([A-Za-z][\w -]{1,40}?)(?:\*\*)?:(?:\*\*)?\s+(\S.*)")
+_LINK = re.compile(r"\]\(([^()\s]+?\.md)(?:#[^()]*)?\)")
+_NAMED = re.compile(r"(?i)\badr[-_ ]?(\d{1,8})\b")
+_STATUS = re.compile(
+    r"(?i)\W*(draft|proposed|pending|accepted|approved|rejected|deprecated|supersede?d|superceded)\b"
+)
+_WAYS = (
+    ("superseded_by", re.compile(r"(?i)\b(?:super[sc]eded|replaced)\s+by\b")),
+    ("supersedes", re.compile(r"(?i)\b(?:super[sc]edes|replaces)\b")),
+    ("amended_by", re.compile(r"(?i)\bamended\s+by\b")),
+    ("amends", re.compile(r"(?i)\bamends\b")),
+)
+"""How a status line leads to another record."""
+
+_HEADINGS = frozenset(
+    {
+        *("context", "context and problem statement", "decision", "decision drivers"),
+        *("decision outcome", "considered options", "consequences", "positive consequences"),
+    }
+)
+"""Headings one of which a record has; a page about decisions has others."""
+
+_ENDED = frozenset({"superseded", "deprecated"})
+_OPEN = frozenset({"proposed", "accepted", ""})
+"""The states of records that a person may make decisions of; some formats leave the state open."""
+
+_SAME = {"superceded": "superseded", "approved": "accepted", "pending": "proposed"}
+
+
+def is_wanted(path: PurePath) -> bool:
+    """Tell whether a file may be a record."""
+    return path.suffix.lower() == ".md" and not any(part.startswith(".") for part in path.parts)
+
+
+def read(source: ImportSource) -> Iterator[Found]:
+    """Yield for each record an entity and a memory, its links as relations, a proposal while it holds."""
+    records = []
+    for file in source.files:
+        record = _record(source, file)
+        if isinstance(record, UnreadPart):
+            yield record
+        elif record is not None:
+            records.append(record)
+    folder = _Folder(records)
+    for record in records:
+        yield from _found(record, folder)
+
+
+@dataclass(slots=True)
+class _Record:
+    """A record as it was read; `links` are the lines of its status that lead to others, by how they do."""
+
+    file: SourceFile
+    title: str
+    status: str
+    fields: dict[str, Any]
+    sections: list[tuple[str, str]]
+    """Heading and text of each section but the status."""
+    first: int
+    links: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def number(self) -> str:
+        """The number in the name of the file without zeros in front, empty if it has none."""
+        match = _NUMBERED.match(PurePosixPath(self.file.name).name)
+        return match[1].lstrip("0") or "0" if match else ""
+
+    @property
+    def at(self) -> datetime:
+        """Its date: as it says, as the file's name says, else when the file last changed."""
+        name = PurePosixPath(self.file.name).name[:8]
+        for said in (self.fields.get("date"), name if name.isdecimal() else None):
+            if isinstance(said, str) and (at := instant_of(said[:10])) is not None:
+                return at
+        return modified(self.file.modified)
+
+    @property
+    def place(self) -> SourcePlace:
+        """Where its text begins."""
+        return SourcePlace(str(self.file.path), self.first)
+
+
+class _Folder:
+    """The records of a folder, by what their links call them."""
+
+    def __init__(self, records: list[_Record]) -> None:
+        self._by_path = {record.file.name: record for record in records}
+        numbers: dict[str, list[_Record]] = {}
+        for record in records:
+            numbers.setdefault(record.number, []).append(record)
+        self._by_number = {
+            number: each[0] for number, each in numbers.items() if number and len(each) == 1
+        }
+
+    def linked(self, record: _Record, way: str) -> list[_Record]:
+        """Return the records to which one leads in a way."""
+        named = (self._named(record, text) for text in record.links.get(way, ()))
+        return [each for each in named if each is not None and each is not record]
+
+    def successor(self, record: _Record) -> _Record | None:
+        """Return the record that took the place of one, if the folder has it."""
+        return next(iter(self.linked(record, "superseded_by")), None)
+
+    def target(self, record: _Record) -> str:
+        """Return what a record is about: the title of the first of those that it took the place of."""
+        seen = {record.file.name}
+        while earlier := self.linked(record, "supersedes"):
+            if earlier[0].file.name in seen:
+                break
+            record = earlier[0]
+            seen.add(record.file.name)
+        return record.title
+
+    def _named(self, record: _Record, text: str) -> _Record | None:
+        if (link := _LINK.search(text)) is not None:
+            parts: list[str] = []
+            for part in (*PurePosixPath(record.file.name).parent.parts, *link[1].split("/")):
+                if part == ".." and parts:
+                    parts.pop()
+                elif part not in (".", ".."):
+                    parts.append(part)
+            return self._by_path.get("/".join(parts))
+        named = _NAMED.search(text)
+        return None if named is None else self._by_number.get(named[1].lstrip("0") or "0")
+
+
+def _record(source: ImportSource, file: SourceFile) -> _Record | UnreadPart | None:
+    """Return the record that a file holds; None if it is another text."""
+    text = source.text(file)
+    if isinstance(text, UnreadPart):
+        return text
+    try:
+        fields, body, first = front_matter.split(text)
+    except ValueError as error:
+        return UnreadPart(file.place, str(error))
+    said = {name.lower(): value for name, value in fields.items()}
+    title, status, sections = "", [str(said.pop("status", "") or "")], []
+    for headings, _, content in sections_of(body, first):
+        title = title or (headings[0] if headings else "")
+        kept = content
+        if len(headings) < 2:
+            kept = _without_fields(content, said)
+            status.append(str(said.pop("status", "")))
+        elif headings[-1].lower() == "status":
+            status += content.split("\n")
+            continue
+        if kept:
+            sections.append((headings[-1] if len(headings) > 1 else "", kept))
+    if not title or not any(heading.lower() in _HEADINGS for heading, _ in sections):
+        return None
+    name = _TITLE.sub("", title).strip() or title
+    record = _Record(file, name, _state(status), said, sections, first)
+    record.links = _links(status)
+    if record.links.get("superseded_by"):
+        record.status = "superseded"
+    return record
+
+
+def _without_fields(text: str, said: dict[str, Any]) -> str:
+    """Return what stands below a title but for the fields that some formats put there as `- Date: …`."""
+    kept = []
+    for line in text.split("\n"):
+        match = _FIELD.fullmatch(line.strip())
+        if match is None:
+            kept.append(line)
+        else:
+            said.setdefault(match[1].lower().replace(" ", "_"), match[2].strip())
+    return "\n".join(kept).strip()
+
+
+def _state(lines: list[str]) -> str:
+    """Return the state that the lines of a status name, empty if they name none."""
+    for line in lines:
+        if any(way.search(line) for name, way in _WAYS if name != "superseded_by"):
+            continue
+        if (match := _STATUS.match(line)) is not None:
+            word = match[1].lower()
+            return _SAME.get(word, word)
+    return ""
+
+
+def _links(lines: list[str]) -> dict[str, list[str]]:
+    links: dict[str, list[str]] = {}
+    for line in lines:
+        way = next((name for name, pattern in _WAYS if pattern.search(line)), None)
+        if way is not None:
+            links.setdefault(way, []).append(line.strip())
+    return links
+
+
+def _found(record: _Record, folder: _Folder) -> Iterator[Found]:
+    yield EntityDraft(
+        key=f"entity\0decision\0{record.title}",
+        place=record.place,
+        program=NAME,
+        name=record.title,
+        type="decision",
+        at=record.at,
+    )
+    yield _memory(record, folder)
+    for way in ("supersedes", "amends"):
+        for other in folder.linked(record, way):
+            if other.title != record.title:
+                yield RelationDraft(
+                    key=f"relation\0{record.title}\0{way}\0{other.title}",
+                    place=record.place,
+                    program=NAME,
+                    source=record.title,
+                    target=other.title,
+                    type=way,
+                    at=record.at,
+                )
+    if record.status in _OPEN:
+        yield _proposal(record, folder)
+
+
+def _memory(record: _Record, folder: _Folder) -> MemoryDraft:
+    until = None
+    if record.status in _ENDED:
+        successor = folder.successor(record)
+        ended = modified(record.file.modified) if successor is None else successor.at
+        until = max(ended, record.at + timedelta(seconds=1))
+    links = {way: lines for way, lines in record.links.items() if lines}
+    head = f"Status: {record.status or 'not said'}"
+    return MemoryDraft(
+        key=record.file.name,
+        place=record.place,
+        program=NAME,
+        folder=str(record.file.path.parent),
+        content="\n\n".join((head, *_texts(record.sections))),
+        type=MemoryType.DECISION_LOG,
+        title=record.title,
+        at=record.at,
+        until=until,
+        metadata={
+            **record.fields,
+            **links,
+            "path": record.file.name,
+            "status": record.status,
+            **({"number": record.number} if record.number else {}),
+        },
+    )
+
+
+def _proposal(record: _Record, folder: _Folder) -> ProposalDraft:
+    consequences: list[str] = []
+    reasons: list[tuple[str, str]] = []
+    for heading, text in record.sections:
+        if heading.lower().endswith("consequences"):
+            consequences += _items(text)
+        else:
+            reasons.append((heading, text))
+    said = f"Imported from {record.file.name}"
+    said += f", where it was {record.status}." if record.status else "."
+    return ProposalDraft(
+        key=f"proposal\0{record.file.name}",
+        place=record.place,
+        program=NAME,
+        folder=str(record.file.path.parent),
+        title=record.title,
+        target=folder.target(record),
+        rationale="\n\n".join((*_texts(reasons), said)),
+        consequences=tuple(consequences),
+    )
+
+
+def _texts(sections: list[tuple[str, str]]) -> list[str]:
+    return [f"### {heading}\n\n{text}" if heading else text for heading, text in sections]
+
+
+def _items(text: str) -> list[str]:
+    """Return the items of a list, each with the lines that belong to it; a text without one is one item."""
+    items: list[str] = []
+    for line in text.split("\n"):
+        match = re.match(r"[-*+]\s+(.*)", line)
+        if match is not None:
+            items.append(match[1])
+        elif items and line.strip():
+            items[-1] += f"\n{line.strip()}"
+        elif line.strip():
+            items.append(line.strip())
+    return items

@@ -1,0 +1,157 @@
+"""Chats of Gemini CLI: a JSON document a session or, since 2026, a line of JSON a message."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from minutebook.domain.source_drafts import Found, SourcePlace, UnreadPart
+from minutebook.features.importers.sources.conversation import (
+    Conversation,
+    Message,
+    modified,
+    session_name,
+)
+from minutebook.features.importers.sources.files import ImportSource, SourceFile, UsualPlace, opened
+from minutebook.features.importers.sources.values import instant_of, objects_at, shown, text_at
+
+NAME = "gemini-cli"
+USUAL_PLACE = UsualPlace("GEMINI_CLI_HOME", (), (".gemini", "tmp"))
+
+_INJECTED = re.compile(r"<(hook|session)_context>.*?</\1_context>\s*", re.DOTALL)
+"""What the program and hooks put before what a person says: nobody's words."""
+
+_Line = tuple[int, Mapping[str, Any]]
+"""A message, and the line where it stands."""
+
+
+def is_wanted(path: PurePath) -> bool:
+    """Tell whether a file is a chat."""
+    return path.suffix in (".json", ".jsonl") and "chats" in path.parts
+
+
+def read(source: ImportSource) -> Iterator[Found]:
+    """Yield the turns of the chats, file by file."""
+    for file in source.files:
+        document: dict[str, Any] = {}
+        messages: list[_Line] = []
+        for each in _messages(source, file, document):
+            if isinstance(each, UnreadPart):
+                yield each
+            else:
+                messages.append(each)
+        name = session_name(text_at(document, "sessionId"))
+        if name:
+            yield from _turns(file, name, messages)
+        else:
+            yield UnreadPart(file.place, "it names no session")
+
+
+def _messages(
+    source: ImportSource, file: SourceFile, document: dict[str, Any]
+) -> Iterator[_Line | UnreadPart]:
+    """Yield the messages of a chat that stand; fill in what is said of the chat itself."""
+    if file.path.suffix == ".json":
+        whole = source.document(file)
+        if isinstance(whole, UnreadPart):
+            yield whole
+        elif isinstance(whole, dict):
+            document.update(whole)
+            yield from ((0, each) for each in objects_at(whole, "messages"))
+        return
+    # A message that is written again takes the place of the first; a rewind takes those after it away.
+    standing: dict[str, _Line] = {}
+    for each in source.objects(file):
+        if isinstance(each, UnreadPart):
+            yield each
+            continue
+        number, line = each
+        rewound, id, changes = line.get("$rewindTo"), line.get("id"), line.get("$set")
+        if isinstance(rewound, str):
+            ids = list(standing)
+            for gone in ids[ids.index(rewound) if rewound in standing else 0 :]:
+                del standing[gone]
+        elif isinstance(id, str):
+            standing[id] = (standing[id][0] if id in standing else number, line)
+        else:
+            document.update(changes if isinstance(changes, dict) else line)
+            if isinstance(document.pop("messages", None), list):
+                # The messages so far, written anew; those that follow come after them.
+                anew = objects_at(changes if isinstance(changes, dict) else line, "messages")
+                standing = {
+                    text_at(each, "id") or f"{number}/{at}": (number, each)
+                    for at, each in enumerate(anew)
+                }
+    yield from standing.values()
+
+
+def _turns(file: SourceFile, name: str, messages: list[_Line]) -> Iterator[Found]:
+    session = Conversation(NAME, name, modified(file.modified), folder=_project_of(file))
+    for index, (number, message) in enumerate(messages):
+        key = text_at(message, "id") or f"{name}/{index}"
+        where = Message(
+            key, SourcePlace(str(file.path), number), instant_of(message.get("timestamp"))
+        )
+        text = _text(message.get("content"))
+        match message.get("type"):
+            case "user":
+                said = _INJECTED.sub("", text)
+                if text and not said:
+                    continue
+                if (turn := session.prompt(where, said)) is not None:
+                    yield turn
+            case "gemini":
+                _add_answer(session, where, message, text)
+            case "info" | "error" | "warning" as kind:
+                session.result(f"{kind}: {text}")
+    if (turn := session.end()) is not None:
+        yield turn
+
+
+def _project_of(file: SourceFile) -> str:
+    """Return the project's folder, which newer versions write beside the folder of its chats."""
+    try:
+        with opened(file.path.parent.parent / ".project_root") as stream:
+            return stream.read(4096).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _add_answer(
+    session: Conversation, where: Message, message: Mapping[str, Any], text: str
+) -> None:
+    for thought in objects_at(message, "thoughts"):
+        pieces = (text_at(thought, "subject"), text_at(thought, "description"))
+        session.think(where, "\n".join(filter(None, pieces)))
+    session.say(where, text)
+    for tool in objects_at(message, "toolCalls"):
+        session.use(where, text_at(tool, "name"), shown(tool.get("args", "")))
+        session.result(_result(tool))
+    session.context({"model": text_at(message, "model")})
+
+
+def _result(tool: Mapping[str, Any]) -> str:
+    """Return what a tool answered: the output of its response, else what was shown of it."""
+    pieces = []
+    for part in objects_at(tool, "result"):
+        response = part.get("functionResponse")
+        given = response.get("response") if isinstance(response, dict) else None
+        if isinstance(given, dict):
+            pieces.append(text_at(given, "output", "error") or shown(given))
+        elif text := text_at(part, "text"):
+            pieces.append(text)
+    text = "\n".join(pieces) or text_at(tool, "resultDisplay")
+    return f"error: {text}" if tool.get("status") == "error" else text
+
+
+def _text(content: object) -> str:
+    """Return the text of a message's content: a text, a part, or a list of both."""
+    if isinstance(content, str):
+        return shown(content)
+    parts = content if isinstance(content, list) else [content]
+    texts = [
+        each if isinstance(each, str) else text_at(each, "text")
+        for each in parts
+        if isinstance(each, str | dict)
+    ]
+    return shown("\n".join(filter(None, texts)))

@@ -1,0 +1,304 @@
+"""A folder of Markdown notes, as Obsidian and basic-memory keep them: front matter, links, observations."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import PurePath, PurePosixPath
+from typing import Any
+
+from minutebook.domain.notes import LINKS, MARK
+from minutebook.domain.records import MemoryType
+from minutebook.domain.source_drafts import (
+    EntityDraft,
+    Found,
+    MemoryDraft,
+    RelationDraft,
+    SourcePlace,
+    UnreadPart,
+)
+from minutebook.features.importers.sources import front_matter
+from minutebook.features.importers.sources.conversation import modified
+from minutebook.features.importers.sources.files import ImportSource, SourceFile
+from minutebook.features.importers.sources.values import instant_of
+
+NAME = "markdown"
+
+_HEADING = re.compile(r"#{1,6}(\s|$)")
+_FENCE = re.compile(r"\s*(```|~~~)")
+_OBSERVATION = re.compile(r"\s*[-*+] \[([^\[\]()]{1,60})\]\s+(\S.*)")
+_CLOCK = re.compile(r"\d{1,3}:\d{2}(:\d{2})?([.,]\d{1,3})?(\s+-\s+.*)?")
+_RELATION = re.compile(
+    r"""\s*[-*+] (?:"([^"\[\]]{1,100})"|'([^'\[\]]{1,100})'|([^\s\[\]]{1,100}))\s+"""
+    r"""\[\[([^\[\]]+)\]\]\s*(?:\(([^()]*)\))?\s*"""
+)
+_LINK = re.compile(r"(!?)\[\[([^\[\]\n]{1,300})\]\]")
+_CONTEXT = re.compile(r"(.*\S)\s+\(([^()]*)\)")
+_TAG = re.compile(r"(?<!\S)#([\w/-]+)")
+_LINKS_TO = "links_to"
+_WRITTEN = ("created", "created_at", "date")
+
+_TYPES = {
+    "decision": MemoryType.DECISION_LOG,
+    "preference": MemoryType.PREFERENCE,
+    "convention": MemoryType.CONVENTION,
+    "architecture": MemoryType.ARCHITECTURE,
+    "risk": MemoryType.RISK,
+    "task": MemoryType.TASK,
+    "todo": MemoryType.TASK,
+}
+"""What observations of a category are, where it is one of ours; the others are facts."""
+
+
+def is_wanted(path: PurePath) -> bool:
+    """Tell whether a file is a note; folders such as `.obsidian` and `.trash` hold none."""
+    is_hidden = any(part.startswith(".") for part in path.parts)
+    return path.suffix.lower() in (".md", ".markdown") and not is_hidden
+
+
+def read(source: ImportSource) -> Iterator[Found]:
+    """Yield for each note an entity, its text and observations as memories, its links as relations."""
+    titles = _titles(source)
+    for file in source.files:
+        note = _note(source, file)
+        if isinstance(note, UnreadPart):
+            yield note
+        elif MARK in note.fields:
+            yield from _own(note, titles)
+        else:
+            yield from _found(note, titles)
+
+
+@dataclass(slots=True)
+class _Note:
+    """A note as it was read; `first` is the number of the first line of its text."""
+
+    file: SourceFile
+    fields: Mapping[str, Any]
+    text: str
+    first: int
+    kept: list[str] = field(default_factory=list)
+    """The lines that are neither observations nor relations."""
+
+    @property
+    def title(self) -> str:
+        """The title: what links call the note."""
+        title = self.fields.get("title")
+        return title.strip() if isinstance(title, str) and title.strip() else self.stem
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without its ending."""
+        return PurePosixPath(self.file.name).stem
+
+    @property
+    def key(self) -> str:
+        """What stays the same if the text changes."""
+        permalink = self.fields.get("permalink")
+        return permalink if isinstance(permalink, str) and permalink else self.file.name
+
+    @property
+    def type(self) -> str:
+        """The type of the entity."""
+        type = self.fields.get("type")
+        return type if isinstance(type, str) and type else "note"
+
+    @property
+    def at(self) -> datetime:
+        """When it was written: as it says itself, else when the file last changed."""
+        for name in _WRITTEN:
+            if (at := instant_of(self.fields.get(name))) is not None:
+                return at
+        return modified(self.file.modified)
+
+    def place(self, line: int = 0) -> SourcePlace:
+        """Return a line of the note as a place."""
+        return SourcePlace(str(self.file.path), line)
+
+
+def _note(source: ImportSource, file: SourceFile) -> _Note | UnreadPart:
+    text = source.text(file)
+    if isinstance(text, UnreadPart):
+        return text
+    try:
+        fields, rest, first = front_matter.split(text)
+    except ValueError as error:
+        return UnreadPart(file.place, str(error))
+    return _Note(file, fields, rest, first)
+
+
+def _titles(source: ImportSource) -> dict[str, str]:
+    """Return the title of each note by all that a link may call it."""
+    titles: dict[str, str] = {}
+    for file in source.files:
+        note = _note(source, file)
+        if isinstance(note, UnreadPart):
+            continue
+        path = file.name.rpartition(".")[0]
+        permalink = note.fields.get("permalink")
+        for name in (note.stem, note.title, path, permalink):
+            if isinstance(name, str):
+                titles.setdefault(name.casefold(), note.title)
+    source.read = 0
+    return titles
+
+
+def _found(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
+    yield _entity(note, note.title, note.type, note.at)
+    relations: dict[tuple[str, str], int] = {}
+    for number, line, is_code in _lines(note):
+        if is_code:
+            note.kept.append(line)
+        elif (observation := _observation(note, number, line)) is not None:
+            yield observation
+        elif (match := _RELATION.fullmatch(line)) is not None:
+            type = match[1] or match[2] or match[3]
+            if (target := _target(match[4], titles)) is not None:
+                relations.setdefault((type, target), number)
+        else:
+            note.kept.append(line)
+        if not is_code and _RELATION.fullmatch(line) is None:
+            for embeds, name in _LINK.findall(line):
+                target = _target(name, titles)
+                if target is not None and not (embeds and _is_attachment(name)):
+                    relations.setdefault((_LINKS_TO, target), number)
+    yield from _text(note)
+    known = set(titles.values())
+    for (type, target), number in relations.items():
+        if target not in known:
+            # A link to what nobody has written yet is a node all the same.
+            yield _entity(note, target, "note", None)
+        if target != note.title:
+            yield _relation(note, number, type, target)
+
+
+def _entity(note: _Note, name: str, type: str, at: datetime | None) -> EntityDraft:
+    return EntityDraft(
+        key=f"entity\0{type}\0{name}", place=note.place(), program=NAME, name=name, type=type, at=at
+    )
+
+
+def _relation(note: _Note, line: int, type: str, target: str) -> RelationDraft:
+    return RelationDraft(
+        key=f"relation\0{note.title}\0{type}\0{target}",
+        place=note.place(line),
+        program=NAME,
+        source=note.title,
+        target=target,
+        type=type,
+        at=note.at,
+    )
+
+
+def _lines(note: _Note) -> Iterator[tuple[int, str, bool]]:
+    """Yield number and text of each line, and whether it stands in a block of code."""
+    fence = ""
+    for number, line in enumerate(note.text.split("\n"), note.first):
+        match = _FENCE.match(line)
+        is_code = bool(fence) or match is not None
+        if match is not None and fence in ("", match[1]):
+            fence = "" if fence else match[1]
+        yield number, line, is_code
+
+
+def _observation(note: _Note, number: int, line: str) -> MemoryDraft | None:
+    match = _OBSERVATION.fullmatch(line)
+    if match is None:
+        return None
+    category, said = match[1].strip(), match[2].strip()
+    is_box = len(category) < 2 and (category in "xX" or not category.isalnum())
+    if is_box or _CLOCK.fullmatch(category):
+        return None
+    metadata: dict[str, object] = {"category": category, "note": note.file.name}
+    if (context := _CONTEXT.fullmatch(said)) is not None:
+        said, metadata["context"] = context[1], context[2]
+    if tags := [*front_matter.tags_of(note.fields), *_TAG.findall(said)]:
+        metadata["tags"] = list(dict.fromkeys(tags))
+    return MemoryDraft(
+        key=f"observation\0{note.key}\0{category}\0{said}",
+        place=note.place(number),
+        program=NAME,
+        content=said,
+        type=_TYPES.get(category.lower(), MemoryType.FACT),
+        title=note.title,
+        at=note.at,
+        metadata=metadata,
+    )
+
+
+def _text(note: _Note) -> Iterator[MemoryDraft]:
+    """Yield what is left of the text as a memory, unless it is headings alone."""
+    text = "\n".join(note.kept).strip("\n")
+    if not any(line.strip() and not _HEADING.match(line) for line in note.kept):
+        return
+    metadata = {name: value for name, value in note.fields.items() if name not in ("title", "tags")}
+    if tags := front_matter.tags_of(note.fields):
+        metadata["tags"] = tags
+    yield MemoryDraft(
+        key=f"note\0{note.key}",
+        place=note.place(note.first),
+        program=NAME,
+        content=text,
+        type=MemoryType.DOCUMENTATION,
+        title=note.title,
+        at=note.at,
+        metadata={**metadata, "note": note.file.name},
+    )
+
+
+def _own(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
+    """Yield what a note of our own export says: a memory or an entity, and no further entity."""
+    kind, type = note.fields[MARK], note.fields.get("type")
+    text, _, links = (
+        note.text.rpartition(f"\n{LINKS}\n") if LINKS in note.text else (note.text, "", "")
+    )
+    if kind == "memory" and type in list(MemoryType):
+        title = note.fields.get("title")
+        metadata = note.fields.get("metadata")
+        yield MemoryDraft(
+            key=f"own\0{note.fields.get('id')}",
+            place=note.place(note.first),
+            program=NAME,
+            content=text.strip("\n"),
+            type=MemoryType(str(type)),
+            title=title if isinstance(title, str) else None,
+            at=note.at,
+            metadata=metadata if isinstance(metadata, dict) else {},
+        )
+    elif kind == "entity":
+        description = text.strip("\n")
+        entity = _entity(note, note.title, note.type, note.at)
+        yield EntityDraft(
+            key=entity.key,
+            place=entity.place,
+            program=NAME,
+            name=note.title,
+            type=note.type,
+            description=description or None,
+            at=note.at,
+        )
+        for line in links.split("\n"):
+            match = _RELATION.fullmatch(line)
+            target = None if match is None else _target(match[4], titles)
+            if match is not None and target is not None:
+                type = match[1] or match[2] or match[3]
+                yield _relation(note, 0, type, target)
+    else:
+        reason = f"a {kind} of an export of Minutebook's own: an archive (`export`) brings it"
+        yield UnreadPart(note.place(), reason)
+
+
+def _target(link: str, titles: Mapping[str, str]) -> str | None:
+    """Return the title of the note that a link names, or what it calls one that is not there."""
+    name = re.split(r"[|#^]", link, maxsplit=1)[0].strip().removesuffix(".md")
+    if not name:
+        return None
+    for known in (name, name.rpartition("/")[2]):
+        if known.casefold() in titles:
+            return titles[known.casefold()]
+    return name
+
+
+def _is_attachment(link: str) -> bool:
+    suffix = PurePosixPath(re.split(r"[|#^]", link, maxsplit=1)[0].strip()).suffix
+    return suffix.lower() not in ("", ".md", ".markdown")

@@ -1,0 +1,81 @@
+"""Memories of mem0, as `get_all` returns them, saved as JSON: results, and relations of its graph."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from minutebook.domain.records import MemoryType
+from minutebook.domain.source_drafts import (
+    EntityDraft,
+    Found,
+    MemoryDraft,
+    RelationDraft,
+    SourcePlace,
+    UnreadPart,
+)
+from minutebook.features.importers.sources.files import ImportSource
+from minutebook.features.importers.sources.front_matter import plain
+from minutebook.features.importers.sources.values import instant_of, object_at, objects_at, text_at
+
+NAME = "mem0"
+
+_OWN = frozenset({"id", "memory", "text", "content", "metadata", "score", "created_at"})
+"""The fields of a memory that do not stand in metadata."""
+
+
+def is_wanted(path: PurePath) -> bool:
+    """Tell whether a file may be saved memories."""
+    return path.suffix == ".json"
+
+
+def read(source: ImportSource) -> Iterator[Found]:
+    """Yield the memories of each file, with all that mem0 says of them, and the relations."""
+    for file in source.files:
+        document = source.document(file)
+        if isinstance(document, UnreadPart):
+            yield document
+            continue
+        whole = {"results": document} if isinstance(document, list) else document
+        names = ("results", "memories")
+        lists = [
+            name for name in names if isinstance(whole, dict) and isinstance(whole.get(name), list)
+        ]
+        if not lists:
+            yield UnreadPart(file.place, "the file holds no list of memories (results)")
+            continue
+        for item in objects_at(whole, lists[0]):
+            yield _memory(file.place, item)
+        for item in objects_at(whole, "relations"):
+            yield from _relation(file.place, item)
+
+
+def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
+    content, id = text_at(item, "memory", "text", "content"), text_at(item, "id")
+    if not content or not id:
+        return UnreadPart(place, "the memory has no text or no id")
+    said = {name: plain(each) for name, each in item.items() if name not in _OWN}
+    return MemoryDraft(
+        key=id,
+        place=place,
+        program=NAME,
+        content=content,
+        type=MemoryType.FACT,
+        at=instant_of(item.get("created_at")),
+        metadata={
+            **plain(object_at(item, "metadata")),
+            **{name: each for name, each in said.items() if each not in (None, "", [], {})},
+            "id": id,
+        },
+    )
+
+
+def _relation(place: SourcePlace, item: Mapping[str, Any]) -> Iterator[Found]:
+    source, type = text_at(item, "source"), text_at(item, "relationship", "relation")
+    target = text_at(item, "target", "destination")
+    if not source or not type or not target:
+        yield UnreadPart(place, "the relation lacks source, relationship or target")
+        return
+    for name in (source, target):
+        yield EntityDraft(key=f"entity\0{name}", place=place, program=NAME, name=name, type="thing")
+    key = f"relation\0{source}\0{type}\0{target}"
+    yield RelationDraft(key=key, place=place, program=NAME, source=source, target=target, type=type)

@@ -1,0 +1,91 @@
+"""The sources that can be imported, by name: which files they have, and how these are read."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from minutebook.domain.source_drafts import Found
+from minutebook.features.importers.sources import (
+    adr,
+    chat_export,
+    chroma,
+    claude_code,
+    claude_mem,
+    codex,
+    copilot_cli,
+    gemini_cli,
+    instructions,
+    markdown,
+    mcp_memory_service,
+    mem0,
+    neo4j,
+    server_memory,
+)
+from minutebook.features.importers.sources.files import ImportSource, UsualPlace, Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class SourceKind:
+    """A program whose files can be read, and where it keeps them, if that is the same everywhere."""
+
+    title: str
+    is_wanted: Wanted
+    read: Callable[[ImportSource], Iterator[Found]]
+    usual_place: UsualPlace | None = None
+    passed_over: frozenset[str] = frozenset()
+
+    def files(self, root: Path) -> ImportSource:
+        """List its files at a path. Raises InvalidInput if there is nothing."""
+        return ImportSource(root, self.is_wanted, self.passed_over)
+
+
+SOURCES: Mapping[str, SourceKind] = {
+    claude_code.NAME: SourceKind(
+        "transcripts of Claude Code",
+        claude_code.is_wanted,
+        claude_code.read,
+        claude_code.USUAL_PLACE,
+    ),
+    codex.NAME: SourceKind("sessions of Codex", codex.is_wanted, codex.read, codex.USUAL_PLACE),
+    copilot_cli.NAME: SourceKind(
+        "sessions of Copilot CLI",
+        copilot_cli.is_wanted,
+        copilot_cli.read,
+        copilot_cli.USUAL_PLACE,
+    ),
+    gemini_cli.NAME: SourceKind(
+        "chats of Gemini CLI", gemini_cli.is_wanted, gemini_cli.read, gemini_cli.USUAL_PLACE
+    ),
+    server_memory.NAME: SourceKind(
+        "entities and observations of server-memory", server_memory.is_wanted, server_memory.read
+    ),
+    markdown.NAME: SourceKind("Markdown notes", markdown.is_wanted, markdown.read),
+    mcp_memory_service.NAME: SourceKind(
+        "memories of mcp-memory-service", mcp_memory_service.is_wanted, mcp_memory_service.read
+    ),
+    chat_export.NAME: SourceKind(
+        "conversations of ChatGPT or Claude", chat_export.is_wanted, chat_export.read
+    ),
+    instructions.NAME: SourceKind(
+        "instructions for agents",
+        instructions.is_wanted,
+        instructions.read,
+        passed_over=instructions.PASSED_OVER,
+    ),
+    chroma.NAME: SourceKind("collections of Chroma", chroma.is_wanted, chroma.read),
+    claude_mem.NAME: SourceKind(
+        "memories of claude-mem", claude_mem.is_wanted, claude_mem.read, claude_mem.USUAL_PLACE
+    ),
+    mem0.NAME: SourceKind("memories of mem0", mem0.is_wanted, mem0.read),
+    adr.NAME: SourceKind(
+        "decision records", adr.is_wanted, adr.read, passed_over=instructions.PASSED_OVER
+    ),
+    neo4j.NAME: SourceKind("a graph of Neo4j", neo4j.is_wanted, neo4j.read),
+    neo4j.GRAPHITI: SourceKind("a graph of Graphiti", neo4j.is_wanted, neo4j.read),
+}
+
+
+def found_in(source: ImportSource, kind: SourceKind) -> Iterator[Found]:
+    """Yield what a source holds, first what of its files had to be left out."""
+    yield from source.left_out
+    yield from kind.read(source)

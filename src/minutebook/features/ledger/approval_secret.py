@@ -1,0 +1,224 @@
+"""The secret without which nobody accepts a proposal: kept as a hash, guessed slowly."""
+
+import hashlib
+import hmac
+import json
+import logging
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import (
+    Forbidden,
+    GuessedTooOften,
+    InvalidInput,
+    MinutebookError,
+    StoreBusy,
+    StoreError,
+    WrongSecret,
+)
+from minutebook.domain.filters import default_organization
+from minutebook.domain.reason import Reason
+from minutebook.domain.records import Kind, Role
+from minutebook.features.ledger.secret_place import SecretPlace
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock
+from minutebook.store.named_locks import NamedLocks
+
+logger = logging.getLogger(__name__)
+
+LEAST_LENGTH = 8
+"""Characters that a secret has at least."""
+
+LONGEST_WAIT = timedelta(minutes=15)
+"""How long a wrong guess puts off the next one at most; the first puts it off by a second."""
+
+_ACT = "set_secret"
+_SUBJECT = "secret"
+_LOCK = "secret"
+_PATIENCE = 30.0
+_N, _R, _P = 2**15, 8, 1
+_MEMORY = 2 * 128 * _N * _R
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is kept: the hash and how it was made, and the wrong guesses since a right one."""
+
+    salt: str
+    digest: str
+    failures: int = 0
+    failed_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """A secret that is being set: it counts once the trail of the organization has its entry, until then `before` does."""
+
+    kept: _Kept
+    organization: str
+    before: _Kept | None
+
+    @classmethod
+    def of(cls, kept: dict[str, Any], organization: str, before: dict[str, Any] | None) -> Self:
+        """Return what was written as JSON. Raises TypeError if it has other parts."""
+        return cls(_Kept(**kept), organization, None if before is None else _Kept(**before))
+
+
+class Secret:
+    """Pins a secret for a store, and compares guesses with it.
+
+    `given` is what this process was started with, None without one. Its place holds a scrypt hash
+    (RFC 7914; N = 2¹⁵, r = 8, p = 1), with the count of wrong guesses, which all processes share.
+    While a secret is set, it holds the one before, too: the commit of the entry decides which counts.
+    """
+
+    def __init__(
+        self, place: SecretPlace, locks: NamedLocks, trail: Trail, clock: Clock, given: str | None
+    ) -> None:
+        self._place = place
+        self._locks = locks
+        self._trail = trail
+        self._clock = clock
+        self.given = given
+
+    @property
+    def is_set(self) -> bool:
+        """Whether a secret is pinned."""
+        return self._read() is not None
+
+    def pin(self, caller: Caller) -> None:
+        """Pin the secret that an admin's process was started with, unless one is pinned already."""
+        if caller.role is Role.ADMIN and self.given is not None and not self.is_set:
+            self.set(caller, self.given, unless_set=True)
+
+    def set(
+        self, caller: Caller, text: str, current: str | None = None, *, unless_set: bool = False
+    ) -> None:
+        """Pin a secret; if one is pinned, `current` must be it, or `unless_set` leaves it as it is.
+
+        Raises Forbidden if the caller is no admin, InvalidInput if the text is too short, WrongSecret
+        if `current` is wrong, GuessedTooOften if it comes too soon after a wrong one.
+        """
+        organization = default_organization(caller)
+        with self._trail.audit_refusals(caller, organization, _ACT, Kind.PROPOSAL, _SUBJECT):
+            if caller.role is not Role.ADMIN:
+                reason = "the role {role} may not set the secret; an admin may"
+                raise Forbidden(_ACT, reason, needs=Role.ADMIN, role=caller.role)
+            if len(text) < LEAST_LENGTH:
+                raise InvalidInput(
+                    "secret", "must have at least {least} characters", least=LEAST_LENGTH
+                )
+            with _alone(self._locks):
+                state = self._read()
+                if state is not None:
+                    if unless_set:
+                        return
+                    self._compare(state, _ACT, current)
+                salt = secrets.token_bytes(16)
+                self._pin(
+                    caller, _Attempt(_Kept(salt.hex(), _digest(text, salt)), organization, state)
+                )
+
+    def is_another(self) -> bool:
+        """Tell whether this process was started with another secret than the one that is pinned."""
+        state = self._read()
+        if state is None or self.given is None:
+            return False
+        return not hmac.compare_digest(_digest(self.given, bytes.fromhex(state.salt)), state.digest)
+
+    def check(self, caller: Caller, act: str, proposal: str, text: str | None) -> None:
+        """Check the secret that an act needs; every guess is audited.
+
+        Raises WrongSecret if it is wrong, GuessedTooOften (without a look at the guess) if it comes too
+        soon after a wrong one, Forbidden if none is set or none is given.
+        """
+        with (
+            self._trail.audit_refusals(caller, None, act, Kind.PROPOSAL, proposal),
+            _alone(self._locks),
+        ):
+            state = self._read()
+            if state is None:
+                raise Forbidden(
+                    act, "no secret is set; an admin sets one by `minutebook secret set`"
+                )
+            self._compare(state, act, text)
+
+    def _compare(self, state: _Kept, act: str, text: str | None) -> None:
+        if text is None:
+            raise Forbidden(
+                act,
+                "the secret is not given: start this process with AGENT_MEMORY_SECRET, or the setting "
+                "agent_memory_secret; it is one secret for all servers of a store",
+            )
+        now = self._clock()
+        if (opens := _opens(state, now)) > now:
+            raise GuessedTooOften(act, Reason("wrong secrets were given before"), opens)
+        digest = _digest(text, bytes.fromhex(state.salt))
+        if hmac.compare_digest(digest, state.digest):
+            if state.failures:
+                self._write(replace(state, failures=0, failed_at=None))
+            return
+        failed = replace(state, failures=state.failures + 1, failed_at=now.isoformat())
+        self._write(failed)
+        raise WrongSecret(act, "the secret is another one")
+
+    def _pin(self, caller: Caller, attempt: _Attempt) -> None:
+        with self._trail.audited(
+            caller, attempt.organization, _ACT, Kind.PROPOSAL, _SUBJECT
+        ) as audit:
+            audit.check()
+            audit.changes(None, attempt.kept.digest)
+            self._write(attempt)
+        try:
+            self._write(attempt.kept)
+        except MinutebookError as error:
+            # It counts, and what the place holds says so; the next guess writes it plainly.
+            logger.warning("The secret is set, but the hash of the one before stays: %s", error)
+
+    def _read(self) -> _Kept | None:
+        """Return the secret that counts. Raises StoreError if the place does not tell it."""
+        text = self._place.read()
+        if text is None:
+            return None
+        try:
+            kept = json.loads(text)
+            state = _Attempt.of(**kept) if "kept" in kept else _Kept(**kept)
+        except (ValueError, RecursionError, TypeError) as error:
+            reason = "{place}: it cannot be read ({error}); remove it to set the secret anew"
+            raise StoreError(reason, place=self._place, error=error) from error
+        if isinstance(state, _Kept):
+            return state
+        is_entered = self._trail.has(
+            state.organization, _ACT, Kind.PROPOSAL, _SUBJECT, state.kept.digest
+        )
+        return state.kept if is_entered else state.before
+
+    def _write(self, state: _Kept | _Attempt) -> None:
+        self._place.write(json.dumps(asdict(state)))
+
+
+@contextmanager
+def _alone(locks: NamedLocks) -> Iterator[None]:
+    with locks.hold(_LOCK, _PATIENCE) as is_held:
+        if not is_held:
+            raise StoreBusy("another process keeps comparing secrets; try again")
+        yield
+
+
+def _opens(state: _Kept, now: datetime) -> datetime:
+    """Return the instant from which a guess is checked; each wrong one doubles the wait."""
+    if state.failed_at is None:
+        return now
+    wait = min(timedelta(seconds=2.0 ** min(state.failures - 1, 20)), LONGEST_WAIT)
+    # A clock that was set back must not keep the door shut for longer than the wait.
+    return min(datetime.fromisoformat(state.failed_at), now) + wait
+
+
+def _digest(text: str, salt: bytes) -> str:
+    secret = text.encode("utf-8", "surrogatepass")
+    return hashlib.scrypt(secret, salt=salt, n=_N, r=_R, p=_P, maxmem=2 * _MEMORY, dklen=32).hex()

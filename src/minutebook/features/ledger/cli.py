@@ -1,0 +1,268 @@
+"""Decide, see what was decided and how it came about, accept what was proposed."""
+
+import re
+
+import click
+
+from minutebook.cli.ids import completing, decision_id
+from minutebook.cli.keyboard import ask_secret, edited
+from minutebook.cli.opening import made_here, opened, opened_or_made, scope_here
+from minutebook.cli.printing import body, echo, say, style, warn
+from minutebook.cli.terminal import Commands, as_json, fields_of, identity, through
+from minutebook.domain.counts import count_of
+from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.domain.origin import by_whom
+from minutebook.domain.records import Decision, Proposal
+from minutebook.features.ledger import graphs as decision_graphs
+from minutebook.features.ledger import operations
+
+TEMPLATE = """\
+# {title}
+
+Target: {target}
+
+## Rationale
+
+{rationale}
+
+## Consequences
+
+{consequences}
+
+"""
+NOTE = "<!-- The title is the decision"
+HINT = f"""\
+{NOTE} in one sentence. The target is what it is about: at most one decision
+is active on a target. The rationale says why, in 10 characters or more, 15 to replace a decision.
+Consequences are a list, one a line, and may be left out. Save and close to decide; leave the title
+empty to think again. -->
+"""
+
+_PARTS = re.compile(
+    r"(?P<head>.*?)^## +Rationale[ \t]*$(?P<rationale>.*?)"
+    r"(?:^## +Consequences[ \t]*$(?P<consequences>.*))?\Z",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+
+
+@click.command(short_help="Put a decision on the record, a commit in Git.")
+@click.option("--title", default="", help="The decision in one short sentence.")
+@click.option("--target", default="", help="What it is about; one decision is active on a target.")
+@click.option("--rationale", default="", help="Why it was decided so, and against what.")
+@click.option("--consequence", "consequences", multiple=True, help="What follows; repeatable.")
+@click.option(
+    "--supersedes",
+    "old",
+    multiple=True,
+    metavar="ID",
+    help="Replace it; repeatable.",
+    shell_complete=completing(Decision),
+)
+@click.option("--everywhere", is_flag=True, help="Of no project, whatever folder this is.")
+@identity
+@as_json
+def decide(
+    options: dict[str, str],
+    title: str,
+    target: str,
+    rationale: str,
+    consequences: tuple[str, ...],
+    old: tuple[str, ...],
+    everywhere: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Put a decision on the record: a commit in Git, found by every agent.
+
+    What is not given by --title, --target and --rationale is asked for in your editor. It is of the project
+    of this folder if scope_from_folder is on, one that replaces others of theirs; see `minutebook where`.
+    """
+    written = None
+    if not (title and target and rationale):
+        written = _edited(title, target, rationale, consequences)
+    try:
+        if written is not None:
+            title, target, rationale, consequences = read_template(written)
+        with opened_or_made(options) as api:
+            decision = api.run(
+                operations.decide,
+                title,
+                target,
+                rationale,
+                consequences,
+                [decision_id(api, each) for each in old],
+                None if everywhere or old else scope_here(options),
+            )
+    except MinutebookError:
+        if written is not None:
+            warn(body(written))
+        raise
+    say(fields_of(decision), decision.id, as_json)
+
+
+def _edited(title: str, target: str, rationale: str, consequences: tuple[str, ...]) -> str:
+    """Let the person write the decision in their editor."""
+    template = TEMPLATE.format(
+        title=title,
+        target=target,
+        rationale=rationale,
+        consequences="\n".join(f"- {each}" for each in consequences) or "-",
+    )
+    text = edited(template + HINT)
+    if text is None:
+        raise InvalidInput("--title", "is needed, and nothing was saved in the editor")
+    return text
+
+
+def read_template(text: str) -> tuple[str, str, str, tuple[str, ...]]:
+    """Return title, target, rationale and consequences from the filled template.
+
+    Raises InvalidInput if the heading `## Rationale` is missing.
+    """
+    parts = _PARTS.match(text.partition(NOTE)[0])
+    if parts is None:
+        raise InvalidInput("the text", "must have the heading `## Rationale`")
+    title = re.search(r"^#(?: +(.*))?$", parts["head"], re.MULTILINE)
+    target = re.search(r"^Target:(.*)$", parts["head"], re.MULTILINE)
+    listed = re.split(r"^[-*](?: |$)", parts["consequences"] or "", flags=re.MULTILINE)
+    return (
+        "" if title is None else (title[1] or "").strip(),
+        "" if target is None else target[1].strip(),
+        parts["rationale"].strip(),
+        tuple(line for each in listed if (line := " ".join(each.split()))),
+    )
+
+
+@click.command(short_help="List what holds now, how it came about, or draw it.")
+@click.option("--history", "target", metavar="TARGET", help="How it came about, as a tree.")
+@click.option(
+    "--graph",
+    type=click.Choice(["mermaid", "dot"]),
+    help="Every decision and what replaced it, as a drawing; with --history, one target's.",
+)
+@identity
+@as_json
+def decisions(
+    options: dict[str, str],
+    target: str | None,
+    graph: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """List what holds now, one line a target."""
+    with opened(options) as api:
+        listed = api.run(operations.decisions, target, graph is not None)
+    found = listed.decisions
+    warn(*(f"The ledger {each}" for each in listed.read_only), fg="yellow")
+    if listed.waiting:
+        warn(_wait(listed.waiting), fg="yellow")
+    if as_json:
+        say([fields_of(each) for each in found], "", as_json)
+    elif graph is not None:
+        echo(*{"mermaid": decision_graphs.mermaid, "dot": decision_graphs.dot}[graph](found))
+    elif not found:
+        echo("Nothing was decided." if target is None else f"Nothing was decided on {target}.")
+    elif target is not None:
+        echo(*decision_graphs.tree(found, _line))
+    else:
+        width = max(len(each.target) for each in found)
+        for each in found:
+            echo(f"{style(f'{each.target:<{width}}', bold=True)}  {_line(each)}")
+
+
+def _wait(count: int) -> str:
+    verb = "waits" if count == 1 else "wait"
+    what = count_of(count, "decision")
+    return f"{what} from Git {verb} until somebody here accepts: `minutebook proposals`"
+
+
+def _line(decision: Decision) -> str:
+    by = by_whom(decision.author, decision.origin)
+    who = f"{by} ({decision.authorship}){through(decision.origin)}"
+    line = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
+    return f"{line}  {style(decision.id, dim=True)}"
+
+
+@click.command(short_help="List what was proposed and is not yet settled.")
+@identity
+@as_json
+def proposals(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+    """List what was proposed and is not yet settled, and from when it can be accepted."""
+    with opened(options) as api:
+        pending = api.run(operations.proposals)
+    lines = []
+    for waiting in pending:
+        each = waiting.proposal
+        replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
+        when = f"{waiting.opens:%Y-%m-%d %H:%M:%S}"
+        who = f"{by_whom(each.author, each.origin)}{through(each.origin)}"
+        lines += [
+            f"{style(each.id, bold=True)}  {each.target}: {each.title}",
+            style(f"  by {who}, to accept from {when} UTC{replaces}", dim=True),
+        ]
+    shapes = [fields_of(each.proposal) | {"opens": each.opens} for each in pending]
+    say(shapes, lines or "No proposals.", as_json)
+
+
+@click.command(short_help="Make a proposal the truth.")
+@click.argument("id", shell_complete=completing(Proposal))
+@identity
+def accept(options: dict[str, str], id: str) -> Decision:
+    """Make the proposal ID the truth (needs --role admin, and the secret).
+
+    The secret is asked for, unless AGENT_MEMORY_SECRET holds it.
+    """
+    with opened(options) as api:
+        id = decision_id(api, id)
+        secret = None if api.run(operations.has_secret) else ask_secret("Secret")
+        decision = api.run(operations.accept, id, secret)
+    echo(f"Accepted as {decision.id}.")
+    return decision
+
+
+@click.group(cls=Commands)
+def secret() -> None:
+    """Keep the secret with which proposals are accepted."""
+
+
+@secret.command("set", short_help="Pin the secret for this store.")
+@identity
+def secret_set(options: dict[str, str]) -> dict[str, object]:
+    """Pin the secret for this store (needs --role admin); only its hash is kept."""
+    from minutebook.features.ledger.services import LedgerServices
+
+    with made_here(options) as (app, caller):
+        current = None
+        if app.get(LedgerServices).secret.is_set:
+            current = ask_secret("Present secret")
+        text = ask_secret("New secret", twice=True)
+        app.get(LedgerServices).secret.set(caller, text, current)
+    echo("The secret is set.")
+    return {"set": True}
+
+
+@click.group(cls=Commands)
+def ledger() -> None:
+    """Look after the decisions in Git."""
+
+
+@ledger.command(short_help="Bring the tables and Git together again.")
+@identity
+@as_json
+def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+    """Bring the tables and Git together again; Git is the record of truth."""
+    from minutebook.features.ledger.services import LedgerServices
+
+    with made_here(options) as (app, caller):
+        done = app.get(LedgerServices).rebuilds.rebuild(caller)
+    summary = (
+        f"{done.path}: {count_of(done.decisions, 'decision')}; {len(done.to_tables)} brought to the tables, "
+        f"{len(done.to_git)} brought to Git."
+    )
+    notes = (
+        style(f"  {each.rule}: {', '.join(each.ids)}: {each.reason}", fg="yellow")
+        for each in (*done.conflicts, *done.notes)
+    )
+    waits = [_wait(len(done.waiting))] if done.waiting else []
+    say(fields_of(done), [summary, *waits, *notes], as_json)
+
+
+COMMANDS = (decide, decisions, proposals, accept, secret, ledger)

@@ -1,0 +1,80 @@
+"""Take what decisions said out of the ledgers in Git, and out of the tables that follow them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.decision_drafts import erased
+from minutebook.domain.origin import answers_for
+from minutebook.domain.records import Decision, Kind
+from minutebook.domain.trail import ERASE
+from minutebook.features.ledger.repositories import Ledgers
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.store.protocol import Store
+
+if TYPE_CHECKING:
+    from minutebook.features.ledger.git.repository import Repository
+
+
+class LedgerTexts:
+    """Erases the texts of decisions from the history of ledgers that Minutebook keeps by itself."""
+
+    def __init__(self, infrastructure: Infrastructure, ledgers: Ledgers) -> None:
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._ledgers = ledgers
+
+    def check(self, organization: str) -> None:
+        """Raise LedgerError if the history of an organization's ledger is not ours alone to rewrite."""
+        from minutebook.features.ledger.git.erasing import check_can_erase
+
+        check_can_erase(self._ledgers.repository(organization))
+
+    def erase(self, caller: Caller, organization: str, ids: Sequence[str]) -> None:
+        """Rewrite the history without the texts of some decisions, and bring the tables to it.
+
+        A kill leaves a history that the tables do not know; repeating the act ends it. Raises LedgerError
+        if Git fails, Refused if the caller may not.
+        """
+        from minutebook.features.ledger.git.erasing import erase
+
+        repository = self._ledgers.repository(organization)
+        with self._ledgers.deciding(organization) as deciding:
+            deciding.look()
+            with self._store.transaction(organization):
+                for id in ids:
+                    with self._trail.audited(
+                        caller, organization, ERASE, Kind.DECISION, id
+                    ) as audit:
+                        decision = self._ledgers.tables.find(organization, id)
+                        if decision is None or decision == erased(decision):
+                            audit.changes_nothing()
+                            continue
+                        audit.check(decision)
+                        policy.check_may_remove_work_of(
+                            caller, answers_for(decision.author, decision.origin)
+                        )
+                        self._store.recalls.erase(organization, Kind.DECISION, id)
+                        self._store.put(erased(decision))
+                        audit.changes(None, erased(decision).text)
+                # Last of what may fail: the branch is not moved back.
+                erase(repository, ids)
+                head = follow(self._store, organization, repository)
+                if head is not None:
+                    self._ledgers.tables.put_mark(organization, head)
+        self._ledgers.forget_fault(organization)
+
+
+def follow(store: Store, organization: str, repository: "Repository") -> str | None:
+    """Put into decisions the ids that their commits have since the history was rewritten; return its head."""
+    from minutebook.features.ledger.git.history import news
+
+    head = repository.head()
+    if head is not None:
+        for written in news(repository, None, head).decisions:
+            known = store.get(Decision, organization, written.id)
+            if known is not None and known.commit_id != written.commit_id:
+                store.put(replace(known, commit_id=written.commit_id))
+    return head

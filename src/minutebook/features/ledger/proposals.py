@@ -1,0 +1,149 @@
+"""Propose a decision, and make one of what was proposed."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from minutebook.domain import lineage, policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.decision_drafts import (
+    LEAST_RATIONALE,
+    DecisionDraft,
+    build_accepted,
+    build_proposal,
+    check_is_whole,
+    close_proposal,
+    declined,
+    pending_again,
+)
+from minutebook.domain.errors import Conflict
+from minutebook.domain.ids import decision_id, proposal_id
+from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
+from minutebook.domain.waiting import is_in_git
+from minutebook.features.ledger.approval_secret import Secret
+from minutebook.features.ledger.recording import DecisionWriter
+from minutebook.services.infrastructure import Infrastructure
+
+
+class Proposals:
+    """The use cases around proposals; each is reviewed for at least `window` before it is accepted."""
+
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        writer: DecisionWriter,
+        secret: Secret,
+        window: timedelta,
+    ) -> None:
+        self._store = infrastructure.records
+        self._writer = writer
+        self._ledgers = writer.ledgers
+        self._trail = infrastructure.trail
+        self._secret = secret
+        self._clock = infrastructure.clock
+        self._randbits = infrastructure.randbits
+        self._window = window
+
+    def propose(
+        self, caller: Caller, draft: DecisionDraft, supersedes: Sequence[str] = ()
+    ) -> Proposal:
+        """Keep a proposal for an admin to accept; `supersedes` names decisions on its target.
+
+        Raises InvalidInput, Refused, NotFound, Conflict for a decision on another target.
+        """
+        check_is_whole(draft, LEAST_RATIONALE)
+        draft = self._writer.screened(caller, draft)
+        now = self._clock()
+        id = proposal_id(now, self._randbits)
+        with self._trail.audit_refusals(caller, None, "propose", Kind.PROPOSAL, id):
+            lineage.check_may_propose(caller)
+            self._ledgers.sync_visible(caller)
+            old = [self._store.read(caller, Decision, each) for each in supersedes]
+            proposal = build_proposal(caller, draft, supersedes, id, now)
+        if old:
+            proposal = lineage.placed_with(old[0], proposal)
+        for each in old:
+            if lineage.scoped_target(each) != (key := lineage.scoped_target(proposal)):
+                raise Conflict(each.id, lineage.why_apart(each, key))
+        self._writer.propose(caller, proposal)
+        return proposal
+
+    def accept(self, caller: Caller, id: str, secret: str | None) -> Decision:
+        """Make a proposal the active decision on its target, in place of the one there was.
+
+        Raises Forbidden if the caller is no admin, NotFound if there is no such proposal, Conflict if
+        it was closed before, UnderReview if its review is not over, WrongSecret or GuessedTooOften
+        as the secret's check does, LedgerError if the ledger cannot be written. A decision that Git brought
+        is taken in as Git has it, without a commit.
+        """
+        with self._trail.audit_refusals(caller, None, "accept", Kind.PROPOSAL, id):
+            lineage.check_may_accept(caller)
+        now = self._clock()
+        self._ledgers.sync_visible(caller)
+        proposal = self._store.read(caller, Proposal, id)
+        lineage.check_is_pending(proposal)
+        with self._trail.audit_refusals(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
+            policy.check_may_write_to(caller, "accept", proposal)
+        self._secret.check(caller, "accept", id, secret)
+        with self._trail.audit_refusals(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
+            lineage.check_review_is_over(proposal, now, self._window)
+        if is_in_git(proposal):
+            return self._writer.believe(caller, proposal, now)
+        decision = self._ledgers.tables.spelled(
+            build_accepted(caller, proposal, decision_id(now, self._randbits), now)
+        )
+
+        def plan() -> list[Decision]:
+            # Others may have accepted it, or decided on its target, meanwhile.
+            lineage.check_is_pending(self._store.read(caller, Proposal, id))
+            taking, replaced = lineage.superseding(
+                decision, self._ledgers.tables.active_on(lineage.scoped_target(decision))
+            )
+            return [taking, *replaced.values()]
+
+        def sequel(decision: Decision) -> None:
+            self._store.put(close_proposal(self._store.read(caller, Proposal, id), decision))
+
+        return self._writer.record(caller, "accept", decision, plan, sequel)
+
+    def decline(self, caller: Caller, id: str) -> Proposal:
+        """Settle a proposal without a decision.
+
+        Raises NotFound, Forbidden to all but an admin, Conflict once it is settled.
+        """
+        self._ledgers.sync_visible(caller)
+        home = self._store.read(caller, Proposal, id).organization
+        with self._trail.audited(caller, home, "decline", Kind.PROPOSAL, id) as audit:
+            proposal = self._store.read(caller, Proposal, id)
+            lineage.check_may_decline(caller)
+            audit.check(proposal)
+            lineage.check_is_pending(proposal)
+            after = declined(proposal, caller, self._clock())
+            self._store.put(after)
+        return after
+
+    def reopen(self, caller: Caller, id: str) -> Proposal:
+        """Let a proposal that was declined wait for an admin again.
+
+        Raises NotFound, Forbidden to all but an admin, Conflict if it was not declined.
+        """
+        self._ledgers.sync_visible(caller)
+        home = self._store.read(caller, Proposal, id).organization
+        with self._trail.audited(caller, home, "reopen", Kind.PROPOSAL, id) as audit:
+            proposal = self._store.read(caller, Proposal, id)
+            lineage.check_may_decline(caller)
+            audit.check(proposal)
+            lineage.check_is_declined(proposal)
+            after = pending_again(proposal)
+            self._store.put(after)
+        return after
+
+    def pending(self, caller: Caller) -> list[Proposal]:
+        """Return the proposals that wait for an admin, oldest first."""
+        self._ledgers.sync_visible(caller)
+        pending = ProposalStatus.PENDING
+        found = self._store.seen_by(caller).narrowed(status=pending).find(Proposal)
+        return sorted(found, key=lambda each: (each.created_at, each.id))
+
+    def opens(self, proposal: Proposal) -> datetime:
+        """Return the instant from which a proposal may be accepted."""
+        return proposal.created_at + self._window

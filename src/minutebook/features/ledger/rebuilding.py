@@ -1,0 +1,228 @@
+"""Make a ledger and the tables agree where each lacks what the other has."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.counts import count_of
+from minutebook.domain.decision_drafts import merge_decisions
+from minutebook.domain.errors import Conflict, Forbidden, LedgerError
+from minutebook.domain.filters import default_organization
+from minutebook.domain.lineage import Rule, Violation, authorship_of, violations
+from minutebook.domain.policy import Scope
+from minutebook.domain.records import Authorship, Decision, Kind, Role
+from minutebook.features.ledger.repositories import Deciding, Ledgers
+from minutebook.features.ledger.tables import (
+    as_in_git,
+    check_sound,
+    check_uncontradicted,
+    without_conflicts,
+)
+from minutebook.services.access.audit import Trail
+from minutebook.services.embeddings import Embeddings
+
+if TYPE_CHECKING:
+    # Git and YAML take 0.14 s to import; who has no ledger does without them.
+    from minutebook.features.ledger.git.history import News
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What a rebuild found and brought over.
+
+    `to_tables` are the decisions that Git had otherwise, `to_git` those that the tables had.
+    `conflicts` are targets on which several are active, `notes` what earlier commits did that none
+    may do, and that has no effect any more, `waiting` the proposals of decisions in Git that nobody here
+    has accepted.
+    """
+
+    organization: str
+    path: str
+    decisions: int
+    to_tables: tuple[str, ...]
+    to_git: tuple[str, ...]
+    conflicts: tuple[Violation, ...]
+    notes: tuple[Violation, ...]
+    waiting: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GitSide:
+    """What a rebuild read of Git: the decisions as of a commit, and how they came about."""
+
+    deciding: Deciding
+    head: str | None
+    written: dict[str, Decision]
+    history: "News | None"
+
+    def stamped(self, decisions: dict[str, Decision]) -> dict[str, Decision]:
+        """Return decisions, each with the commit that last wrote it."""
+        if self.history is None:
+            return decisions
+        stamps = {decision.id: decision.commit_id for decision in self.history.decisions}
+        return {
+            id: replace(decision, commit_id=stamps.get(id, decision.commit_id))
+            for id, decision in decisions.items()
+        }
+
+    def lacks(self, decision: Decision) -> bool:
+        """Tell whether Git has no such decision, or has it otherwise."""
+        written = self.written.get(decision.id)
+        if written is None:
+            return True
+        there, here = as_in_git(written), as_in_git(decision)
+        return merge_decisions(there, here) != there
+
+
+class Rebuilds:
+    """Rebuilds ledgers and tables from one another."""
+
+    def __init__(self, ledgers: Ledgers, trail: Trail, embeddings: Embeddings) -> None:
+        self._ledgers = ledgers
+        self._tables = ledgers.tables
+        self._trail = trail
+        self._embeddings = embeddings
+
+    def rebuild(self, caller: Caller) -> Rebuilt:
+        """Make Git and the tables of the caller's organization agree: what one lacks, it gets.
+
+        Where servers share a store, the ledger is the one on this server from now on.
+        Of two readings of one decision the later holds. Raises LedgerBroken, and changes nothing, if
+        they contradict each other or the outcome would not be sound. Raises Forbidden for agents,
+        LedgerBusy if another commit comes meanwhile.
+        """
+        organization = default_organization(caller)
+        self._check_may_rebuild(caller, organization)
+        with self._ledgers.adopting(organization) as deciding:
+            git = self._read_git(organization, deciding)
+            return self.rebuild_from(caller, organization, git)
+
+    @contextmanager
+    def rebuilding(self, organizations: Iterable[str]) -> Iterator[dict[str, "Rebuilding"]]:
+        """Lock ledgers and read them, so that a transaction may rebuild them.
+
+        One that cannot be locked or read raises its LedgerError when it is run.
+        """
+        with ExitStack() as stack:
+            ready = {}
+            for organization in sorted(set(organizations)):
+                try:
+                    deciding = stack.enter_context(self._ledgers.deciding(organization))
+                    git = self._read_git(organization, deciding)
+                    ready[organization] = Rebuilding(self, organization, git)
+                except LedgerError as error:
+                    ready[organization] = Rebuilding(self, organization, error)
+            yield ready
+
+    def rebuild_from(self, caller: Caller, organization: str, git: GitSide) -> Rebuilt:
+        """Rebuild from what was read of Git, in one transaction. Raises as `rebuild`."""
+        self._check_may_rebuild(caller, organization)
+        path = self._ledgers.path(organization)
+        with self._trail.audited(caller, organization, "rebuild", Kind.LEDGER, path) as audit:
+            audit.check(Scope(organization))
+            rebuilt = self._rebuild(caller, organization, path, git)
+        self._ledgers.forget_fault(organization)
+        self._embeddings.notify()
+        return rebuilt
+
+    def _check_may_rebuild(self, caller: Caller, organization: str) -> None:
+        path = self._ledgers.path(organization)
+        with self._trail.audit_refusals(caller, organization, "rebuild", Kind.LEDGER, path):
+            if authorship_of(caller) is Authorship.AGENT:
+                reason = "the role {role} may not rebuild a ledger; a person may"
+                raise Forbidden("rebuild", reason, needs=Role.HUMAN, role=caller.role)
+
+    def _read_git(self, organization: str, deciding: Deciding) -> GitSide:
+        """Read a whole ledger and its history. Raises LedgerError if Git cannot be read."""
+        from minutebook.features.ledger.git.history import read_all
+
+        head = deciding.look()
+        if head is None:
+            return GitSide(deciding, None, {}, None)
+        repository = self._ledgers.repository(organization)
+        found = read_all(repository, head)
+        check_sound([each for each in found if isinstance(each, Violation)])
+        written = {each.id: each for each in found if isinstance(each, Decision)}
+        return GitSide(deciding, head, written, self._ledgers.history(organization, head))
+
+    def _rebuild(self, caller: Caller, organization: str, path: str, git: GitSide) -> Rebuilt:
+        git.deciding.note_place()
+        tables, written = self._tables.of(organization), git.written
+        both = tables.keys() & written.keys()
+        check_uncontradicted((tables[id], written[id]) for id in both)
+        merged = {id: merge_decisions(written[id], tables[id]) for id in both}
+        check_sound(without_conflicts(violations({**tables, **written, **merged}.values())))
+        agreed = tables | self._believed(organization, tables, git)
+        found = violations(agreed.values())
+        decisions = [decision for _, decision in sorted(git.stamped(agreed).items())]
+        lacking = [decision for decision in decisions if git.lacks(decision)]
+        to_tables = self._tables.take_in(
+            organization,
+            [each for each in decisions if tables.get(each.id) != each],
+            partial(self._ledgers.following.bringer, git.history),
+        )
+        if git.history is not None:
+            self._ledgers.following.let_wait(git.history)
+        if lacking:
+            self._bring_to_git(caller, git.deciding, lacking)
+        elif git.head is not None:
+            self._tables.put_mark(organization, git.head)
+        return Rebuilt(
+            organization=organization,
+            path=path,
+            decisions=len(decisions),
+            to_tables=tuple(to_tables),
+            to_git=tuple(decision.id for decision in lacking),
+            conflicts=tuple(each for each in found if each.rule is Rule.ONE_ACTIVE),
+            notes=() if git.history is None else git.history.violations,
+            waiting=tuple(sorted(each.id for each in self._tables.waiting(organization))),
+        )
+
+    def _believed(
+        self, organization: str, tables: Mapping[str, Decision], git: GitSide
+    ) -> dict[str, Decision]:
+        """Return Git's decisions as far as they are believed, each joined with the tables' reading of it."""
+        if git.head is None or git.history is None:
+            return {}
+        following = self._ledgers.following
+        view = following.view(
+            self._ledgers.repository(organization), git.head, git.written.values()
+        )
+        believed = {each.id: each for each in following.believed(view, git.history)}
+        return {
+            id: merge_decisions(each, tables[id]) if id in tables else each
+            for id, each in believed.items()
+        }
+
+    def _bring_to_git(
+        self, caller: Caller, deciding: Deciding, lacking: Sequence[Decision]
+    ) -> None:
+        try:
+            self._tables.put(
+                deciding.write(f"Bring back {count_of(len(lacking), 'decision')}", caller, lacking)
+            )
+        except Conflict as error:
+            # Another decision lies in the file of one that Git lacks.
+            check_sound([Violation(Rule.KEPT, (error.id,), error.reason)])
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilding:
+    """A ledger that was read for a rebuild, or why it could not be."""
+
+    rebuilds: Rebuilds
+    organization: str
+    git: GitSide | LedgerError
+
+    def run(self, caller: Caller) -> Rebuilt:
+        """Rebuild the tables in one transaction.
+
+        Raises LedgerError if Git could not be read, Forbidden as `Rebuilds.rebuild` does.
+        """
+        if isinstance(self.git, LedgerError):
+            raise self.git
+        return self.rebuilds.rebuild_from(caller, self.organization, self.git)

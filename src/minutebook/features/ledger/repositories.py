@@ -1,0 +1,383 @@
+"""Each organization's ledger in Git, and the tables that follow it."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from minutebook.domain.caller import ANYBODY, Caller
+from minutebook.domain.errors import LedgerBroken, LedgerBusy, LedgerError, StoreError
+from minutebook.domain.filters import default_organization
+from minutebook.domain.ids import new_id
+from minutebook.domain.lineage import Violation, authorship_of, violations
+from minutebook.domain.reason import Reason
+from minutebook.domain.records import Authorship, Decision
+from minutebook.features.ledger.following import Following
+from minutebook.features.ledger.locator import LedgerFolders, LedgerLocator
+from minutebook.features.ledger.shared_folders import LedgerPlaces
+from minutebook.features.ledger.tables import DecisionTables, check_sound
+from minutebook.features.ledger.trust import LedgerTrust
+from minutebook.services.access.visibility import seen_by
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.store.shared_values import SharedValues
+
+if TYPE_CHECKING:
+    # Git and YAML take 0.14 s to import; who has no ledger does without them.
+    from minutebook.features.ledger.git.history import News
+    from minutebook.features.ledger.git.repository import Repository
+    from minutebook.features.ledger.git.writer import LedgerAct, Writer
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerState:
+    """Where a ledger is and how far it was followed; read-only for a `reason`, None if it is not."""
+
+    organization: str
+    path: str
+    commit_id: str | None
+    reason: str | None = None
+    remedy: str = ""
+    ids: tuple[str, ...] = ()
+
+
+class Ledgers:
+    """Commits decisions and brings the tables to what Git says.
+
+    A commit is made inside the transaction that writes its decisions. The ledger's lock is taken
+    before that transaction, so nothing waits inside it. A kill leaves neither of the two, or a commit
+    that the tables lack; the next request adds that to the tables, like the commits of a `git pull`.
+    """
+
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        folders: LedgerFolders,
+        shared: SharedValues | None,
+        trust: LedgerTrust,
+    ) -> None:
+        self._store = infrastructure.store
+        self._embeddings = infrastructure.embeddings
+        self._locator = LedgerLocator(folders, infrastructure.locks)
+        self._places = LedgerPlaces(shared, self._locator.local, folders.machine)
+        self.tables = DecisionTables(
+            infrastructure.store, infrastructure.trail, self._locator.mark_id, infrastructure.clock
+        )
+        self.trust = trust
+        self.following = Following(self.tables, trust, infrastructure.clock, self._locator.user)
+        self._reconsidered: set[str] = set()
+        self._clock = infrastructure.clock
+        self._randbits = infrastructure.randbits
+        self._broken: dict[str, LedgerError] = {}
+
+    @contextmanager
+    def deciding(self, organization: str) -> Iterator["Deciding"]:
+        """Keep other processes from committing to a ledger; call it outside of any transaction.
+
+        Raises LedgerBusy if another process keeps the ledger for too long, LedgerError if Git
+        fails or the ledger is not on this server.
+        """
+        from minutebook.features.ledger.git.writer import writing
+
+        self._places.check(organization)
+        self.trust.made_key()
+        with writing(self.repository(organization)) as writer:
+            yield Deciding(self, organization, writer, self._places.claim)
+
+    @contextmanager
+    def adopting(self, organization: str) -> Iterator["Deciding"]:
+        """Do as `deciding` does, and make the repository of this server the ledger, wherever it was before."""
+        from minutebook.features.ledger.git.writer import writing
+
+        self.trust.made_key()
+        with writing(self.repository(organization)) as writer:
+            yield Deciding(self, organization, writer, self._places.adopt)
+
+    def sync(self, organization: str) -> None:
+        """Bring the tables to the head of a ledger, reading Git before the transaction.
+
+        Raises LedgerBroken if the ledger contradicts itself, LedgerError if it cannot be read or is
+        not on this server.
+        """
+        while True:
+            # The mark first: a process that decides moves the head before the mark.
+            mark = self.tables.mark(organization)
+            head = self._head(organization)
+            since = None if mark is None else mark.commit_id
+            if head == since:
+                if self.trust.of_everyone and organization not in self._reconsidered:
+                    self._believe_waiting(organization)
+                return
+            self._places.check(organization)
+            brought = self._brought(organization, since, head)
+            with self._store.transaction(organization):
+                # Others may have followed it meanwhile, and decided.
+                if self.tables.mark(organization) == mark:
+                    self._apply_commits(organization, brought)
+                    return
+
+    def sync_visible(self, caller: Caller) -> None:
+        """Sync the ledgers that the caller may see; a broken one stays as it was."""
+        open_to = set(seen_by(self._store, caller).organizations)
+        self._sync_all(sorted(open_to | {default_organization(caller)}))
+
+    def recover(self) -> None:
+        """Finish commits that a kill cut short, then sync every ledger; a broken one stays as it was.
+
+        If servers share the store, this also claims the ledgers of this server that none has claimed.
+        """
+        for organization in self._organizations():
+            if self._locator.exists(organization):
+                from minutebook.features.ledger.git.writer import recover
+
+                try:
+                    recover(self.repository(organization))
+                except LedgerError as error:
+                    self._set_broken(organization, error)
+        self._sync_all(self._organizations())
+        for organization in self._organizations():
+            if organization not in self._broken and self._places.is_unclaimed(organization):
+                self._claim(organization)
+
+    def states(self, caller: Caller | None = None) -> list[LedgerState]:
+        """Return the state of each ledger that the caller may see; for None, of every ledger."""
+        if caller is None:
+            names = self._organizations()
+        else:
+            open_to = set(seen_by(self._store, caller).organizations)
+            names = sorted(open_to | {default_organization(caller)})
+        self._sync_all(names)
+        for name in names:
+            self._check_place(name)
+        return [self._state(name) for name in names if self._is_used(name)]
+
+    def check(self) -> list[Violation]:
+        """Find everything that does not hold among the decisions in the tables."""
+        found: list[Violation] = []
+        for organization in self._organizations():
+            found += violations(self.tables.of(organization).values())
+        return found
+
+    def damage(self) -> list[LedgerError]:
+        """Find every damaged Git object of each ledger, back to its first commit."""
+        from minutebook.features.ledger.git.history import damage_in
+
+        found: list[LedgerError] = []
+        for organization in self._organizations():
+            if self._locator.exists(organization):
+                # What else keeps it from being read is in its state.
+                with suppress(LedgerError):
+                    found += damage_in(self.repository(organization))
+        return found
+
+    # What Git brought
+
+    def _brought(self, organization: str, since: str | None, head: str | None) -> "News":
+        """Return what came after a commit, up to another.
+
+        Raises LedgerError if Git cannot be read, LedgerBroken if the ledger has no commits any
+        more.
+        """
+        if head is None:
+            raise LedgerBroken(
+                Reason(
+                    "{path}: the ledger has no commits any more",
+                    path=self._locator.path(organization),
+                ),
+                Reason(
+                    "bring the repository back, or write it anew by `minutebook ledger rebuild`"
+                ),
+                (),
+            )
+        from minutebook.features.ledger.git.history import news
+
+        brought = news(self.repository(organization), since, head, self.trust.key())
+        check_sound(brought.violations)
+        return brought
+
+    def _apply_commits(self, organization: str, brought: "News") -> None:
+        """Keep what Git brought, if the whole is sound; call inside a transaction."""
+        self.following.take_in(self.repository(organization), brought)
+        if brought.head is not None:
+            self.tables.put_mark(organization, brought.head)
+        self._embeddings.notify()
+
+    def _believe_waiting(self, organization: str) -> None:
+        """Take in what waited before everyone was believed."""
+        if self.tables.waiting(organization):
+            with self._store.transaction(organization):
+                self.following.believe_waiting(self.repository(organization))
+            self._embeddings.notify()
+        self._reconsidered.add(organization)
+
+    def history(self, organization: str, head: str) -> "News":
+        """Return all that a ledger's branch brought up to a commit. Raises LedgerError if it cannot be read."""
+        from minutebook.features.ledger.git.history import news
+
+        return news(self.repository(organization), None, head, self.trust.key())
+
+    # Where and how far
+
+    def repository(self, organization: str) -> "Repository":
+        """Return the ledger of an organization, without creating or opening anything."""
+        return self._locator.repository(organization)
+
+    def path(self, organization: str) -> str:
+        """Return the path where an organization's ledger is, or will be."""
+        return self._locator.path(organization)
+
+    def forget_fault(self, organization: str) -> None:
+        """Note that nothing is wrong any more with an organization's ledger."""
+        self._broken.pop(organization, None)
+
+    def _is_used(self, organization: str) -> bool:
+        return self._locator.exists(organization) or self.tables.mark(organization) is not None
+
+    def _head(self, organization: str) -> str | None:
+        return self.repository(organization).head() if self._locator.exists(organization) else None
+
+    def _organizations(self) -> list[str]:
+        return sorted({*self._store.organizations(), self._locator.home})
+
+    def _sync_all(self, organizations: Iterable[str]) -> None:
+        for organization in organizations:
+            if not self._is_used(organization):
+                continue
+            try:
+                self.sync(organization)
+            except LedgerError as error:
+                self._set_broken(organization, error)
+            else:
+                self.forget_fault(organization)
+
+    def _claim(self, organization: str) -> None:
+        """Note that a ledger is here that was followed before the store knew of places."""
+        mark = self.tables.commit_id(organization)
+        if mark is not None and self._head(organization) == mark:
+            try:
+                with self._store.transaction(organization):
+                    self._places.claim(organization)
+            except LedgerError as error:
+                self._set_broken(organization, error)
+
+    def _check_place(self, organization: str) -> None:
+        """Also a copy that has come as far is another ledger."""
+        if organization not in self._broken and self._is_used(organization):
+            try:
+                self._places.check(organization)
+            except LedgerError as error:
+                self._set_broken(organization, error)
+
+    def _set_broken(self, organization: str, error: LedgerError) -> None:
+        known = self._broken.get(organization)
+        self._broken[organization] = error
+        if known is None or known.reason != error.reason:
+            log.warning("the ledger of %s is read-only: %s", organization, error.reason)
+
+    def _state(self, organization: str) -> LedgerState:
+        commit, error = self.tables.commit_id(organization), self._broken.get(organization)
+        path = self._locator.path(organization)
+        if error is None:
+            return LedgerState(organization, path, commit)
+        ids = error.ids if isinstance(error, LedgerBroken) else ()
+        return LedgerState(organization, path, commit, error.reason, error.remedy, ids)
+
+    def act(self, what: str, caller: Caller, decisions: Sequence[Decision]) -> "LedgerAct":
+        """Return the act by which a caller commits decisions now."""
+        from minutebook.features.ledger.git.writer import LedgerAct
+
+        now, authorship, author = self._clock(), authorship_of(caller), caller.name
+        owner = (ANYBODY, self._locator.user)
+        by_owner = authorship is Authorship.HUMAN and not caller.token and author in owner
+        if by_owner:
+            author = self._locator.user
+        elif author == ANYBODY and caller.call.origin is not None:
+            author = caller.call.origin.client or author
+        return LedgerAct(
+            id=new_id(now, self._randbits),
+            what=what,
+            author=author,
+            authorship=authorship,
+            at=now,
+            decisions=tuple(decisions),
+            by_owner=by_owner,
+            origin=caller.call.origin,
+            key=self.trust.made_key(),
+        )
+
+
+class Deciding:
+    """A ledger that no other process of ours commits to meanwhile."""
+
+    def __init__(
+        self,
+        ledgers: Ledgers,
+        organization: str,
+        writer: "Writer",
+        note_place: Callable[[str], None],
+    ) -> None:
+        self._ledgers = ledgers
+        self._organization = organization
+        self._writer = writer
+        self._note_place = note_place
+
+    def repeat(self, attempt: Callable[[], T]) -> T:
+        """Bring the tables to Git's head, then attempt a transaction; again where Git moved on."""
+
+        def synced_attempt() -> T:
+            self._ledgers.sync(self._organization)
+            return attempt()
+
+        return self._writer.repeat(synced_attempt)
+
+    def note_place(self) -> None:
+        """Note that the ledger is here; call inside a transaction. Raises LedgerError if it is elsewhere."""
+        self._note_place(self._organization)
+
+    def look(self) -> str | None:
+        """Return the head of the ledger's branch. Raises LedgerError if Git cannot be read."""
+        return self._writer.look()
+
+    def commit(
+        self, what: str, caller: Caller, plan: Callable[[], Sequence[Decision]]
+    ) -> tuple[Decision, ...]:
+        """Commit what `plan` returns; call inside the transaction that puts it.
+
+        Calls `plan` when the tables are at the ledger's head; returns the decisions with their
+        commit. Raises what `plan` raises, LedgerError, LedgerBusy if the ledger has moved on since
+        the writer looked at it.
+        """
+        if self._writer.head != self._ledgers.tables.commit_id(self._organization):
+            raise LedgerBusy("others decide faster than this process", "try again")
+        return self.write(what, caller, plan())
+
+    def write(
+        self, what: str, caller: Caller, decisions: Sequence[Decision]
+    ) -> tuple[Decision, ...]:
+        """Commit decisions wherever the tables are, and move the mark; return them with their commit.
+
+        Raises LedgerError if Git fails, the store does after the commit, or the ledger is not on this server, StoreBusy if another
+        server may commit by now, Conflict if the file of a decision holds another.
+        """
+        self.note_place()
+        committed = self._writer.commit(self._ledgers.act(what, caller, decisions))
+        try:
+            self._ledgers.tables.put_mark(self._organization, committed.id)
+        except StoreError as error:
+            raise after_commit(committed.decisions[0], error) from error
+        return committed.decisions
+
+
+def after_commit(made: Decision, error: StoreError) -> LedgerError:
+    """Return the error of a store that failed when a decision was committed."""
+    return LedgerError(
+        "{id} is in Git (commit {commit}), but the store failed: {cause}",
+        "mend the store; the commit is taken in at the next start or question",
+        id=made.id,
+        commit=made.commit_id,
+        cause=error.reason,
+    )

@@ -1,0 +1,202 @@
+"""Move the store from a file to a database on a server, or back."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from minutebook.cli.opening import check_begun, settings_of
+from minutebook.cli.printing import echo, warn
+from minutebook.cli.progress import bar, interruptible
+from minutebook.cli.terminal import home_option
+from minutebook.config import Settings
+from minutebook.domain.caller import Progress
+from minutebook.domain.counts import count_of
+from minutebook.domain.errors import InvalidInput, StoreBusy
+from minutebook.domain.records import LedgerMark
+from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.server.logs import log_to_stderr
+
+if TYPE_CHECKING:
+    from minutebook.features.migration.migration import Migrated
+    from minutebook.store.transfer import Transferable
+
+_LOCK = "moving records"
+"""What who moves records from or to a server holds, there."""
+
+
+@click.command(short_help="Move the store from a file to a PostgreSQL server, or back.")
+@click.option("--to", "target", metavar="URL", help="From the data directory to this database.")
+@click.option("--from", "source", metavar="URL", help="From this database to the data directory.")
+@home_option
+def migrate(options: dict[str, str], target: str | None, source: str | None) -> dict[str, object]:
+    """Move every record with its vectors, the audit trail, tokens and the rest, and compare all of it.
+
+    URL is postgresql://USER@HOST/DATABASE, the password by PGPASSFILE or PGPASSWORD. What is moved from
+    stays as it was, and nobody writes to it meanwhile. What is moved to must be empty, or a
+    move that was cut short: the same command goes on with it. Ledgers, secret and settings stay in
+    the data directory.
+    """
+    url = _one_of(target, source)
+    settings = settings_of(options)
+    log_to_stderr(settings)
+    is_to_server = target is not None
+    began = time.monotonic()
+    with (
+        interruptible("Stopped. The same command goes on from here."),
+        _stores(settings, url, is_to_server=is_to_server) as (giving, taking),
+        _shown() as progress,
+    ):
+        from minutebook.app import now
+        from minutebook.features.migration.migration import Migration
+
+        done = Migration(giving, taking, now).run(progress)
+        places = giving.place, taking.place
+        decides = any(taking.organizations()) and _has_ledger(taking)
+    took = timedelta(seconds=round(time.monotonic() - began))
+    _tell(done, places, took)
+    if is_to_server:
+        _advise_about_server(settings, places[0], decides=decides)
+    else:
+        _advise_about_file(settings, decides=decides)
+    return {
+        "from": places[0],
+        "to": places[1],
+        "changes": done.changes,
+        "records": dict(done.records),
+        "vectors": done.vectors,
+        "breaks": list(done.breaks),
+    }
+
+
+def _one_of(target: str | None, source: str | None) -> str:
+    """Return the URL of the one database that is named. Raises InvalidInput if it is not just one."""
+    url = target or source
+    if url is None or (target and source):
+        raise InvalidInput("--to", "or --from must name a database, and only one of them")
+    if not url.startswith(("postgresql://", "postgres://")):
+        remedy = "must be a URL such as postgresql://minutebook@db.example.org/minutebook"
+        raise InvalidInput("--to" if target else "--from", remedy)
+    return url
+
+
+@contextmanager
+def _stores(
+    settings: Settings, url: str, *, is_to_server: bool
+) -> Iterator[tuple["Transferable", "Transferable"]]:
+    """Open both stores for nobody else, the one that gives first. Raises StoreBusy, StoreError."""
+    from minutebook.places import data_directory
+    from minutebook.services.maintenance.data_directory import make_home
+    from minutebook.stores import file_store, moving_mark, server_store
+
+    in_file = replace(settings, store=None)
+    if is_to_server:
+        check_begun(in_file)
+    make_home(settings.home)
+    with ExitStack() as stack:
+        stack.enter_context(data_directory(in_file).reserved())
+        server = server_store(settings, url, receives=is_to_server)
+        stack.callback(server.close)
+        _wait_for_turn(stack, server)
+        if not is_to_server and not settings.database.exists():
+            # Until all is here: a kill may come before the database itself says so.
+            moving_mark(settings).touch(mode=0o600)
+        file = stack.enter_context(closing(file_store(in_file, receives=not is_to_server)))
+        yield (file, server) if is_to_server else (server, file)
+        moving_mark(settings).unlink(missing_ok=True)
+
+
+def _wait_for_turn(stack: ExitStack, server: "Transferable") -> None:
+    """Hold the lock of who moves records; that of a move which was killed runs out. Raises StoreBusy."""
+    from minutebook.store.leases import SECONDS, LeaseLocks
+
+    locks = LeaseLocks(server.leases)  # type: ignore[arg-type]
+    if locks.is_held(_LOCK):
+        warn(
+            f"{server.place}: another move is under way, or was killed less than {SECONDS:g} s ago; "
+            f"this one goes on when it is over, after {SECONDS:g} s at most."
+        )
+    if stack.enter_context(locks.hold(_LOCK, SECONDS + 1)) is None:
+        raise StoreBusy("{place}: records are being moved there already", place=server.place)
+
+
+def _has_ledger(store: "Transferable") -> bool:
+    from minutebook.domain.filters import Filter
+
+    return any(store.count(LedgerMark, Filter(organization=name)) for name in store.organizations())
+
+
+def _tell(done: "Migrated", places: tuple[str, str], took: timedelta) -> None:
+    total = sum(done.records.values())
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(done.records.items()) if count)
+    echo(
+        f"Moved {count_of(done.changes, 'change')} from {places[0]} to {places[1]} in {took}.",
+        f"It holds {count_of(total, 'record')} of {count_of(done.organizations, 'organization')}"
+        f"{f' ({kinds})' if kinds else ''}, {done.vectors:,} of them with vectors; each was compared.",
+    )
+    if done.breaks:
+        warn(
+            f"The audit trail of {', '.join(done.breaks)} does not hold, there as here: "
+            "`minutebook audit verify` says where."
+        )
+    else:
+        echo("The audit trails are sound.")
+
+
+def _advise_about_server(settings: Settings, file: str, *, decides: bool) -> None:
+    """Say how servers use the database, and what stays here that they need."""
+    echo(
+        "Servers use it with the setting `store`: `minutebook settings set store URL`. Without it "
+        f"they go on with {file}, which is as it was."
+    )
+    if decides:
+        echo(
+            "Decisions stand in Git, too: servers record them in one folder, which `ledgers_folder` "
+            f"names. Move {settings.home / 'ledgers'} there, or let this machine record them."
+        )
+    if settings.of(LedgerSettings).secret.exists():
+        echo(
+            "The secret that accepts proposals is one for all servers: pin it there by "
+            "`minutebook secret set --role admin`."
+        )
+
+
+def _advise_about_file(settings: Settings, *, decides: bool) -> None:
+    """Say how servers use the file, and what stays there that they need."""
+    echo("Servers use it without the setting `store`: `minutebook settings unset store`.")
+    if (
+        decides
+        and not settings.of(LedgerSettings).ledgers.is_dir()
+        and settings.of(LedgerSettings).ledger is None
+    ):
+        echo(
+            f"Decisions stand in Git, too: copy the folder `ledgers` of the server that recorded them "
+            f"to {settings.of(LedgerSettings).ledgers}."
+        )
+
+
+@contextmanager
+def _shown() -> Iterator[Progress]:
+    """Show how far the move is and how long it may take: as a bar, or else a line for each tenth."""
+    if sys.stderr.isatty():
+        with bar("Moving", hidden=False) as progress:
+            yield progress
+        return
+    began, tenth = time.monotonic(), 0
+
+    def report(part: float, what: str) -> None:
+        nonlocal tenth
+        if int(part * 10) > tenth:
+            tenth = int(part * 10)
+            left = (time.monotonic() - began) * (1 - part) / part
+            warn(f"{tenth * 10} %, about {timedelta(seconds=round(left))} left: {what}")
+
+    yield report
+
+
+COMMANDS = (migrate,)

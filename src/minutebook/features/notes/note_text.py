@@ -1,0 +1,148 @@
+"""What a person says in a note, read back from its text."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.metadata import check_metadata
+from minutebook.domain.notes import LINKS, MARK
+from minutebook.domain.records import MemoryType
+from minutebook.features.importers.sources import front_matter
+from minutebook.features.importers.sources.files import cleaned
+
+_OURS = frozenset(
+    {
+        *(
+            MARK,
+            "id",
+            "title",
+            "type",
+            "scope",
+            "status",
+            "author",
+            "created",
+            "learned",
+            "updated",
+        ),
+        *("valid_from", "valid_until", "reason", "repository", "user", "version", "importance"),
+        *("from", "tags", "metadata", "conflict"),
+    }
+)
+"""The fields that a note of a memory has; any other is the person's own and becomes metadata."""
+
+_FIXED = ("scope", "status", "importance", "valid_from", "valid_until", "repository", "user")
+"""The fields that commands change, and notes do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteText:
+    """What a note says: its fields, its text without links, and the lines after the links that are none."""
+
+    fields: Mapping[str, Any]
+    content: str
+    tail: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of the record that the note stands for, None for a note of the person's own."""
+        kind = self.fields.get(MARK)
+        return None if kind is None else str(kind)
+
+    @property
+    def id(self) -> str | None:
+        """The id of the memory that the note stands for, None for a new one."""
+        id = self.fields.get("id")
+        return id if isinstance(id, str) and self.kind == "memory" else None
+
+    @property
+    def title(self) -> str | None:
+        """The title, None if there is none."""
+        title = self.fields.get("title")
+        return title.strip() or None if isinstance(title, str) else None
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata that the fields come to: those under `metadata`, tags, and the person's own."""
+        given = self.fields.get("metadata")
+        own = {name: value for name, value in self.fields.items() if name not in _OURS}
+        metadata = {**(given if isinstance(given, dict) else {}), **own}
+        if tags := front_matter.tags_of(self.fields):
+            metadata["tags"] = tags
+        return metadata
+
+    @property
+    def whole(self) -> str:
+        """The text with the lines that stood after the links."""
+        tail = "\n".join(self.tail)
+        return f"{self.content}\n\n{tail}" if tail and self.content else self.content or tail
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What a note changes of a memory, and the fields that it cannot change."""
+
+    changes: dict[str, Any] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
+
+
+def parsed(data: bytes, links: Collection[str]) -> NoteText:
+    """Read a note, of which the lines `links` were written as its links.
+
+    Raises InvalidInput if it is not UTF-8 or its front matter cannot be read.
+    """
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        fields, rest, _ = front_matter.split(text)
+    except UnicodeDecodeError as error:
+        raise InvalidInput("note", "is not UTF-8") from error
+    except ValueError as error:
+        raise InvalidInput("note", "cannot be read: {error}", error=error) from error
+    content, mark, after = rest.rpartition(f"\n{LINKS}\n")
+    if not mark:
+        content, after = rest, ""
+    tail = tuple(line for line in after.split("\n") if line.strip() and line not in links)
+    return NoteText(fields, cleaned(content.strip("\n")), tuple(map(cleaned, tail)))
+
+
+def edits(note: NoteText, written: NoteText) -> Edits:
+    """Return what a note says otherwise than the memory's own note, as it would be written now."""
+    changes: dict[str, Any] = {}
+    if note.whole != written.whole:
+        changes["content"] = note.whole
+    if note.title != written.title:
+        changes["title"] = note.title
+    ignored = [name for name in _FIXED if note.fields.get(name) != written.fields.get(name)]
+    type = note.fields.get("type")
+    if type != written.fields.get("type"):
+        if type in list(MemoryType):
+            changes["type"] = MemoryType(str(type))
+        else:
+            ignored.append("type")
+    if note.metadata != written.metadata:
+        try:
+            check_metadata(note.metadata)
+            changes["metadata"] = note.metadata
+        except InvalidInput:
+            ignored.append("metadata")
+    return Edits(changes, tuple(ignored))
+
+
+def draft_of(note: NoteText, name: str, id: str) -> Draft:
+    """Return the memory that a new note is. Raises InvalidInput if its metadata is not sound."""
+    check_metadata(note.metadata)
+    type = note.fields.get("type")
+    return Draft(
+        content=note.whole,
+        type=MemoryType(str(type)) if type in list(MemoryType) else MemoryType.DOCUMENTATION,
+        id=id,
+        title=note.title or PurePosixPath(name).stem,
+        metadata=note.metadata,
+    )
+
+
+def is_same(note: NoteText, written: NoteText) -> bool:
+    """Tell whether a note says what the memory's own note would."""
+    return not edits(note, written).changes

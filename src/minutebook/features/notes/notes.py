@@ -1,0 +1,428 @@
+"""Keep a folder of Markdown notes and the store in step: edits of either side reach the other."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from minutebook.domain import notes, policy
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.counts import count_of
+from minutebook.domain.errors import (
+    Conflict,
+    EmbeddingNotReady,
+    InvalidInput,
+    MinutebookError,
+    NotFound,
+    Refused,
+    StoreBusy,
+)
+from minutebook.domain.filters import default_organization
+from minutebook.domain.ids import id_apart
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.records import Kind, Memory
+from minutebook.features.archives.organization_notes import OrganizationNotes
+from minutebook.features.notes.note_folder import Agreed, NoteFolder, digest_of, looks
+from minutebook.features.notes.note_text import NoteText, draft_of, edits, is_same, parsed
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.knowledge.memories import Memories
+
+log = logging.getLogger(__name__)
+
+ACT = "notes"
+
+
+class Deletion(StrEnum):
+    """What becomes of a memory whose note was deleted: asked again, written anew, or forgotten."""
+
+    ASK = "ask"
+    KEEP = "keep"
+    FORGET = "forget"
+
+
+Asked = Callable[[str, str], Deletion]
+"""Decides about a note that was deleted, by its name and what its memory is called; ASK leaves it open."""
+
+
+@dataclass(slots=True)
+class NotesReport:
+    """What a run did, by the names of notes; `left` are those that were left as they are, and why."""
+
+    taken: list[str] = field(default_factory=list)
+    """Notes whose edits the store took."""
+    added: list[str] = field(default_factory=list)
+    """Notes that became memories."""
+    forgotten: list[str] = field(default_factory=list)
+    """Deleted notes whose memories were forgotten."""
+    open: list[str] = field(default_factory=list)
+    """Deleted notes about which nobody has decided yet."""
+    written: list[str] = field(default_factory=list)
+    """Files that were written or removed, since the store changed."""
+    conflicts: list[tuple[str, str]] = field(default_factory=list)
+    """Notes that were edited on both sides, and the files that hold what they said."""
+    left: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to tell."""
+        parts = (self.taken, self.added, self.forgotten, self.open, self.written, self.conflicts)
+        return not any((*parts, self.left))
+
+
+class NoteSync:
+    """Brings a folder and the store together, by what they agreed on the last time."""
+
+    def __init__(self, infrastructure: Infrastructure, memories: Memories) -> None:
+        self._infrastructure = infrastructure
+        self._trail = infrastructure.trail
+        self._memories = memories
+
+    def run(self, caller: Caller, folder: Path, asked: Asked) -> NotesReport:
+        """Take in what was edited in a folder, then write what changed in the store.
+
+        Raises Refused if the caller may not write, InvalidInput if the folder does not fit, StoreBusy if
+        another process is at it, StoreError if a file cannot be written.
+        """
+        with self._trail.audit_refusals(caller, None, ACT, Kind.MEMORY, str(folder)):
+            policy.check_may_export(caller, whole=False)
+        with self._infrastructure.locks.hold(f"notes\0{folder}", 5.0) as held:
+            if held is None:
+                raise StoreBusy("another process keeps {folder} in step", folder=folder)
+            work = _Run(self._infrastructure, self._memories, caller, NoteFolder(folder), asked)
+            return work.run()
+
+    def watch(
+        self,
+        caller: Caller,
+        folder: Path,
+        asked: Asked,
+        hear: Callable[[NotesReport], None],
+        stop: threading.Event,
+    ) -> None:
+        """Do so whenever a note or the store changes, until `stop` is set; `hear` is called with what each did.
+
+        Raises as `run` does.
+        """
+        hear(self.run(caller, folder, asked))
+        seen = self._sequences(caller)
+        for is_changed in looks(folder, stop):
+            if is_changed or self._sequences(caller) != seen:
+                try:
+                    hear(self.run(caller, folder, asked))
+                except (StoreBusy, EmbeddingNotReady) as error:
+                    # What was edited differs still, so that the next look finds it.
+                    log.warning("%s is looked at again: %s", folder, error)
+                    seen = {}
+                    continue
+                seen = self._sequences(caller)
+
+    def _sequences(self, caller: Caller) -> dict[str, int]:
+        store = self._infrastructure.records
+        return {name: store.sequence(name) for name in store.seen_by(caller).organizations}
+
+
+class _Run:
+    """One run: first what the folder says, then what the store says."""
+
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        memories: Memories,
+        caller: Caller,
+        folder: NoteFolder,
+        asked: Asked,
+    ) -> None:
+        self._store = infrastructure.records
+        self._trail = infrastructure.trail
+        self._clock = infrastructure.clock
+        self._memories = memories
+        self._caller = caller
+        self._folder = folder
+        self._asked = asked
+        self._files = folder.files()
+        self._untouched: set[str] = set()
+        self._taken: dict[str, str] = {}
+        self._dismissed: set[tuple[str, str]] = set()
+        self.report = NotesReport()
+
+    def run(self) -> NotesReport:
+        """Do both, and keep what they agree on."""
+        self._read_folder()
+        self._write_folder()
+        self._folder.save()
+        self.report.written = sorted(set(self._folder.written))
+        if self.report.written:
+            home = default_organization(self._caller)
+            what = f"wrote {count_of(len(self.report.written), 'file')} below {self._folder.root}"
+            self._trail.log(self._caller, home, ACT, Kind.MEMORY, [what])
+        return self.report
+
+    # What the folder says
+
+    def _read_folder(self) -> None:
+        by_path = {each.path: each for each in self._folder.agreed.values()}
+        moved: dict[str, list[tuple[str, NoteText]]] = {}
+        for name, digest in self._files.items():
+            agreed = by_path.get(name)
+            if agreed is not None and agreed.file == digest:
+                continue
+            if agreed is not None and agreed.kind != "memory":
+                self._leave(
+                    name,
+                    f"it shows a {agreed.kind}, which notes do not change; delete it to have it written anew",
+                )
+                continue
+            try:
+                note = parsed(self._folder.read(name), agreed.links if agreed else ())
+            except InvalidInput as error:
+                self._leave(name, f"it {error.remedy}")
+                continue
+            if agreed is not None and note.id == agreed.id:
+                self._edited(name, digest, note, agreed)
+                continue
+            if agreed is not None and agreed.file:
+                # The file stands for something else now; what it stood for gets another.
+                del self._folder.agreed[agreed.key]
+            if note.id is not None:
+                moved.setdefault(note.id, []).append((name, note))
+            elif note.kind is None:
+                self._new(name, digest, note)
+            elif note.kind != "conflict":
+                self._leave(name, f"it is the note of a {note.kind}, which notes do not bring in")
+        for id, found in moved.items():
+            self._moved(id, found)
+        self._deleted()
+
+    def _moved(self, id: str, found: list[tuple[str, NoteText]]) -> None:
+        """Take a note that is in another place than it was, or was never agreed on."""
+        known = [
+            each for each in self._folder.agreed.values() if each.kind == "memory" and each.id == id
+        ]
+        if len(found) > 1 or any(each.path in self._files for each in known):
+            for name, _ in found:
+                self._leave(
+                    name,
+                    f"another note has its id {id} too; remove the line `id` to make it a memory of its own",
+                )
+            self._untouched.update(each.path for each in known if each.path not in self._files)
+            self._dismissed.update(each.key for each in known)
+            return
+        ((name, note),) = found
+        digest = self._files[name]
+        if known:
+            agreed = replace(known[0], path=name)
+            self._folder.agreed[agreed.key] = agreed
+            if agreed.file != digest:
+                note = parsed(self._folder.read(name), agreed.links)
+                self._edited(name, digest, note, agreed)
+            return
+        memory = self._memory(id)
+        if memory is None:
+            self._leave(name, f"there is no memory {id}; remove the line `id` to make it a new one")
+            return
+        # A folder that an export wrote: unedited by the store if the memory is as old as the note says.
+        is_same_age = note.fields.get("updated") == rfc3339(memory.updated_at)
+        record = _digest(memory) if is_same_age else ""
+        links = [line for line in note.tail if line.startswith("- ") and line.endswith("]]")]
+        agreed = Agreed("memory", memory.organization, id, name, "", record, links)
+        self._edited(
+            name, digest, replace(note, tail=tuple(e for e in note.tail if e not in links)), agreed
+        )
+
+    def _edited(self, name: str, digest: str, note: NoteText, agreed: Agreed) -> None:
+        memory = self._memory(agreed.id)
+        if memory is None:
+            self._set_aside(name, digest, agreed)
+            return
+        written = parsed(notes.memory_note(memory, ()).encode(), ())
+        if is_same(note, written):
+            self._taken[name] = digest
+        elif agreed.record != _digest(memory):
+            self._conflict(name, digest, agreed)
+            return
+        else:
+            if not note.whole.strip():
+                self._leave(name, "it is empty; delete it to forget the memory")
+                return
+            found = edits(note, written)
+            caller = in_call(self._caller, reason=f"edited in {name}")
+            if not self._attempt(
+                name, lambda: self._memories.update(caller, memory.id, found.changes)
+            ):
+                return
+            self._taken[name] = digest
+            self.report.taken.append(name)
+        if ignored := edits(note, written).ignored:
+            self.report.left.append(
+                (name, f"{', '.join(ignored)}: commands change that, notes do not")
+            )
+        self._folder.agreed[agreed.key] = agreed
+
+    def _conflict(self, name: str, digest: str, agreed: Agreed) -> None:
+        beside = self._put_beside(name, digest, agreed.id)
+        self.report.conflicts.append((name, beside))
+        self._folder.agreed[agreed.key] = replace(agreed, conflict=beside)
+        self._taken[name] = digest
+
+    def _set_aside(self, name: str, digest: str, agreed: Agreed) -> None:
+        """Keep what a note says whose memory is gone."""
+        self.report.conflicts.append((name, self._put_beside(name, digest, agreed.id)))
+        self._folder.remove(agreed, digest)
+
+    def _put_beside(self, name: str, digest: str, id: str) -> str:
+        day = f"{self._clock():%Y-%m-%d}"
+        place = PurePosixPath(name)
+        beside = str(place.with_name(f"{place.stem}.conflict-{day}-{digest[:8]}.md"))
+        said = self._folder.read(name).decode("utf-8-sig")
+        self._folder.put_beside(beside, notes.conflict_note(id, name, said).encode())
+        return beside
+
+    def _new(self, name: str, digest: str, note: NoteText) -> None:
+        """Make a memory of a note; again, if this was cut short, the same one."""
+        if not note.whole.strip():
+            return
+        id = id_apart(digest, self._folder.id, name)
+        caller = in_call(self._caller, reason=f"written in {name}")
+        if self._memory(id) is None and not self._attempt(
+            name, lambda: self._memories.write(caller, draft_of(note, name, id))
+        ):
+            return
+        memory = self._memory(id)
+        if memory is not None:
+            self.report.added.append(name)
+            self._taken[name] = digest
+            self._folder.agreed[memory.organization, id] = Agreed(
+                "memory", memory.organization, id, name, "", ""
+            )
+
+    def _deleted(self) -> None:
+        """Ask about notes that are gone."""
+        for key, agreed in list(self._folder.agreed.items()):
+            if agreed.path in self._files or key in self._dismissed:
+                continue
+            if agreed.kind != "memory":
+                del self._folder.agreed[key]
+                continue
+            memory = self._memory(agreed.id)
+            if memory is None:
+                del self._folder.agreed[key]
+                continue
+            if agreed.record != _digest(memory):
+                reason = "it was deleted here and its memory was changed: it is written anew"
+                self.report.left.append((agreed.path, reason))
+                self._folder.agreed[key] = replace(agreed, file="")
+                continue
+            match self._asked(agreed.path, notes.memory_label(memory)):
+                case Deletion.KEEP:
+                    self._folder.agreed[key] = replace(agreed, file="")
+                case Deletion.FORGET:
+                    caller = in_call(self._caller, reason=f"its note {agreed.path} was deleted")
+                    if self._attempt(
+                        agreed.path, partial(self._memories.remove, caller, memory.id)
+                    ):
+                        del self._folder.agreed[key]
+                        self.report.forgotten.append(agreed.path)
+                case Deletion.ASK:
+                    self.report.open.append(agreed.path)
+                    self._dismissed.add(key)
+
+    # What the store says
+
+    def _write_folder(self) -> None:
+        known = {key: each for key, each in self._folder.agreed.items() if each.kind == "memory"}
+        kept: set[tuple[str, str]] = set()
+        with self._store.seen_by(self._caller).moments() as moments:
+            for moment in moments:
+                paths = {
+                    id: agreed.path.removesuffix(".md")
+                    for (home, id), agreed in known.items()
+                    if home == moment.organization
+                }
+                named = OrganizationNotes(moment, paths)
+                for memory, name, links in named.memories():
+                    key = (memory.organization, memory.id)
+                    kept.add(key)
+                    if key not in self._dismissed:
+                        self._write(memory, name, links, known.get(key))
+                for kind, name, pieces in named.others():
+                    kept.add(("", name))
+                    self._show(kind, name, b"".join(pieces))
+        for key, agreed in list(self._folder.agreed.items()):
+            if key not in kept and agreed.path not in self._untouched:
+                self._folder.remove(agreed, agreed.file)
+
+    def _write(
+        self,
+        memory: Memory,
+        name: str,
+        links: Sequence[tuple[str, notes.Target]],
+        agreed: Agreed | None,
+    ) -> None:
+        if agreed is None and self._files.get(name):
+            # Somebody else's file has the name.
+            stem = name.removesuffix(".md")
+            name = f"{stem}-{memory.id}.md"
+        if name in self._untouched:
+            return
+        conflict = None if agreed is None else agreed.conflict
+        if conflict is not None and not self._folder.is_there(conflict):
+            conflict = None
+        shown = None if conflict is None else PurePosixPath(conflict).name
+        content = notes.memory_note(memory, links, shown).encode()
+        now = Agreed(
+            *("memory", memory.organization, memory.id, name, digest_of(content), _digest(memory)),
+            links=notes.link_lines(links),
+            conflict=conflict,
+        )
+        here = self._files.get(name, "")
+        if here == now.file:
+            self._folder.agree(now)
+            return
+        expected = self._taken.get(name, "" if agreed is None else agreed.file)
+        if here and expected != here:
+            return
+        self._folder.write(now, content, here)
+
+    def _show(self, kind: Kind, name: str, content: bytes) -> None:
+        """Write a note that is only shown; one that somebody edited, or has the name, stays."""
+        agreed = self._folder.agreed.get(("", name))
+        now = Agreed(kind, "", "", name, digest_of(content), "")
+        here = self._files.get(name, "")
+        if here == now.file:
+            self._folder.agree(now)
+        elif not here or (agreed is not None and agreed.file == here):
+            self._folder.write(now, content, here)
+
+    # Both
+
+    def _memory(self, id: str) -> Memory | None:
+        try:
+            return self._memories.read(self._caller, id)
+        except NotFound:
+            return None
+
+    def _attempt(self, name: str, act: Callable[[], object]) -> bool:
+        """Do something to a memory; if it may not be done, leave the note as it is and tell why."""
+        try:
+            act()
+        except (Refused, InvalidInput, Conflict, NotFound) as error:
+            self._leave(name, _reason(error))
+            return False
+        return True
+
+    def _leave(self, name: str, reason: str) -> None:
+        self._untouched.add(name)
+        self.report.left.append((name, reason))
+
+
+def _reason(error: MinutebookError) -> str:
+    reason = getattr(error, "reason", None)
+    return f"not taken: {reason}" if isinstance(reason, str) else str(error)
+
+
+def _digest(memory: Memory) -> str:
+    """Return the digest of what a note shows of a memory itself."""
+    return digest_of(notes.memory_note(memory, ()).encode())

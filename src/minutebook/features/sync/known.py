@@ -1,0 +1,336 @@
+"""What this store knows of each record in one remote, brought up to date with the records themselves."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from minutebook.domain.decision_drafts import is_erased_decision
+from minutebook.domain.doors import Voice
+from minutebook.domain.filters import Filter
+from minutebook.domain.ids import RandomBits
+from minutebook.domain.records import CLASSES, Decision, Entry, Key, Kind, Memory, Record, Version
+from minutebook.domain.replication import (
+    REMOVED,
+    UNKNOWN,
+    ReplicaState,
+    Sibling,
+    digest_of,
+    document_of,
+    merge,
+    state_of,
+    travelling_line,
+)
+from minutebook.domain.sync_conflicts import SyncConflict, resolve
+from minutebook.domain.trail import ERASE
+from minutebook.features.sync.change_files import ChangeEntry as FileEntry
+from minutebook.services.access.audit import TakenIn
+from minutebook.services.access.doors import Doors
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.store.protocol import Store
+from minutebook.store.sync_rows import SENT, UNSENT, SyncRow, SyncRows
+
+_BATCH = 1000
+
+
+@dataclass(slots=True)
+class Marks:
+    """How far this store and a remote have come with one another.
+
+    `machine` is this store's name there, `number` that of its last file that arrived. `feed` is by
+    organization how far its own changes were looked at; `taken` by machine up to which number its files
+    were taken in, `beyond` those taken in after one that could not be. `outbox` is the number of a file on its way, with the digest, or None.
+    `has_erased` tells that something erased was sent or taken, and files and free pages of before may hold it still.
+    """
+
+    machine: str
+    number: int = 0
+    feed: dict[str, int] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
+    beyond: dict[str, list[int]] = field(default_factory=dict)
+    outbox: list[Any] | None = None
+    has_erased: bool = False
+
+    def published(self) -> dict[str, int]:
+        """Return by machine up to which number its files were in the remote, as this store knows."""
+        return {**self.taken, self.machine: self.number}
+
+    def has_taken(self, machine: str, number: int) -> bool:
+        """Tell whether a machine's file was taken in."""
+        return number <= self.taken.get(machine, 0) or number in self.beyond.get(machine, ())
+
+    def take(self, machine: str, number: int) -> None:
+        """Note that a machine's file was taken in."""
+        beyond = {*self.beyond.get(machine, ()), number}
+        mark = self.taken.get(machine, 0)
+        while mark + 1 in beyond:
+            mark += 1
+        self.taken[machine] = mark
+        self.beyond[machine] = sorted(each for each in beyond if each > mark)
+
+    def cover(self, machine: str, number: int) -> None:
+        """Note that all of a machine's files up to a number were taken in, as a snapshot holds them."""
+        if number > self.taken.get(machine, 0):
+            beyond = self.beyond.pop(machine, [])
+            self.taken[machine] = number
+            for each in beyond:
+                self.take(machine, each) if each > number else None
+
+
+class KnownRecords:
+    """Follows the edits of records; each method but `scan` is called inside a transaction of theirs.
+
+    `doors` tell whose words memories hold; None where nothing is sent.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        rows: SyncRows,
+        remote: str,
+        mentions: Mentions,
+        randbits: RandomBits,
+        kinds: frozenset[Kind],
+        doors: Doors | None = None,
+    ) -> None:
+        self._store = store
+        self._rows = rows
+        self._remote = remote
+        self._mentions = mentions
+        self.kinds = kinds
+        self._doors = doors
+        self._randbits = randbits
+        self.taken: dict[str, list[TakenIn]] = {}
+        """By organization what became of memories in the last `take_all`."""
+        noted = rows.marks(remote)
+        self.marks = Marks(**noted) if noted else Marks(self._new_name())
+
+    def save(self) -> None:
+        """Note the marks, in the transaction of what they speak of."""
+        self._rows.put_marks(self._remote, asdict(self.marks))
+
+    def scan(self) -> None:
+        """Note every edit that was made here since the last time."""
+        for organization in self._store.organizations():
+            since = self.marks.feed.get(organization, 0)
+            while changes := self._store.changes(organization, since, _BATCH):
+                since = changes[-1].sequence
+                with self._store.transaction(organization):
+                    for change in changes:
+                        if change.kind in self.kinds:
+                            self.observe((organization, change.kind, change.id))
+                    self.marks.feed[organization] = since
+                    self.save()
+
+    def observe(self, key: Key) -> ReplicaState:
+        """Return what is known of a record, with lines; an edit that was made here since is noted."""
+        row = self._rows.get(self._remote, key)
+        line = travelling_line(self._record(key))
+        digest = digest_of(line)
+        if row is None:
+            if line is None:
+                return UNKNOWN
+            state = UNKNOWN.edited(self.marks.machine, line)
+            self._put(key, digest, state, UNSENT)
+            return state
+        state = state_of(json.loads(row.state))
+        if row.digest == digest:
+            return _with_line(state, digest, line)
+        dot = state.siblings[0].dot
+        if row.file == UNSENT and len(state.siblings) == 1 and dot[0] == self.marks.machine:
+            # Nobody has heard of the edit that this one replaces.
+            state = replace(state, siblings=(Sibling(dot, digest, line),))
+        else:
+            state = state.edited(self.marks.machine, line)
+        self._put(key, digest, state, UNSENT)
+        return state
+
+    def entry(self, key: Key) -> FileEntry:
+        """Return what is known of a record, that it was erased, if it was, and whether its words are a person's."""
+        state = self.observe(key)
+        is_erased = state.digests == {REMOVED} and self.is_erased(key)
+        return FileEntry(key, state, is_erased, self._is_persons(key))
+
+    def _is_persons(self, key: Key) -> bool:
+        organization, kind, id = key
+        memory = self._store.get(Memory, organization, id) if kind is Kind.MEMORY else None
+        if memory is None or self._doors is None:
+            return False
+        return self._doors.voice(memory) is Voice.PERSON
+
+    def taken_from(self, organization: str, batch: Sequence[FileEntry]) -> list[TakenIn]:
+        """Return what became of memories in the last `take_all`, and which of them are a person's where they came from."""
+        persons = {each.key[2]: each.persons_text for each in batch if each.key[0] == organization}
+        return [
+            replace(each, is_persons=each.digests[1] == persons.get(each.memory))
+            for each in self.taken.get(organization, ())
+        ]
+
+    def is_erased(self, key: Key) -> bool:
+        """Tell whether a record, or the memory whose version it is, was erased here: it must not come back."""
+        organization, kind, id = key
+        if kind is Kind.VERSION:
+            kind, id = Kind.MEMORY, id.rpartition(".")[0]
+        equal = {"subject": id, "act": ERASE, "subject_kind": kind, "outcome": "done"}
+        there = self._store.get(CLASSES[kind], organization, id) is not None
+        found = Filter(organization=organization, equal=equal)
+        # A decision that was erased keeps its place.
+        return not there and self._store.count(Entry, found) > 0
+
+    def take_all(
+        self, batch: Sequence[tuple[Key, ReplicaState]], erased: Collection[Key] = ()
+    ) -> list[SyncConflict]:
+        """Merge what another machine knows of some records; return the conflicts that this made.
+
+        Of those `erased` there, and those that were erased here, nothing stands afterwards.
+
+        Memories come first, those that go last: what belongs to them would go with them.
+        """
+        self.taken = {}
+        going = {
+            (key[0], key[2])
+            for key, state in batch
+            if key[1] is Kind.MEMORY
+            and REMOVED in state.digests
+            and merge(self.observe(key), state).digests == frozenset({REMOVED})
+        }
+
+        def place(item: tuple[Key, ReplicaState]) -> int:
+            (organization, kind, id), _ = item
+            if kind is not Kind.MEMORY:
+                return 1
+            return 2 if (organization, id) in going else 0
+
+        found = [
+            self._take(key, state, going, is_erased=key in erased)
+            for key, state in sorted(batch, key=place)
+        ]
+        for organization, taken in self.taken.items():
+            # A digest of what was erased would confirm a guess.
+            self.taken[organization] = [
+                each for each in taken if (organization, Kind.MEMORY, each.memory) not in erased
+            ]
+        return [each for each in found if each is not None]
+
+    def _take(
+        self,
+        key: Key,
+        incoming: ReplicaState,
+        going: Collection[tuple[str, str]],
+        *,
+        is_erased: bool,
+    ) -> SyncConflict | None:
+        here = self.observe(key)
+        state = merge(here, incoming)
+        if (is_erased or self.is_erased(key)) and state.digests != {REMOVED}:
+            # Whatever was edited meanwhile: the edit that nothing is left replaces it everywhere.
+            self._put(
+                key,
+                self._keep(key, None, self._record(key)),
+                state.edited(self.marks.machine, None),
+                UNSENT,
+            )
+            return None
+        if (state.context, _dots(state)) == (here.context, _dots(here)):
+            return None
+        row = self._rows.get(self._remote, key)
+        file = SENT if row is None else row.file
+        earlier = self._record(key)
+        resolution = resolve(state)
+        shown = resolution.shown
+        if shown is None and isinstance(earlier, Version) and self._stays(earlier, going):
+            # Its memory was removed there and edited here, which keeps the memory with its past.
+            state, shown, file = state.derived(travelling_line(earlier)), earlier, UNSENT
+        if len(state.digests) > 1 and isinstance(shown, Decision) and is_erased_decision(shown):
+            # What it said is to stand in no state and no file any more.
+            state, file = state.derived(travelling_line(shown)), UNSENT
+        digest = self._keep(key, shown, earlier)
+        self._put(key, digest, state, file)
+        for record in resolution.added:
+            self._add(record)
+        was_conflict = len(here.digests) > 1 and here.digests == state.digests
+        return None if was_conflict else resolution.conflict
+
+    def rename(self) -> None:
+        """Take another name, since another store goes by this one's: a copy of it, or it was restored.
+
+        What is on its way under the old name is sent anew.
+        """
+        marks, old = self.marks, self.marks.machine
+        marks.taken[old], marks.number = marks.number, 0
+        while marks.machine in marks.taken:
+            marks.machine = self._new_name()
+        files = [UNSENT] if marks.outbox is None else [UNSENT, int(marks.outbox[0])]
+        for file in files:
+            for row in self._rows.sending(self._remote, file):
+                state = state_of(json.loads(row.state)).renamed(old, marks.machine)
+                self._rows.put(
+                    self._remote, replace(row, state=_json(state, row.digest), file=UNSENT)
+                )
+        marks.outbox = None
+        self.save()
+
+    def _add(self, record: Record) -> None:
+        """Keep a record that follows from a conflict, unless it was here before, or was removed since."""
+        key = (record.organization, record.kind, record.id)
+        if self._rows.get(self._remote, key) is None and self._record(key) is None:
+            line = travelling_line(record)
+            digest = self._keep(key, record, None)
+            self._put(key, digest, UNKNOWN.derived(line), UNSENT)
+
+    def _keep(self, key: Key, shown: Record | None, earlier: Record | None) -> str:
+        """Bring the store to what is shown of a record; return its digest."""
+        line = travelling_line(shown)
+        if line == travelling_line(earlier):
+            return digest_of(line)
+        organization, kind, id = key
+        if kind is Kind.MEMORY:
+            self._note_taken(organization, id, earlier, shown)
+        if shown is None:
+            self._store.delete(CLASSES[kind], organization, id)
+            return REMOVED
+        if isinstance(shown, Decision) and isinstance(earlier, Decision):
+            shown = replace(shown, commit_id=earlier.commit_id)
+        self._store.put(shown)
+        self._mentions.note(shown)
+        return digest_of(line)
+
+    def _note_taken(
+        self, organization: str, id: str, earlier: Record | None, shown: Record | None
+    ) -> None:
+        before = earlier if isinstance(earlier, Memory) else None
+        after = shown if isinstance(shown, Memory) else None
+        self.taken.setdefault(organization, []).append(TakenIn.of(id, before, after))
+
+    def _stays(self, version: Version, going: Collection[tuple[str, str]]) -> bool:
+        home, memory = version.organization, version.memory
+        return (home, memory) not in going and self._store.get(Memory, home, memory) is not None
+
+    def _record(self, key: Key) -> Record | None:
+        organization, kind, id = key
+        return self._store.get(CLASSES[kind], organization, id)
+
+    def _put(self, key: Key, digest: str, state: ReplicaState, file: int) -> None:
+        self._rows.put(self._remote, SyncRow(key, digest, _json(state, digest), file))
+
+    def _new_name(self) -> str:
+        return f"{self._randbits(64):016x}"
+
+
+def _json(state: ReplicaState, digest: str) -> str:
+    """Write a state for the store, which has the record with this digest itself."""
+    siblings = tuple(
+        replace(each, line=None) if each.digest == digest else each for each in state.siblings
+    )
+    return json.dumps(document_of(ReplicaState(state.context, siblings), with_lines=True))
+
+
+def _with_line(state: ReplicaState, digest: str, line: bytes | None) -> ReplicaState:
+    return ReplicaState(
+        state.context,
+        tuple(replace(e, line=line) if e.digest == digest else e for e in state.siblings),
+    )
+
+
+def _dots(state: ReplicaState) -> set[tuple[str, int]]:
+    return {each.dot for each in state.siblings}

@@ -1,1 +1,0 @@
-"""Projects of code: indexed, watched, kept in step."""

@@ -1,1 +1,0 @@
-"""Remove records so that no byte of them is left, and look for what is."""

@@ -1,1 +1,0 @@
-"""Decisions and proposals, recorded in Git and in the store."""
