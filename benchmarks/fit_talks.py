@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from benchmarks.fit_revisions import FOLDER, Lesson, Matrix, Way, fit, logistic, score
 from benchmarks.retractions import Labelled, earlier_sets, read
+from minutebook.features.summarizer.extractive import sayings
+from minutebook.features.summarizer.session_facts import is_request
 from minutebook.language.talks import Said, signs
-from minutebook.summarizing.extractive import sayings
-from minutebook.summarizing.session_facts import is_request
 
 HELD_OUT = ("distinct", "independent")
 """Parts that nothing is fitted to."""

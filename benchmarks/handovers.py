@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from benchmarks.summarizing import turns_of
 from minutebook.domain.records import Turn
-from minutebook.summarizing.extractive import summarize
+from minutebook.features.summarizer.extractive import summarize
 
 LABELLED = Path(__file__).with_name("handovers.jsonl")
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks import summarizing
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from minutebook.domain.records import Turn
-from minutebook.summarizing.extractive import TAKEN_BACK, chances_of, sayings, summarize
+from minutebook.features.summarizer.extractive import TAKEN_BACK, chances_of, sayings, summarize
 
 LABELLED = Path(__file__).with_name("retractions.jsonl")
 PARTS = (

@@ -16,8 +16,8 @@ from typing import Any
 
 from benchmarks.fit_revisions import Pair, Reader, labelled
 from benchmarks.measure import Cell, Table, asked, machine, publish
+from minutebook.features.tidying.judging.pairs import Verdict, compare
 from minutebook.language.revisions import Candidate, revisions
-from minutebook.tidying.pairs import Verdict, compare
 
 TIDY = Path(__file__).parent / "tidy.jsonl"
 AT_ONCE = 12

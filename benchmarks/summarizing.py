@@ -26,9 +26,9 @@ import numpy as np
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SCORES, Turn
 from minutebook.domain.turns import turn_id
+from minutebook.features.summarizer.extractive import summarize
+from minutebook.features.summarizer.summary_draft import SummaryDraft
 from minutebook.language.sentences import sentences
-from minutebook.summarizing.extractive import summarize
-from minutebook.summarizing.summary_draft import SummaryDraft
 
 LABELLED = Path(__file__).with_name("labelled_sessions.jsonl")
 PARTS = ("tune", "held", "fresh", "last")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.records import Category, Turn
-from minutebook.summarizing.session_facts import (
+from minutebook.features.summarizer.session_facts import (
     SessionFacts,
     category_of,
     complexity_of,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.summarizing import technologies
+from minutebook.features.summarizer import technologies
 
 
 @pytest.mark.parametrize(

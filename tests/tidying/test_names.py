@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.tidying.names import Named, blocks, sameness
+from minutebook.features.tidying.judging.names import Named, blocks, sameness
 
 NEAR = frozenset({"billing"})
 

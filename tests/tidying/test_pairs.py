@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.tidying.pairs import LONGEST, Verdict, compare
+from minutebook.features.tidying.judging.pairs import LONGEST, Verdict, compare
 
 PATTERNS = Path(__file__).parents[2] / "benchmarks" / "tidy_patterns.jsonl"
 

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from minutebook.tidying.times import end_of
+from minutebook.features.tidying.judging.times import end_of
 
 WEDNESDAY = date(2026, 3, 4)
 

@@ -14,10 +14,10 @@ from minutebook.domain.records import Memory, Status
 from minutebook.domain.redaction import redacted_for
 from minutebook.domain.tidying import WAITING, Topic
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.tidying.review import MEMORIES, Item
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.screening.instructions import marks_of
 from minutebook.services.screening import masked_fields
-from minutebook.services.tidying.review import MEMORIES, Item
 from minutebook.web import suggestions
 from minutebook.web.catalogue import later_number_of
 from minutebook.web.catalogue import text as _

@@ -5,8 +5,8 @@ from urllib.parse import quote, urlencode
 
 from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record, Turn
 from minutebook.domain.tidying import Finding, Topic
-from minutebook.services.tidying.inbox import Waiting
-from minutebook.services.tidying.review import Item
+from minutebook.features.tidying.inbox import Waiting
+from minutebook.features.tidying.review import Item
 from minutebook.web.catalogue import Later, later
 from minutebook.web.catalogue import text as _
 

@@ -24,9 +24,9 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.tidying import Finding, State
 from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.tidying.examining import LEAST_RECALLS
+from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.services import TidyingServices
-from minutebook.services.tidying.examining import LEAST_RECALLS
-from minutebook.services.tidying.inbox import Waiting
 from tests.world import NOON, Opener, World
 
 PERSON = Caller(name="ada", role=Role.HUMAN)
@@ -321,7 +321,7 @@ def test_a_round_that_is_killed_goes_on_where_it_was(
             raise Killed
 
     reference = dict(world.app.get(TidyingServices).rounds.run(PERSON, dry_run=True).found)
-    monkeypatch.setattr("minutebook.services.tidying.rounds.BATCH", 10)
+    monkeypatch.setattr("minutebook.features.tidying.rounds.BATCH", 10)
     with pytest.raises(Killed):
         world.app.get(TidyingServices).rounds.run(in_call(PERSON, progress=die))
     world.app.get(TidyingServices).rounds.run(PERSON)

@@ -6,7 +6,7 @@ from minutebook.domain.errors import Conflict, Forbidden
 from minutebook.domain.records import Memory, Status
 from minutebook.domain.tidying import Finding
 from minutebook.features.tidying.services import TidyingServices
-from minutebook.services.tidying.wordings import wordable
+from minutebook.features.tidying.wordings import wordable
 from tests.services.tidying.test_tidying import AGENT, PERSON, found, kept, records, waiting
 from tests.world import Opener, World
 

@@ -6,10 +6,10 @@ from minutebook.app import App
 from minutebook.contracts.resources import ResourceHandlers
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import MemoryType
+from minutebook.features.tidying.judging.wordings import MERGES
 from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.tidying.wordings import wordable
 from minutebook.services.access.provenance import words_of
-from minutebook.services.tidying.wordings import wordable
-from minutebook.tidying.wordings import MERGES
 
 MOST_PAIRS = 10
 """How many pairs one prompt gives to be worded."""

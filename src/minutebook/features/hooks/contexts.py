@@ -22,6 +22,8 @@ from minutebook.embedding.service import Embedding
 from minutebook.features.ledger.decisions import Decisions
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.recall_log.recall_log import RecallLog
+from minutebook.features.summarizer.extractive import open_errors, without_errors
+from minutebook.features.summarizer.session_facts import says_gone
 from minutebook.services.access.doors import LOOKED_AT, Doors
 from minutebook.services.access.provenance import words_by_age
 from minutebook.services.access.visibility import Clock
@@ -30,8 +32,6 @@ from minutebook.services.journal.summaries import Summaries
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.search.combined import CombinedRecall, Ranked
 from minutebook.services.search.recall import WEIGHTS
-from minutebook.summarizing.extractive import open_errors, without_errors
-from minutebook.summarizing.session_facts import says_gone
 
 CHARACTERS = 4
 """Characters of a token, about; English has a few more, code fewer."""

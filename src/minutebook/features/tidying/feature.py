@@ -9,5 +9,5 @@ FEATURE = Feature(
     services=".services:TidyingServices",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
-    commands={"Look after it": {"minutebook.cli.tidying": ("tidy",)}},
+    commands={"Look after it": {".cli": ("tidy",)}},
 )

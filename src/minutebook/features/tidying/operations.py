@@ -16,9 +16,9 @@ from minutebook.operations.operation import check_range, operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
+    from minutebook.features.tidying.inbox import Waiting
+    from minutebook.features.tidying.review import Item
     from minutebook.features.tidying.services import TidyingServices
-    from minutebook.services.tidying.inbox import Waiting
-    from minutebook.services.tidying.review import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
-    from minutebook.services.tidying.candidates import Candidates
-    from minutebook.services.tidying.changing import Changing
-    from minutebook.services.tidying.examining import Examining
-    from minutebook.services.tidying.inbox import Inbox
-    from minutebook.services.tidying.review import Review
-    from minutebook.services.tidying.rounds import Rounds
-    from minutebook.services.tidying.state import TidyStatus
+    from minutebook.features.tidying.candidates import Candidates
+    from minutebook.features.tidying.changing import Changing
+    from minutebook.features.tidying.examining import Examining
+    from minutebook.features.tidying.inbox import Inbox
+    from minutebook.features.tidying.review import Review
+    from minutebook.features.tidying.rounds import Rounds
+    from minutebook.features.tidying.state import TidyStatus
 
 log = logging.getLogger(__name__)
 
@@ -32,13 +32,13 @@ class TidyingServices(FeatureServices):
 
     @service
     def _examining(self) -> "Examining":
-        from minutebook.services.tidying.examining import Examining
+        from minutebook.features.tidying.examining import Examining
 
         return Examining(self.infrastructure.store, self._candidates, self.app.clock)
 
     @service
     def _candidates(self) -> "Candidates":
-        from minutebook.services.tidying.candidates import Candidates
+        from minutebook.features.tidying.candidates import Candidates
 
         return Candidates(
             self.infrastructure.store, self.app.similar, self.app.embedding, self.app.clock
@@ -46,7 +46,7 @@ class TidyingServices(FeatureServices):
 
     @service
     def _changing(self) -> "Changing":
-        from minutebook.services.tidying.changing import Changing
+        from minutebook.features.tidying.changing import Changing
 
         return Changing(
             self.infrastructure,
@@ -61,14 +61,14 @@ class TidyingServices(FeatureServices):
     @service
     def inbox(self) -> "Inbox":
         """Show what is suggested, apply and refuse it."""
-        from minutebook.services.tidying.inbox import Inbox
+        from minutebook.features.tidying.inbox import Inbox
 
         return Inbox(self.infrastructure, self._examining, self._changing)
 
     @service
     def review(self) -> "Review":
         """List all that waits for a person, and settle it."""
-        from minutebook.services.tidying.review import Review
+        from minutebook.features.tidying.review import Review
 
         return Review(
             self.inbox,
@@ -84,7 +84,7 @@ class TidyingServices(FeatureServices):
     @service
     def rounds(self) -> "Rounds":
         """Find what is to be tidied."""
-        from minutebook.services.tidying.rounds import Rounds
+        from minutebook.features.tidying.rounds import Rounds
 
         return Rounds(
             self.infrastructure,
@@ -100,7 +100,7 @@ class TidyingServices(FeatureServices):
     @service
     def tidy_status(self) -> "TidyStatus":
         """Tell of the last round, and of one that did not run."""
-        from minutebook.services.tidying.state import TidyStatus
+        from minutebook.features.tidying.state import TidyStatus
 
         return TidyStatus(self.infrastructure.records, self.app.clock, self._every)
 

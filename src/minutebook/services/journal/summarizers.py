@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from minutebook.domain.caller import Caller, Sample
 from minutebook.domain.errors import InvalidInput, Unanswered
 from minutebook.domain.records import Turn
-from minutebook.summarizing.summary_draft import (
+from minutebook.features.summarizer.summary_draft import (
     ANSWER_TOKENS,
     INSTRUCTIONS,
     SummaryDraft,
@@ -74,7 +74,7 @@ class Summarizers:
             else:
                 return _made(draft, model.name, failed)
         # Its patterns take a tenth of a second to compile, which most processes have no use for.
-        from minutebook.summarizing.extractive import summarize
+        from minutebook.features.summarizer.extractive import summarize
 
         return _made(summarize(read, count), BUILT_IN, failed)
 

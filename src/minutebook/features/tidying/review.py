@@ -14,12 +14,12 @@ from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record, 
 from minutebook.domain.tidying import WAITING, Finding, Topic
 from minutebook.features.ledger.decisions import Decisions
 from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.tidying.inbox import SUGGESTION, Inbox, Waiting
 from minutebook.services.access.doors import Doors
 from minutebook.services.access.visibility import Clock
 from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.knowledge.status import StatusChanges
-from minutebook.services.tidying.inbox import SUGGESTION, Inbox, Waiting
 
 MEMORIES: Mapping[Topic, Status] = {
     Topic.UNVERIFIED: Status.UNVERIFIED,

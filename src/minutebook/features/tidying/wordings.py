@@ -8,10 +8,10 @@ from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory
 from minutebook.domain.tidying import Finding
+from minutebook.features.tidying.inbox import Inbox
+from minutebook.features.tidying.judging.pairs import LONGEST
+from minutebook.features.tidying.judging.wordings import merged_ids
 from minutebook.services.access.doors import Doors
-from minutebook.services.tidying.inbox import Inbox
-from minutebook.tidying.pairs import LONGEST
-from minutebook.tidying.wordings import merged_ids
 
 LOOKED_THROUGH = 200
 """Suggestions among which pairs are looked for."""

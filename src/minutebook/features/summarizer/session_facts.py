@@ -14,10 +14,10 @@ from pathlib import PurePosixPath
 from typing import Self
 
 from minutebook.domain.records import MOST_SCORE, Category, Turn
+from minutebook.features.summarizer import technologies
+from minutebook.features.summarizer.session_words import FILE, either, pattern, plain, whole
+from minutebook.features.summarizer.summary_draft import MAX_TECHNOLOGIES
 from minutebook.search.text import word_terms
-from minutebook.summarizing import technologies
-from minutebook.summarizing.session_words import FILE, either, pattern, plain, whole
-from minutebook.summarizing.summary_draft import MAX_TECHNOLOGIES
 
 READ_AT_MOST = 20_000
 """Characters that are read of a prompt, thought or response: three parts its beginning, one its end."""

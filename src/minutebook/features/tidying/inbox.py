@@ -10,11 +10,11 @@ from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
 from minutebook.domain.tidying import Finding, State, Suggestion
+from minutebook.features.tidying.changing import Changing
+from minutebook.features.tidying.examining import Examined, Examining
+from minutebook.features.tidying.state import suggestions, visible_records
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.tidying.changing import Changing
-from minutebook.services.tidying.examining import Examined, Examining
-from minutebook.services.tidying.state import suggestions, visible_records
 
 SUGGESTION = "suggestion"
 """What an error calls it."""

@@ -20,14 +20,14 @@ from minutebook.domain.records import (
 from minutebook.domain.tidying import Finding, Subject, Suggestion, suggestion_id
 from minutebook.domain.turns import summary_id, turns_of
 from minutebook.domain.validity import holds_at
+from minutebook.features.tidying.candidates import Candidates
+from minutebook.features.tidying.judging.names import Named, sameness
+from minutebook.features.tidying.judging.pairs import Comparison, Verdict, compare
+from minutebook.features.tidying.judging.times import end_of
+from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
 from minutebook.services.access.visibility import Clock
-from minutebook.services.tidying.candidates import Candidates
 from minutebook.store.protocol import Tended
 from minutebook.store.recall_rows import RecallQuery
-from minutebook.tidying.names import Named, sameness
-from minutebook.tidying.pairs import Comparison, Verdict, compare
-from minutebook.tidying.times import end_of
-from minutebook.tidying.wordings import SHOWN_WORDS, faithfulness, merged_ids
 
 RULES = (MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT, MemoryType.CONVENTION)
 """The types of memories that are rules."""

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from minutebook.summarizing.session_facts import without_politeness
-from minutebook.summarizing.session_words import (
+from minutebook.features.summarizer.session_facts import without_politeness
+from minutebook.features.summarizer.session_words import (
     FILE,
     FUNCTION_WORDS,
     GERMAN_SIGNS,
@@ -12,7 +12,7 @@ from minutebook.summarizing.session_words import (
     pattern,
     plain,
 )
-from minutebook.summarizing.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
+from minutebook.features.summarizer.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
 
 LEAST_WORDS = 3
 """Words of a part of a sentence that can be a title."""

@@ -12,19 +12,19 @@ from minutebook.domain.records import Entity, Kind, Memory, Role, Turn
 from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.domain.validity import holds_at
 from minutebook.features.recall_log.recall_log import RecallLog
-from minutebook.services.access.visibility import narrowed
-from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.tidying.candidates import Candidates
-from minutebook.services.tidying.examining import (
+from minutebook.features.tidying.candidates import Candidates
+from minutebook.features.tidying.examining import (
     RULES,
     Examined,
     Examining,
     suggestion_of,
 )
-from minutebook.services.tidying.inbox import Inbox
-from minutebook.services.tidying.state import tended
+from minutebook.features.tidying.inbox import Inbox
+from minutebook.features.tidying.judging.names import blocks
+from minutebook.features.tidying.state import tended
+from minutebook.services.access.visibility import narrowed
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.store.protocol import Change, Tended
-from minutebook.tidying.names import blocks
 
 LOCK = "tidy"
 """The named lock of the process that goes through an organization."""

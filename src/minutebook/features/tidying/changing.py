@@ -13,6 +13,7 @@ from minutebook.domain.origin import answers_for
 from minutebook.domain.records import Kind, Memory, Status, Summary, Turn
 from minutebook.domain.tidying import Finding, Suggestion
 from minutebook.domain.turns import summary_id
+from minutebook.features.tidying.examining import Examined
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.journal.summaries import Summaries
 from minutebook.services.knowledge.memories import Memories
@@ -20,7 +21,6 @@ from minutebook.services.knowledge.merging import EntityMerging
 from minutebook.services.knowledge.status import StatusChanges
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.knowledge.writing import MemoryWriter
-from minutebook.services.tidying.examining import Examined
 
 UNDO = "undo"
 """The act that takes a change of a memory back."""

@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from minutebook.domain.records import Turn
-from minutebook.language.sentences import sentences
-from minutebook.language.talks import Said, taken_back
-from minutebook.search.text import is_stop_term, word_terms
-from minutebook.summarizing.salience import Weights, centralities, likeness, weighed
-from minutebook.summarizing.session_facts import (
+from minutebook.features.summarizer.salience import Weights, centralities, likeness, weighed
+from minutebook.features.summarizer.session_facts import (
     SessionFacts,
     category_of,
     complexity_of,
@@ -27,9 +24,12 @@ from minutebook.summarizing.session_facts import (
     read_part,
     session_facts,
 )
-from minutebook.summarizing.session_words import FILLER_TERMS, FILLERS, pattern
-from minutebook.summarizing.summary_draft import SummaryDraft
-from minutebook.summarizing.titles import phrases, title_of
+from minutebook.features.summarizer.session_words import FILLER_TERMS, FILLERS, pattern
+from minutebook.features.summarizer.summary_draft import SummaryDraft
+from minutebook.features.summarizer.titles import phrases, title_of
+from minutebook.language.sentences import sentences
+from minutebook.language.talks import Said, taken_back
+from minutebook.search.text import is_stop_term, word_terms
 
 MOST_TURNS = 400
 """Turns whose sentences are looked at; of a longer session, as many spread evenly, and the last."""

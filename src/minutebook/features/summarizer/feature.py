@@ -1,0 +1,7 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="summarizer",
+)
