@@ -38,6 +38,10 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert issubclass(loaded, Settings)
         case "contract":
             assert loaded().name == feature.name
+        case "checks_here":
+            assert list(inspect.signature(loaded).parameters) == ["settings"]
+        case "status":
+            assert list(inspect.signature(loaded).parameters) == ["api", "settings"]
         case "operations":
             assert all(isinstance(each, Operation) for each in loaded)
         case _:

@@ -51,6 +51,10 @@ class Feature:
     """What is done when a store is opened: a function of an App."""
     on_answer: str = ""
     """Who is told what each question got: a function from an App to an AnswerListener, None if it would not listen."""
+    checks_here: str = ""
+    """What `doctor` examines of this machine: a function from Settings to Findings."""
+    status: str = ""
+    """Its lines of `status`: a function from an API and Settings to names and values."""
     on_reset: str = ""
     """What a reset removes: a function from an App, a Caller and an organization to a Counter of kinds and the number left."""
 

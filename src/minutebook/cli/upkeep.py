@@ -9,22 +9,16 @@ from minutebook import __version__
 from minutebook.cli.opening import opened, opened_here, settings_of, wait_for_model
 from minutebook.cli.printing import echo, say, warn
 from minutebook.cli.progress import PREPARED_LATER, interruptible, preparing_shown
-from minutebook.cli.serving import places_here
 from minutebook.cli.terminal import Commands, as_json, identity
 from minutebook.config import Settings, load
-from minutebook.disk.keys import place_of
-from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
-from minutebook.features.archives.operations import BackupState, backups
-from minutebook.features.encryption.operations import Encryption, encryption
-from minutebook.features.tidying.operations import TidyState, tidy_state
+from minutebook.feature import loaded
 from minutebook.operations import upkeep as operations
 from minutebook.operations.upkeep import ModelState
 
 if TYPE_CHECKING:
-    from minutebook.app import App
     from minutebook.services.maintenance.doctor import Finding
 
 _SHOWN = {
@@ -38,8 +32,6 @@ _SHOWN = {
 }
 """The kinds that are counted, by their plurals."""
 
-_MINUTE = "%Y-%m-%dT%H:%MZ"
-
 
 @click.command(short_help="Tell where the store is and what it holds.")
 @identity
@@ -49,8 +41,7 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     settings = settings_of(options)
     with opened(options) as api:
         found = api.run(operations.status, list(_SHOWN))
-        key = api.run(encryption) if settings.store is None else None
-        made, tidied = api.run(backups), api.run(tidy_state)
+        of_features = [lines_of(api, settings) for lines_of in loaded("status")]
     shape: dict[str, object] = {
         "version": __version__,
         "home": str(settings.home),
@@ -61,9 +52,7 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         **_model_status(found.model, settings),
         "to_analyse": found.to_analyse,
         "bytes": found.size,
-        "encryption": _encryption_status(key, settings),
-        **_backup_status(made),
-        **_tidy_status(tidied),
+        **{name: value for lines in of_features for name, value in lines.items()},
         "token_state_bytes": {
             _SHOWN[kind]: size for kind, size in found.token_states.items() if kind in _SHOWN
         },
@@ -90,39 +79,6 @@ def _model_status(model: ModelState, settings: Settings) -> dict[str, object]:
         "model_reason": reason,
         "to_embed": model.to_embed,
         "seconds_to_embed": model.seconds_to_embed,
-    }
-
-
-def _encryption_status(state: Encryption | None, settings: Settings) -> str | None:
-    """Return with which key the store is encrypted and where that is; None for a store on a server."""
-    if state is None or state.key is None:
-        return None if state is None else "off"
-    plain = f"; still plain: {count_of(state.plain, 'file')}" if state.plain else ""
-    return f"key {state.key} in {place_of(settings.key).name}{plain}"
-
-
-def _backup_status(backups: BackupState) -> dict[str, object]:
-    """Return when the last backup was made and the next is due, and why one failed."""
-    return {
-        "last_backup": None
-        if backups.last is None
-        else f"{backups.last_at:{_MINUTE}} {backups.last}",
-        "next_backup": None if backups.next_at is None else f"{backups.next_at:{_MINUTE}}",
-        "backup_failure": backups.failure,
-    }
-
-
-def _tidy_status(state: TidyState) -> dict[str, object]:
-    """Return when things were last looked at for disorder, what was found, what waits, what did not run."""
-    last = None
-    if state.last_at is not None:
-        looked = count_of(state.looked_at, "change")
-        last = f"{state.last_at:{_MINUTE}} looked at {looked}: {count_of(state.found, 'new suggestion')}"
-    next_at = None if state.next_at is None else f"{state.next_at:{_MINUTE}}"
-    return {
-        "last_tidy": last,
-        "tidy_waiting": dict(state.waiting) if last or state.waiting else None,
-        "next_tidy": f"{next_at}, and did not run" if state.is_overdue else next_at,
     }
 
 
@@ -157,7 +113,9 @@ def doctor(
         _start_anew(options, is_damaged=any(each.is_damage for each in findings))
         findings = _findings(options, repair=False)
     settings = settings_of(options)
-    findings += [*_of_clients(), *_of_hooks(settings), *_of_daemons(options, settings)]
+    for checks_here in loaded("checks_here"):
+        findings += checks_here(settings)
+    findings += _of_daemons(options, settings)
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
     paragraphs = [
         (each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings
@@ -186,8 +144,6 @@ def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
                     findings.append(Finding(finding, "", is_damage=True))
             wait_for_model(app.embedding)
             findings += app.doctor.examine()
-            if not any(each.is_damage for each in findings):
-                findings += _of_tidying(app, caller)
     except StoreDamaged as error:
         findings.append(Finding(error.what, "", is_damage=True))
     if any(each.is_damage for each in findings):
@@ -195,48 +151,6 @@ def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
         found = damage_of(settings_of(options))
         findings += [each for each in found if each.finding not in known]
     return findings
-
-
-def _of_tidying(app: "App", caller: Caller) -> "list[Finding]":
-    """Tell of rounds that a schedule wants and that did not run; what waits for a person is no fault."""
-    from minutebook.api.here import Here
-    from minutebook.services.maintenance.doctor import Finding
-
-    state = Here(app, caller).run(tidy_state)
-    if not state.is_overdue:
-        return []
-    since = "never" if state.last_at is None else f"last on {state.last_at:{_MINUTE}}"
-    remedy = (
-        "it runs while a daemon or server does, `minutebook start` starts one; "
-        "`minutebook tidy` looks at once"
-    )
-    return [Finding(f"`tidy_every` is set, and nothing was looked at as it says: {since}.", remedy)]
-
-
-def _of_clients() -> "list[Finding]":
-    from minutebook.install.clients import unsafe_entries
-    from minutebook.services.maintenance.doctor import Finding
-
-    return [
-        Finding(
-            f"{each.path}: the entry {each.name} of {each.title} starts Python with -m and without -P, "
-            "so the folder that the client is in can run code",
-            each.remedy,
-        )
-        for each in unsafe_entries(places_here())
-    ]
-
-
-def _of_hooks(settings: Settings) -> "list[Finding]":
-    from minutebook.features.hooks.cli import trouble_in
-    from minutebook.server.hooks import log
-    from minutebook.services.maintenance.doctor import Finding
-
-    trouble = trouble_in(log.entries(str(settings.home)))
-    remedy = (
-        "`minutebook hooks` says more; `minutebook settings set hook_wait 0.3` gives them longer"
-    )
-    return [] if trouble is None else [Finding(trouble, remedy)]
 
 
 def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":

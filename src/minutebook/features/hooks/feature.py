@@ -6,6 +6,7 @@ FEATURE = Feature(
     name="hooks",
     needs=("ledger",),
     settings=".settings:HookSettings",
+    checks_here=".checks:checks_here",
     services=".services:HookServices",
     operations=".operations:OPERATIONS",
     commands={

@@ -1,0 +1,1 @@
+"""Minutebook in the configuration of clients."""

@@ -1,0 +1,46 @@
+"""The lines of `minutebook status` and the check of `minutebook doctor` about tidying."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from minutebook.config import Settings
+from minutebook.domain.counts import count_of
+from minutebook.features.tidying.operations import tidy_state
+from minutebook.services.maintenance.doctor import Check, Finding
+
+if TYPE_CHECKING:
+    from minutebook.api.connection import Operating
+    from minutebook.app import App
+
+_MINUTE = "%Y-%m-%dT%H:%MZ"
+
+
+def status(api: "Operating", settings: Settings) -> Mapping[str, object]:
+    """Return the times of the last round and of the next, what the last one found, and what waits."""
+    state, last = api.run(tidy_state), None
+    if state.last_at is not None:
+        looked = count_of(state.looked_at, "change")
+        last = f"{state.last_at:{_MINUTE}} looked at {looked}: {count_of(state.found, 'new suggestion')}"
+    next_at = None if state.next_at is None else f"{state.next_at:{_MINUTE}}"
+    return {
+        "last_tidy": last,
+        "tidy_waiting": dict(state.waiting) if last or state.waiting else None,
+        "next_tidy": f"{next_at}, and did not run" if state.is_overdue else next_at,
+    }
+
+
+def checks(app: "App") -> Iterable[Check]:
+    """Yield the check for rounds that a schedule wants and that did not run."""
+    yield Check("The suggestions", lambda: _overdue(app))
+
+
+def _overdue(app: "App") -> list[Finding]:
+    state = tidy_state.act(app, app.settings.caller())
+    if not state.is_overdue:
+        return []
+    since = "never" if state.last_at is None else f"last on {state.last_at:{_MINUTE}}"
+    remedy = (
+        "it runs while a daemon or server does, `minutebook start` starts one; "
+        "`minutebook tidy` looks at once"
+    )
+    return [Finding(f"`tidy_every` is set, and nothing was looked at as it says: {since}.", remedy)]
