@@ -453,7 +453,12 @@ def _python(root: Path, *folders: str) -> dict[PurePosixPath, str]:
 def check(root: Path) -> list[Finding]:
     """Check the whole project below its root folder."""
     python = _python(root, "src", "tests", "tools", "benchmarks")
-    texts = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / SOURCE).rglob("*.json")]
+    texts = [
+        *root.glob("*.md"),
+        *(root / "docs").rglob("*.md"),
+        *(root / SOURCE).rglob("*.md"),
+        *(root / SOURCE).rglob("*.json"),
+    ]
     words = {
         PurePosixPath(path.relative_to(root).as_posix()): path.read_text(encoding="utf-8")
         for path in sorted(texts)

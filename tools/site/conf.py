@@ -15,7 +15,7 @@ version = release = __version__
 extensions = ["myst_parser"]
 myst_heading_anchors = 4
 root_doc = "README"
-include_patterns = ["*.md", "docs/**.md"]
+include_patterns = ["*.md", "docs/**.md", "src/minutebook/features/*/README.md"]
 
 nitpicky = True
 html_theme = "furo"
@@ -97,6 +97,14 @@ CONTRIBUTING
 docs/releasing
 docs/decisions/README
 CHANGELOG
+```
+
+```{toctree}
+:hidden:
+:glob:
+:caption: Features
+
+src/minutebook/features/*/README
 ```
 """
 
