@@ -120,7 +120,7 @@ class App:
                 listener(caller, act, question, found)
 
     def _made(self, register: str) -> "list[Any]":
-        """Return what the features have in a register, each made for this app."""
+        """Return the entries that the features have in a register, each made for this app."""
         return [make(self) for make in loaded(register)]
 
     @service
@@ -211,7 +211,7 @@ class App:
 
     @service
     def browsing(self) -> "Browsing":
-        """Read what belongs to a memory."""
+        """Read the parts that belong to a memory."""
         from minutebook.services.knowledge.browsing import Browsing
 
         return Browsing(self._records)
@@ -225,14 +225,14 @@ class App:
 
     @service
     def surroundings(self) -> "Surroundings":
-        """Read what surrounds a memory."""
+        """Read the surroundings of a memory."""
         from minutebook.services.knowledge.surroundings import Surroundings
 
         return Surroundings(self._records)
 
     @service
     def timeline(self) -> "Timeline":
-        """Read what was known and true at an instant, and what changed since."""
+        """Read the facts known and true at an instant, and the changes since."""
         from minutebook.services.knowledge.timeline import Timeline
 
         return Timeline(self._records, self.trail)
@@ -307,7 +307,7 @@ class App:
 
     @service
     def overview(self) -> "Overview":
-        """Count what is in the store."""
+        """Count the records in the store."""
         from minutebook.services.maintenance.overview import Overview
 
         removals = [partial(removed, self) for removed in loaded("on_reset")]
@@ -340,7 +340,7 @@ class FeatureServices:
 
     @property
     def infrastructure(self) -> Infrastructure:
-        """What every service that writes is given."""
+        """The services and settings that every writing service is given."""
         return self.app.infrastructure
 
     @property
@@ -349,7 +349,7 @@ class FeatureServices:
         return self.app.settings
 
     def close(self) -> None:
-        """End what the services began by themselves, before the store is closed."""
+        """End the tasks that the services started themselves, before the store is closed."""
 
 
 def open_app(

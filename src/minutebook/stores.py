@@ -84,5 +84,5 @@ def server_store(settings: Settings, url: str, *, receives: bool = False) -> "Po
 
 
 def _beside(settings: Settings) -> tuple[Path, ...]:
-    """Return what is in a data directory only if there was a store."""
+    """Return the files in a data directory that exist only if there was a store."""
     return tuple(path for beside in loaded("beside") for path in beside(settings))

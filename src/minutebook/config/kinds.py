@@ -20,7 +20,7 @@ Parse = Callable[[Any, str], Any]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How the value of a setting is read, and what it must be, for an error.
+    """The reader of a setting's value, and a description of valid values for errors.
 
     `parse` raises TypeError or ValueError for any other value.
     """
@@ -71,7 +71,7 @@ def _roots(value: Any, folder: str) -> NamedRoots:
 
 
 def _folders(value: str | list[str], folder: str) -> tuple[Path, ...]:
-    """Read a list of folders, or as one text what the platform's PATH looks like."""
+    """Read a list of folders, or one text in the form of the platform's PATH."""
     named = value.split(os.pathsep) if isinstance(value, str) else value
     if not isinstance(named, list):
         raise TypeError(value)
@@ -88,7 +88,7 @@ def _url(value: Any, folder: str) -> str:
 
 
 def separated(separator: str | None, wanted: Reason) -> Kind:
-    """Read a list of names, or as one text what stands between separators (None: spaces)."""
+    """Read a list of names, or one text of names between separators (None: spaces)."""
 
     def parse(value: Any, folder: str) -> tuple[str, ...]:
         named = value.split(separator) if isinstance(value, str) else value
@@ -115,7 +115,7 @@ def _place_of_keys(value: Any, folder: str) -> str:
 
 
 def path_or_name(name: str, wanted: Reason) -> Kind:
-    """Read what is a path unless it is a name or URL that the setting of this name knows."""
+    """Read a path, unless the value is a name or URL that the setting of this name knows."""
     return Kind(lambda value, folder: absolute(name, value, folder), wanted)
 
 

@@ -23,7 +23,7 @@ class Stated:
 
 
 def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -> Settings:
-    """Put the settings together; `given` comes from the command line and leaves out what was not.
+    """Put the settings together; `given` comes from the command line and leaves out options not given.
 
     A value that does not fit raises InvalidInput with the setting, where it was read and the remedy.
     """

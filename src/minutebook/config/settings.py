@@ -34,7 +34,7 @@ class Settings(
     CallerSettings,
     StoreSettings,
 ):
-    """What a person may set of the core; `all_settings` has the settings of features, too."""
+    """The settings of the core that a person may set; `all_settings` has those of features, too."""
 
     @property
     def claims(self) -> Path:
@@ -57,7 +57,7 @@ class Settings(
         return self
 
     def caller(self) -> Caller:
-        """Return the caller whose identity these settings state."""
+        """Return the caller that these settings identify."""
         return Caller(
             name=self.agent,
             role=self.role,
@@ -68,7 +68,7 @@ class Settings(
         )
 
     def person(self, given: Mapping[str, str], user: str) -> Caller:
-        """Return the caller that a person at the keyboard is, to whom system scope is open too.
+        """Return the caller for the person at the keyboard, to which system scope is open too.
 
         `given` are the options that they typed. `user` is their name unless they gave another; they are no
         agent unless they said so.

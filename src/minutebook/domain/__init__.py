@@ -1,1 +1,1 @@
-"""What is true of memories, decisions, time and trust, with no clock, disk, network or SQL."""
+"""Rules about memories, decisions, time and trust, with no clock, disk, network or SQL."""

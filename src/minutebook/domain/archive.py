@@ -1,4 +1,4 @@
-"""What an archive of records says, and how its lines become records again.
+"""The form of an archive of records, and how its lines become records again.
 
 The first line is a header, the last a seal; between them stands a record a line, in the order of
 `KINDS`, so that the parts of a whole come before it. Memory Core's own exports, lines of
@@ -74,7 +74,7 @@ _SUMMARY_FIELDS = (
 
 
 class Mode(StrEnum):
-    """What an import does with what is there: leave it, or put the archive in its place."""
+    """How an import treats existing records: leave them, or replace them by the archive."""
 
     MERGE = "merge"
     REPLACE = "replace"
@@ -82,7 +82,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose a record becomes whose line does not say it."""
+    """The owner of imported lines that name none."""
 
     organization: str
     repository: str | None
@@ -117,7 +117,7 @@ def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
 
 
 def version_refused(read: int) -> Reason:
-    """Return why a file of another version than `read` is not read, and what to do."""
+    """Return why a file of another version than `read` is not read, and the remedy."""
     return Reason(
         "must be {version}: a later version of Minutebook wrote this file, so upgrade this one; or a version "
         "before the first release did, and none since reads it",

@@ -1,4 +1,4 @@
-"""Callers: who makes a request, with which rights; and the request itself, which no rule looks at."""
+"""Callers: the identity and rights behind a request; and the request itself, which no rule looks at."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,7 +34,7 @@ Raises Unanswered if the client or its user declines, or if the answer is of no 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is said beside an answer: facts for programs, a sentence for readers (empty: none).
+    """A note beside an answer: facts for programs, a sentence for readers (empty: none).
 
     One that `leads` is read before the answer, which means little without it.
     """
@@ -46,7 +46,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One request: what identifies it, and how to reach its client while it runs.
+    """One request: its identity, and how to reach its client while it runs.
 
     `request` is its id in the log and on the audit trail, `reason` why a person does what it asks for,
     which the trail keeps. `session` is the connection's own session,
@@ -86,7 +86,7 @@ class FolderScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks, and with which rights. None for organization, repositories or user means any.
+    """An identity with its rights. None for organization, repositories or user means any.
 
     `token` is the id of the token that the caller showed, empty without one. `writes_system` permits
     writes to system scope: for the command line, and for `catalog` in an open store. `sets_status`

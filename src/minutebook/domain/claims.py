@@ -1,4 +1,4 @@
-"""What a file claims of its records, where nobody proved it: kept as a claim, without the trust that it would give."""
+"""Unproved statements of a file about its records: kept as claims, without the trust they would give."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -21,7 +21,7 @@ _PAST = ("event_time", "ingestion_time", "updated_at", "created_at", "changed_at
 
 
 def as_claim(record: Record, by: str, now: datetime) -> Record:
-    """Return a record as a file claims it, brought by somebody: who wrote it is a claim, and nobody verified or locked it.
+    """Return an imported record as a claim: its author is unproved, and nobody verified or locked it.
 
     What it says was done at an instant that has not come yet was done now. A decision becomes a proposal.
     """
@@ -43,7 +43,7 @@ def as_claim(record: Record, by: str, now: datetime) -> Record:
 
 
 def is_claim_of(here: Record, record: Record, now: datetime) -> bool:
-    """Tell whether what is here is the claim of a record, whenever that was brought."""
+    """Tell whether the stored record is the claim of this record, whenever that was imported."""
     origin = getattr(here, "origin", None)
     if origin is None or not origin.brought:
         return False

@@ -1,4 +1,4 @@
-"""What a caller says of a decision that is to be made, and the decision or proposal that it makes."""
+"""A caller's draft of a decision, and the decision or proposal that it makes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ _AGE = {DecisionStatus.ACTIVE: 0, DecisionStatus.WITHDRAWN: 1, DecisionStatus.SU
 
 @dataclass(frozen=True, slots=True)
 class DecisionDraft:
-    """What a caller says of a decision: what it is about, what it is, why, and what follows."""
+    """A caller's draft of a decision: its target, the choice, the reason, the consequences."""
 
     title: str
     target: str
@@ -109,12 +109,12 @@ def fixed_differences(one: Decision, other: Decision) -> list[str]:
 
 
 def erased(decision: Decision) -> Decision:
-    """Return what is left of a decision that was erased."""
+    """Return the remains of a decision that was erased."""
     return replace(decision, title=ERASED, rationale=ERASED, consequences=())
 
 
 def is_erased_decision(decision: Decision) -> bool:
-    """Tell whether what a decision said was erased."""
+    """Tell whether the text of a decision was erased."""
     return decision == erased(decision)
 
 

@@ -1,4 +1,4 @@
-"""Which records are told through which door: to who asks, unasked, or as a rule.
+"""Which records are told through which door: on request, unasked, or as a rule.
 
 One table for hooks, resources and prompts. What a record says of its author is a claim; whose words it
 holds is what the audit trail of this store proves.
@@ -39,7 +39,7 @@ _PLACES = frozenset({"type", "scope", "repository", "user"})
 
 
 class Voice(StrEnum):
-    """Whose words a record holds, as far as this store knows.
+    """The known source of a record's words: a person, an agent, or elsewhere.
 
     PERSON: a person wrote or confirmed them. AGENT: an agent wrote them. CLAIMED: they came from
     elsewhere (an archive, another program or machine), and nobody here confirmed them.
@@ -69,7 +69,7 @@ def door_of(
     *,
     reads_as_instructions: bool,
 ) -> Door:
-    """Return the widest door through which a record reaches a caller who may see it.
+    """Return the widest door through which a record reaches a caller that may see it.
 
     A person's words pass every door. Those of an agent, or from elsewhere, are told unasked only in the
     project that they belong to, and neither if they are of a type of rules nor if they read as
@@ -84,7 +84,7 @@ def door_of(
 
 
 def waits(memory: Memory, voice: Voice) -> bool:
-    """Tell whether a memory waits for a person before it is told: an agent's rule, or what came from elsewhere."""
+    """Tell whether a memory waits for a person's review: an agent's rule, or text from elsewhere."""
     return voice is Voice.CLAIMED or (voice is Voice.AGENT and memory.type in PROTECTED_TYPES)
 
 
@@ -102,7 +102,7 @@ def is_of_project(caller: Caller, record: Memory | Decision | Session) -> bool:
 
 
 def voice_of_decision(decision: Decision, entries: Iterable[Entry]) -> Voice:
-    """Return whose words a decision holds: a person's if a person recorded it, or accepted it by an entry of the trail.
+    """Return the voice of a decision: a person's if a person recorded it, or accepted it by an entry of the trail.
 
     Who may bring a decision into the tables under a person's name is for the ledger to say.
     """
@@ -115,7 +115,7 @@ def voice_of_decision(decision: Decision, entries: Iterable[Entry]) -> Voice:
 
 
 def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) -> Voice:
-    """Return whose words a memory holds, by its entries on the trail, newest first.
+    """Return the voice of a memory, by its entries on the trail, newest first.
 
     They are a person's if a person wrote the text as it is, or verified or locked it since, here or on another
     machine of theirs, and no agent moved it since to another type or place. Entries up to the number `foreign` came with an

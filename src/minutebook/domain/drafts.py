@@ -1,4 +1,4 @@
-"""What a caller says of a memory that is to be kept, and the memory that it makes."""
+"""A caller's draft of a memory, and the memory that it makes."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from minutebook.domain.validity import ended, reopened
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What a caller says of a memory that is to be kept; None is what they do not say.
+    """A caller's draft of a memory; None stands for a field not given.
 
     A new memory is `initial`, of importance 1, of the narrowest scope that the caller and the user
     named leave; one that is written again keeps what is not said.
@@ -50,7 +50,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class ScopeKey:
-    """Where a memory is kept, and whom it concerns there."""
+    """The scope of a memory: its level, and the repository or user that it concerns."""
 
     organization: str
     scope: ScopeLevel
@@ -61,7 +61,7 @@ class ScopeKey:
 def resolve_scope(
     caller: Caller, scope: ScopeLevel | None, repository: str | None, user: str | None
 ) -> ScopeKey:
-    """Find the place for what a caller writes.
+    """Find the scope of a record that a caller writes.
 
     A scope that is not named follows from the organization, the user and the repository. A
     repository that is named narrows a wider scope to itself; user scope without a user is

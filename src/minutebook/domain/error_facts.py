@@ -59,7 +59,7 @@ def _sent(value: object) -> Any:
 
 
 def _received(kind: str, value: Any) -> Any:
-    """Read a field by its annotation. Raises ValueError if it is not what was sent."""
+    """Read a field by its annotation. Raises ValueError if the value does not fit."""
     if "Reason" in kind:
         return Reason(value)
     if "datetime" in kind:

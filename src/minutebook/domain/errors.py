@@ -58,7 +58,7 @@ class MinutebookError(Exception):
 
     @property
     def sentence(self) -> Reason:
-        """What stood in the way, to what, and why."""
+        """The obstacle, the act that it prevented, and the cause."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         for name in _WORDS & values.keys():
             values[name] = Word(values[name])
@@ -155,7 +155,7 @@ class GuessedTooOften(Refused):
 
 @dataclass(eq=False)
 class Unidentified(MinutebookError):
-    """Nobody knows who asks; `reason` may be told them. `is_given`: they showed something."""
+    """The caller is not identified; `reason` may be told them. `is_given`: they showed something."""
 
     status = HTTPStatus.UNAUTHORIZED
     reason: Reason
@@ -167,7 +167,7 @@ class Unidentified(MinutebookError):
 
 @dataclass(eq=False)
 class KeysUnavailable(MinutebookError):
-    """The keys of who signs tokens cannot be read; `remedy` says what to do."""
+    """The keys of a token's issuer cannot be read; `remedy` says how to mend it."""
 
     says = "{reason}; {remedy}"
     reason: Reason
@@ -179,7 +179,7 @@ class KeysUnavailable(MinutebookError):
 
 @dataclass(eq=False)
 class InvalidInput(MinutebookError):
-    """An argument is not what it must be; `remedy` says what it must be."""
+    """An argument is invalid; `remedy` describes valid values."""
 
     status = HTTPStatus.BAD_REQUEST
     says = "{argument} {remedy}"
@@ -215,7 +215,7 @@ class InvalidArchive(MinutebookError):
 
 @dataclass(eq=False)
 class InBatch(MinutebookError):
-    """What stood in the way of one of several acts that go together; `index` counts from 0."""
+    """The error of one act in a batch of acts that go together; `index` counts from 0."""
 
     says = "[{index}]: {error}"
     index: int
@@ -277,7 +277,7 @@ class StoreTooNew(StoreError):
 
 
 class EncryptionKeyMissing(StoreError):
-    """What is to be read or written is encrypted, and the key cannot be found or kept."""
+    """Data is encrypted, and the key to read or write it cannot be found or kept."""
 
 
 class StoreClosed(StoreError):
@@ -286,7 +286,7 @@ class StoreClosed(StoreError):
 
 @dataclass(eq=False)
 class LedgerError(MinutebookError):
-    """The ledger could not be read or written; `remedy` says what to do. Nothing was changed."""
+    """The ledger could not be read or written; `remedy` says how to mend it. Nothing was changed."""
 
     says = "{reason}; {remedy}"
     reason: Reason
@@ -353,7 +353,7 @@ class EmbeddingNotReady(EmbeddingError):
 
 @dataclass(eq=False)
 class ModelUnavailable(EmbeddingError):
-    """The model cannot be opened or reached; `remedy` says what to do."""
+    """The model cannot be opened or reached; `remedy` says how to mend it."""
 
     says = "{reason}; {remedy}"
     reason: Reason

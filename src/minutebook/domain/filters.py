@@ -1,4 +1,4 @@
-"""Which records a question is about: whom the asker may hear, what holds, what equals."""
+"""Which records a question is about: those visible to the caller, those that hold, those equal to a value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -74,7 +74,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQuery:
-    """The part of what a caller may see that a question asks for; None asks for any.
+    """The part of a caller's visible memories that a question asks for; None asks for any.
 
     A repository stands for its own memories and the wider ones that apply to it. Of metadata each
     key that is named must have the value that is named, and `tags` must all be among the metadata's
@@ -149,7 +149,7 @@ def repository_of(caller: Caller) -> str | None:
 
 
 def scope_of_writes(caller: Caller) -> Scope:
-    """Return the scope of a record whose scope the caller does not name.
+    """Return the scope of a record that the caller writes without naming one.
 
     Raises Forbidden if the caller is bound to several repositories.
     """
@@ -171,7 +171,7 @@ def sees(caller: Caller, record: Record) -> bool:
 
 
 def visible_filter(caller: Caller, organization: str) -> Filter:
-    """Select what the caller may see of an organization that is open to them, as far as their folder shows it."""
+    """Select the records visible to the caller in an organization open to them, within their folder's view."""
     shown = None if caller.folder_scope is None else caller.folder_scope.shown
     return Filter(
         organization=organization,
@@ -181,7 +181,7 @@ def visible_filter(caller: Caller, organization: str) -> Filter:
 
 
 def folded(text: str) -> str:
-    """Return what is compared of a text: A to Z like a to z only, as every engine can."""
+    """Return the form of a text used in comparisons: A to Z like a to z only, as every engine can."""
     return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 

@@ -49,7 +49,7 @@ _values_of = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
 
 
 def _columns(of: type[Record]) -> tuple[list[str], list[object], list[bytes]]:
-    """Return of each field of a fingerprint its name, its default, and what stands for a value that is absent."""
+    """Return for each field of a fingerprint its name, its default, and the bytes for an absent value."""
     kept = [f for f in fields(of) if f.name not in LEFT_OUT]
     absent = [f"{f.name}=\n".encode("ascii") for f in kept]
     return [f.name for f in kept], [f.default for f in kept], absent
@@ -61,7 +61,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", "
 
 @dataclass(frozen=True, slots=True)
 class Fingerprinted:
-    """What an act made of a record: its fingerprint before ("" if unknown) and after ("" if it is gone).
+    """The effect of an act on a record: its fingerprint before ("" if unknown) and after ("" if it is gone).
 
     `id` is what `id_in_trail` makes of the record's.
     """
@@ -77,7 +77,7 @@ class Fingerprinted:
 
     @classmethod
     def of(cls, text: str) -> "Fingerprinted":
-        """Read what `text` wrote. Raises ValueError if it is not of that form."""
+        """Read the output of `text`. Raises ValueError if it is not of that form."""
         kind, before, after, id = text.split(" ", 3)
         return cls(Kind(kind), id, before, after)
 
@@ -88,7 +88,7 @@ def has_fingerprint(kind: Kind) -> bool:
 
 
 def id_in_trail(kind: Kind, id: str) -> str:
-    """Return the id by which entries name a record: of a link, whose id holds the type that somebody wrote, a digest."""
+    """Return the id by which entries name a record; a link, with a user's word in its id, has a digest."""
     return hashlib.sha256(_encode(id).encode("ascii")).hexdigest()[:32] if kind is Kind.LINK else id
 
 

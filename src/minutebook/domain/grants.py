@@ -1,4 +1,4 @@
-"""What a token grants: whom it makes of its bearer, within which scopes, until when."""
+"""The rights that a token grants: its bearer's identity, scopes and expiry."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """Whom a token makes of its bearer; None binds to no scope, and ends never."""
+    """The identity that a token gives its bearer; None binds to no scope, and ends never."""
 
     name: str
     role: Role
@@ -24,7 +24,7 @@ class Grant:
 
 
 def grant_of(token: Token) -> Grant:
-    """Return what a token grants."""
+    """Return the grant of a token."""
     return Grant(
         name=token.name,
         role=token.role,
@@ -50,7 +50,7 @@ def caller_with(grant: Grant, token: str) -> Caller:
 
 
 def home_of(token: Token) -> str:
-    """Return the organization whose trail records a token: the one that it is for, else the system's."""
+    """Return the organization that keeps the trail of a token: the one that it is for, else the system's."""
     return token.bound_organization or SYSTEM_ORGANIZATION
 
 

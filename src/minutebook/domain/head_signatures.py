@@ -1,4 +1,4 @@
-"""Signatures of a trail's end, kept as entries of the trail: what is signed, and how it is written."""
+"""Signatures of a trail's end, kept as entries of the trail: the signed text and its form."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def public_key_bytes(text: str) -> bytes:
 
 
 def signed_text(key: str, signature: bytes) -> str:
-    """Return what an entry keeps of a signature: the public key, and the signature by it."""
+    """Return the text that an entry keeps of a signature: the public key, and the signature by it."""
     return f"{key} {_text(signature)}"
 
 

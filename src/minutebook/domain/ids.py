@@ -78,7 +78,7 @@ def may_be_in_uuid(part: str) -> bool:
 
 
 def start_of_ids(uuid_start: str) -> str:
-    """Return the longest common beginning of all ids whose UUID begins with `uuid_start`."""
+    """Return the longest common beginning of all ids that contain a UUID beginning with `uuid_start`."""
     digits = uuid_start.replace("-", "")
     numbers = (_number_in(int(digits.ljust(32, fill)[:32], 16)) for fill in "0f")
     least, most = (_encode(min(number, _VALUES - 1)) for number in numbers)

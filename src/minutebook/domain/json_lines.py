@@ -1,4 +1,4 @@
-"""Records as lines of JSON: what each field's annotation says is how it is written and read."""
+"""Records as lines of JSON: each field is written and read by its annotation."""
 
 import json
 import math
@@ -19,7 +19,7 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A field of a record: how a JSON value becomes it, and what holds where none is given."""
+    """A field of a record: how a JSON value becomes it, and its default."""
 
     name: str
     is_nullable: bool

@@ -1,4 +1,4 @@
-"""Which decision holds for a target: what makes a ledger sound, and who may add to it.
+"""Which decision holds for a target: the rules of a sound ledger, and of adding to it.
 
 A ledger is a set of decisions that changes one act at a time. What holds of the set is checked around
 the decisions that an act touched; what holds of each act is checked from before to after.
@@ -44,7 +44,7 @@ FIXED = (
 
 
 class Rule(StrEnum):
-    """What must hold in a ledger."""
+    """A rule that every ledger must keep."""
 
     ONE_ACTIVE = "one active decision on a target"
     MIRRORED = "supersedes and superseded_by are mirror images"
@@ -75,7 +75,7 @@ class Violation:
 
 
 class TargetKey(NamedTuple):
-    """Where at most one decision is active: a target, however spelled, for those whom it concerns."""
+    """The seat of at most one active decision: a target, however spelled, in one scope."""
 
     organization: str
     repository: str | None
@@ -134,7 +134,7 @@ def violations(decisions: Iterable[Decision]) -> list[Violation]:
 
 
 def violations_near(ids: Iterable[str], find: Lookup, active_on: ActiveOn) -> list[Violation]:
-    """Find what does not hold around the decisions that an act touched.
+    """Find the violated rules around the decisions that an act touched.
 
     If everything held before the act, everything holds after it when nothing is found here. It looks
     at those decisions, what they name, the seats they take, and their chains up to the end.
@@ -206,7 +206,7 @@ def _badly_ended(decision: Decision) -> Iterable[Violation]:
 
 
 def _cycle(start: Decision, find: Lookup, ended: set[str]) -> Iterable[Violation]:
-    """Follow a chain to its end; `ended` holds what was followed before, and grows."""
+    """Follow a chain to its end; `ended` holds the decisions followed before, and grows."""
     path: list[str] = []
     on_path: set[str] = set()
     # Each step is either to go on to a decision or, with None, to leave the latest one.
@@ -230,7 +230,7 @@ def _cycle(start: Decision, find: Lookup, ended: set[str]) -> Iterable[Violation
 
 
 def violations_between(before: Decision | None, after: Decision | None) -> list[Violation]:
-    """Find what one commit may not do to one decision; None where it is not there."""
+    """Find the forbidden changes of one commit to one decision; None where it is not there."""
     if before is None:
         return []
     if after is None:
@@ -310,7 +310,7 @@ def check_may_propose(caller: Caller) -> None:
 def check_may_supersede(
     caller: Caller, key: TargetKey, old: Sequence[Decision], active: Sequence[Decision]
 ) -> None:
-    """Refuse to supersede what is not active on the seat, less than all that is, or a person's.
+    """Refuse to supersede decisions not active on the seat, fewer than all active ones, or a person's.
 
     `active` are those on the seat; where a merge left several, a person chooses. Raises Forbidden,
     ScopeViolation, Conflict.

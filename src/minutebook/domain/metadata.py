@@ -1,4 +1,4 @@
-"""What a memory's metadata may be."""
+"""The limits of a memory's metadata."""
 
 from collections.abc import Mapping
 

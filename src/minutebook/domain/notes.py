@@ -1,4 +1,4 @@
-"""Records as Markdown notes that people open in Obsidian: what a program needs in front, links at the end.
+"""Records as Markdown notes that people open in Obsidian: properties for programs in front, links at the end.
 
 Deterministic: the same records make the same bytes.
 """
@@ -34,7 +34,7 @@ _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A note that others link to: its path without `.md`, and what the link shows."""
+    """A note that others link to: its path without `.md`, and the label of the link."""
 
     path: str
     label: str
@@ -54,13 +54,13 @@ def slug(text: str) -> str:
 
 
 def target_of(folder: str, label: str, id: str) -> Target:
-    """Return where the note of a record stands: a folder, what it is about, the end of its id."""
+    """Return the path of a record's note: a folder, a label, the end of its id."""
     tail = re.sub(r"[^0-9a-z]", "", id.lower())[-8:]
     return Target(f"{folder}/{'-'.join(filter(None, (slug(label), tail)))}", label)
 
 
 def memory_label(memory: Memory) -> str:
-    """Return what a memory is called: its title, else its first words."""
+    """Return the label of a memory: its title, else its first words."""
     return memory.title or " ".join(memory.content[:400].split()[:8])
 
 
@@ -97,7 +97,7 @@ def memory_note(
 
 
 def conflict_note(memory: str, file: str, said: str) -> str:
-    """Write what a note said when its memory was changed elsewhere, too: the whole note, as it was."""
+    """Write the note kept for a conflict: the whole note as it was when its memory changed elsewhere, too."""
     front = {MARK: "conflict", "conflict_of": memory, "file": file, "note": _CONFLICT}
     return _note(front, said, ())
 
@@ -194,7 +194,7 @@ def _line(text: str) -> str:
 
 
 def _sound(value: Any) -> Any:
-    """Return a value whose texts UTF-8 can hold."""
+    """Return a value with only such texts as UTF-8 can hold."""
     match value:
         case str():
             return _whole(value)

@@ -49,12 +49,12 @@ def are_one_program(one: str, other: str) -> bool:
 
 
 def answers_for(author: str, origin: Origin | None) -> str:
-    """Return who answers for something here: who brought it, since its author is then a claim, or its author."""
+    """Return the identity that answers for a record: its importer, since its author is then a claim, or its author."""
     return author if origin is None else origin.brought or author
 
 
 def by_whom(author: str, origin: Origin | None) -> str:
-    """Say whose something is: its author, or who brought it in the name of the author that a file claims."""
+    """Return a record's author, or its importer in the name of the author that a file claims."""
     if origin is None or not origin.brought:
         return author
     if origin.brought == author:
@@ -63,6 +63,6 @@ def by_whom(author: str, origin: Origin | None) -> str:
 
 
 def tidied(text: str) -> str:
-    """Return what a client said of itself as one short line: printable characters only."""
+    """Return a client's description of itself as one short line: printable characters only."""
     line = "".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST_NAME])
     return " ".join(line.split())[:LONGEST_NAME]

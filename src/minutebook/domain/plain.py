@@ -1,4 +1,4 @@
-"""Values as plain JSON, and as values again by the annotations of what takes them."""
+"""Values as plain JSON, and as values again by the annotations of a class."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -47,7 +47,7 @@ def value_of(annotation: Any, written: Any) -> Any:
 
 @lru_cache(maxsize=512)
 def _reader(annotation: Any) -> Read:
-    """Return what reads values of an annotation."""
+    """Return the reader for values of an annotation."""
     origin, of = get_origin(annotation) or annotation, get_args(annotation)
     if origin in (Union, UnionType):
         return _read_one_of(of)
@@ -76,7 +76,7 @@ def _reader(annotation: Any) -> Read:
 
 
 def _read_one_of(annotations: Sequence[Any]) -> Read:
-    """Return what reads a value that may be None, or a record of one of several classes."""
+    """Return the reader for a value that may be None, or a record of one of several classes."""
     first, *others = (_reader(each) for each in annotations if each is not NoneType)
     if any(each is not first for each in others):
         raise TypeError(f"nothing tells values of {annotations} apart")
@@ -148,7 +148,7 @@ def _read_record(written: Any) -> Record:
 
 @lru_cache(maxsize=512)
 def _read_fields(of: Any) -> Read:
-    """Return what reads a dataclass. A field that is missing has its default; one that is not known is left out."""
+    """Return the reader of a dataclass. A missing field has its default; an unknown one is left out."""
     hints = get_type_hints(of)
     readers = {each.name: _reader(hints[each.name]) for each in fields(of) if each.init}
     needed = {

@@ -1,4 +1,4 @@
-"""Who may do what: one table for every contract, over caller, act and record."""
+"""Permissions: one table for every contract, over caller, act and record."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class Policy(StrEnum):
 
 
 class Redact(StrEnum):
-    """What is done about a secret in a text that is about to be kept."""
+    """The treatment of a secret in a text before it is stored."""
 
     OFF = "off"
     WARN = "warn"
@@ -47,7 +47,7 @@ Rules = Callable[[], Policy]
 
 
 def may_read_metrics(caller: Caller, *, admins_only: bool) -> bool:
-    """Tell whether a caller may read what is counted for all organizations together."""
+    """Tell whether a caller may read the metrics of all organizations together."""
     if not caller.token:
         # The owner of the machine: as soon as tokens exist nobody comes without one.
         return True
@@ -57,7 +57,7 @@ def may_read_metrics(caller: Caller, *, admins_only: bool) -> bool:
 
 
 class Owned(Protocol):
-    """What concerns a whole organization or, of it, one repository or one user."""
+    """A record that concerns a whole organization or, of it, one repository or one user."""
 
     @property
     def organization(self) -> str:
@@ -69,7 +69,7 @@ class Owned(Protocol):
 
     @property
     def user(self) -> str | None:
-        """The one user whom it concerns, if it is not for everyone."""
+        """The one user that it concerns, if it is not for everyone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def check_may_change(caller: Caller, rules: Policy, memory: Memory) -> None:
 
 
 def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
-    """Refuse to hard-delete what is locked or protected or, to an agent, what another wrote."""
+    """Refuse to hard-delete a memory that is locked or protected or, to an agent, written by another."""
     _check_not_viewer(caller, "delete")
     _check_unlocked("delete", memory)
     _check_unprotected(caller, rules, "delete", memory.type, memory.scope)
@@ -186,14 +186,14 @@ def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
 
 
 def check_may_mask(caller: Caller) -> None:
-    """Raise Forbidden to viewers and agents: what somebody wrote is replaced, its history too."""
+    """Raise Forbidden to viewers and agents: masking replaces an author's text, its history too."""
     _check_not_viewer(caller, "mask")
     if caller.role is Role.AGENT:
         raise Forbidden("mask", "a person replaces the secrets in what others wrote")
 
 
 def check_may_erase(caller: Caller) -> None:
-    """Raise Forbidden to viewers and agents: nothing brings back what was erased."""
+    """Raise Forbidden to viewers and agents: erasure cannot be undone."""
     _check_not_viewer(caller, "erase")
     if caller.role is Role.AGENT:
         raise Forbidden("erase", "the role agent may not erase; a person may", needs=Role.HUMAN)
@@ -238,7 +238,7 @@ def is_locked_above(caller: Caller, memory: Memory) -> bool:
 
 
 def may_remove_work_of(caller: Caller, author: str) -> bool:
-    """Tell whether the caller may remove for good what the author wrote: an agent only its own.
+    """Tell whether the caller may remove for good the author's work: an agent only its own.
 
     What an agent without a name wrote is that of every agent that came without a token.
     """
@@ -247,7 +247,7 @@ def may_remove_work_of(caller: Caller, author: str) -> bool:
 
 
 def check_may_remove_work_of(caller: Caller, author: str) -> None:
-    """Raise Forbidden if an agent would delete for good what another author wrote."""
+    """Raise Forbidden if an agent would delete for good another author's work."""
     if not may_remove_work_of(caller, author):
         raise Forbidden("delete", "written by {name!r}; an agent deletes only its own", name=author)
 
@@ -268,7 +268,7 @@ def check_may_unlock(caller: Caller, memory: Memory) -> None:
 
 
 def may_verify(caller: Caller) -> bool:
-    """Tell whether what the caller writes may count as verified."""
+    """Tell whether the caller's writing may count as verified."""
     return caller.sets_status or _RANK[caller.role] > _RANK[Role.AGENT]
 
 
@@ -285,7 +285,7 @@ def may_settle(caller: Caller) -> bool:
 
 
 def check_may_settle(caller: Caller, act: str) -> None:
-    """Raise Forbidden to viewers and agents: a person says what becomes of a suggestion."""
+    """Raise Forbidden to viewers and agents: only a person settles a suggestion."""
     _check_not_viewer(caller, act)
     if not may_verify(caller):
         reason = "the role agent may not {what} suggestions; a human may"
@@ -303,7 +303,7 @@ def check_may_set_status(caller: Caller, before: Status, after: Status) -> None:
 
 
 def check_may_issue(caller: Caller) -> None:
-    """Raise Forbidden to all but the owner of the data directory, who makes and shows tokens."""
+    """Raise Forbidden to all but the owner of the data directory, the only one to make and show tokens."""
     if not caller.writes_system:
         raise Forbidden(
             "issue", "tokens are made where the data directory is; `minutebook token create` does"
@@ -322,17 +322,17 @@ def check_may_look_as(caller: Caller) -> None:
 
 
 def may_audit(caller: Caller) -> bool:
-    """Tell whether the caller sees all of the organizations whose trail they would read."""
+    """Tell whether the caller sees all of the organizations with the trail that they would read."""
     return caller.repositories is None and caller.user is None
 
 
 def may_read_questions(caller: Caller) -> bool:
-    """Tell whether the caller reads what others asked, also those who are held to a user: no viewer does."""
+    """Tell whether the caller reads the questions of others, also of callers held to a user: no viewer does."""
     return may_audit(caller) and caller.role is not Role.VIEWER
 
 
 def check_may_audit(caller: Caller) -> None:
-    """Raise Forbidden if the caller is bound to a part of the organization whose trail this is."""
+    """Raise Forbidden if the caller is bound to a part of the organization of this trail."""
     if may_audit(caller):
         return
     if caller.token:

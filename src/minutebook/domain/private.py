@@ -1,4 +1,4 @@
-"""What a person marked as private: `<private>…</private>` in what they typed."""
+"""Text that a person marked as private: `<private>…</private>` in their prompts."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Why something is not done: a sentence whose template and values stay apart until it is shown."""
+"""The reason for a refusal: a sentence with template and values kept apart until it is shown."""
 
 from collections.abc import Iterable
 from typing import Any, Self
@@ -48,7 +48,7 @@ def counted(one: str, many: str, count: int, /, **values: object) -> Reason:
 
 
 def must_be_one_of(names: Iterable[str], given: str | None = None) -> Reason:
-    """Return what an argument must be that takes some words only; `given` is what it was instead."""
+    """Return the requirement on an argument that takes some words only; `given` is the value refused."""
     listed = ", ".join(names)
     if given is None:
         return Reason("must be one of {names}", names=listed)
@@ -56,7 +56,7 @@ def must_be_one_of(names: Iterable[str], given: str | None = None) -> Reason:
 
 
 def cause_of(error: OSError) -> Word:
-    """Return what the operating system says; a page says what is usual in its language."""
+    """Return the operating system's message; a page shows the usual one in its language."""
     return Word(error.strerror or error)
 
 

@@ -1,4 +1,4 @@
-"""Recalls: which records a question was answered with, for whom, and through what."""
+"""Recalls: which records answered a question, for which caller, and through which door."""
 
 import hashlib
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Got:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedRecall:
-    """One question, and what it got of one organization, best first.
+    """One question, and its hits of one organization, best first.
 
     `asker` tells who asked, with their scopes, from all others (`asker_of`); `actor` is their name.
     `act` is the tool, `contract` and `client` what it came through, `session` the connection's. The
@@ -52,7 +52,7 @@ class RecallCount:
 
 
 def asker_of(caller: Caller) -> str:
-    """Return what tells a caller, with the scopes that bind it, from every other."""
+    """Return the key that tells a caller, with the scopes that bind it, from every other."""
     repositories = "*" if caller.repositories is None else repr(sorted(caller.repositories))
     parts = (caller.principal, caller.name, caller.organization, repositories, caller.user)
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]

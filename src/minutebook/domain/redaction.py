@@ -1,4 +1,4 @@
-"""What a caller is told of an error: who came by a token hears nothing of how this machine is."""
+"""Redaction of errors: a caller with a token learns nothing about this machine."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What several machines know of one record, and how two such pieces of knowledge become one.
+"""Versions of one record on several machines, and how two of these states become one.
 
 Each edit of a record has a name, its dot: the machine and the number of the edit there. A `State` holds
 the edits that nobody has replaced, and as its context all edits that are known of, replaced or not. To
@@ -96,7 +96,7 @@ UNKNOWN = ReplicaState({}, ())
 
 
 def merge(one: ReplicaState, other: ReplicaState) -> ReplicaState:
-    """Return what both know: an edit stands if both have it, or one has it and the other never heard of it."""
+    """Return the union of both states: an edit stands if both have it, or one has it and the other never saw it."""
     here = {each.dot: each for each in one.siblings}
     there = {each.dot: each for each in other.siblings}
     standing = [

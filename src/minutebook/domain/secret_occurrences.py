@@ -7,7 +7,7 @@ from minutebook.domain.records import Kind
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A secret that is kept: in which field of which record, of which kind, and what is shown of it.
+    """A stored secret: its record, field and kind, and the part of it that is shown.
 
     `is_proven` by its check digits. `remedy` says what helps where it cannot be replaced.
     """
@@ -24,7 +24,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """What was replaced, and what was left, each with its reason as its remedy."""
+    """The replaced occurrences and the remaining ones, each with its reason as its remedy."""
 
     masked: list[Occurrence]
     left: list[Occurrence]

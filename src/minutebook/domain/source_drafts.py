@@ -1,4 +1,4 @@
-"""What a reader finds in another program's files: drafts of records, and what it had to leave out."""
+"""The output of a reader of another program's files: drafts of records, and the parts left out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class SourcePlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceDraft:
-    """What all drafts have: a key that stays the same in a source that grows, and where it stands.
+    """The fields that all drafts have: a key that stays the same in a source that grows, and the position.
 
     `program` and `version` are those of the program that wrote it. `folder` is the folder that it is
     about, as the source has it; empty if it says none.

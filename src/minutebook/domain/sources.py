@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Source(StrEnum):
-    """What a hit comes from: a memory, a decision, what was said in a session, or code."""
+    """The source of a hit: a memory, a decision, a session's turn or summary, or code."""
 
     MEMORY = "memory"
     DECISION = "decision"

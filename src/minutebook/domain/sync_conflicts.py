@@ -1,4 +1,4 @@
-"""What is shown of a record that several machines edited at once, and where the other versions stay.
+"""The resolved version of a record edited on several machines at once, and the place of the others.
 
 All of it follows from the edits alone, so each machine makes the same records of them.
 """
@@ -67,7 +67,7 @@ class SyncConflict:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What the store is to hold of a record (None: nothing), and beside it."""
+    """The version of a record for the store (None: deleted), and the versions beside it."""
 
     shown: Record | None
     added: tuple[Record, ...] = ()
@@ -75,7 +75,7 @@ class Resolution:
 
 
 def resolve(state: ReplicaState) -> Resolution:
-    """Return what the edits that stand come to.
+    """Return the resolution of the edits that stand.
 
     Raises InvalidInput if a decision stands in two forms of which at most one can be true.
     """
@@ -196,7 +196,7 @@ def _versions(shown: Version, losers: Sequence[Sibling]) -> list[Record]:
 
 
 def _content(record: Record) -> object:
-    """Return what somebody wrote in a record that is no memory, apart from who and when."""
+    """Return the content of a record that is no memory, without author and time."""
     match record:
         case Entity():
             return (record.name, record.type, record.description, record.aliases)

@@ -7,7 +7,7 @@ _RUNS = re.compile(r"[\s_-]+")
 
 
 def target_key(target: str) -> str:
-    """Return what all spellings of a target share.
+    """Return the key that all spellings of a target share.
 
     Upper and lower case, compatibility forms (NFKC) and invisible characters do not count, blanks at
     the ends neither; a run of blanks, `-` and `_` counts as one `-`. The order of steps is that of

@@ -11,7 +11,7 @@ from minutebook.domain.records import Kind
 
 
 class Finding(StrEnum):
-    """What is found, and so which change is suggested."""
+    """The kind of a finding, which implies the suggested change."""
 
     DUPLICATE = "duplicate"
     CONTRADICTION = "contradiction"
@@ -25,7 +25,7 @@ class Finding(StrEnum):
 
 
 class Topic(StrEnum):
-    """What something waits for; of findings each has the finding's own name."""
+    """The topic of a pending item; a finding's topic is the finding's own name."""
 
     RULE = "rule"
     DUPLICATE = "duplicate"
@@ -84,7 +84,7 @@ class Suggestion:
 
 
 def suggestion_id(topic: str, subjects: Sequence[Subject], more: str = "") -> str:
-    """Return the id of what is suggested about some records, whichever of them comes first.
+    """Return the id of a suggestion about some records, in whichever order they come.
 
     What was found to repeat another may later be found to contradict it: both are one topic.
     """
@@ -94,7 +94,7 @@ def suggestion_id(topic: str, subjects: Sequence[Subject], more: str = "") -> st
 
 
 def parse_rules(given: Sequence[str]) -> Mapping[Finding, float]:
-    """Read rules such as `duplicate=0.95`: what may be applied unasked from which certainty on.
+    """Read rules such as `duplicate=0.95`: the certainty from which a finding is applied unasked.
 
     Raises InvalidInput if one is no such rule.
     """

@@ -22,7 +22,7 @@ DONE = "done"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What was done or refused, by whom, to what and why; digests stand for texts."""
+    """An act, done or refused: its author, record and reason; digests stand for texts."""
 
     actor: str
     role: Role

@@ -1,4 +1,4 @@
-"""What was found of a trail when it was proved."""
+"""The findings of a trail's proof."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ NOT_PROVED = (
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was found of an organization's trail.
+    """The findings of the proof of an organization's trail.
 
     Where it ends, where it breaks, if it does, how far it is signed, which records are not as it
     says, and which were erased.

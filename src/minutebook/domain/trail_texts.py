@@ -1,4 +1,4 @@
-"""What a trail says last of each record, to be compared with the records themselves."""
+"""The last state of each record by the trail, to be compared with the records themselves."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class ErasedRecord:
 
 
 class LastTexts:
-    """Reads the entries of a trail in order; then tells what of the records contradicts them.
+    """Reads the entries of a trail in order; then finds the records that contradict them.
 
     Of several parts, each of which holds the records of some ids, it may be one.
     """
@@ -150,7 +150,7 @@ class LastTexts:
             self._last.pop(key, None)
 
     def difference(self, record: Record) -> TrailDifference | None:
-        """Return what of a record contradicts the trail; each record is asked for once."""
+        """Return how a record contradicts the trail; each record is asked for once."""
         in_text = self._text_difference(record) if isinstance(record, TextRecord) else None
         in_state = self._state_difference(record)
         return in_text or in_state

@@ -1,4 +1,4 @@
-"""What a session is, and the names and instants of its turns and summaries."""
+"""A session, and the names and instants of its turns and summaries."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ _TICK = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The turns of one conversation: its name, whom it concerns, how long it is, and when it was.
+    """The turns of one conversation: its name, scope, length and time.
 
     The same name in two repositories, or of two users, is two sessions.
     """

@@ -1,4 +1,4 @@
-"""What was true when: intervals that hold their start and not their end."""
+"""Which facts were true when: intervals that hold their start and not their end."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -41,6 +41,6 @@ def reopened(memory: Memory) -> Memory:
 
 
 def reinstated(memory: Memory, status: Status, now: datetime) -> Memory:
-    """Let a memory hold again that had ended, also one in whose place another stood."""
+    """Let an ended memory hold again, also one that another had superseded."""
     alone = replace(memory, superseded_by=None)
     return replace(reopened(alone), status=status, updated_at=now)

@@ -127,7 +127,7 @@ class BuiltInEmbedder:
             yield _ModelPart(text, read, slice(*own), len(start) + own[0] - first)
 
     def _run(self, sequences: Sequence[list[int]]) -> list[dict[str, NDArray[np.float32]]]:
-        """Return what the model makes of each sequence: its vector, and a state for each position."""
+        """Return the model's output for each sequence: its vector, and a state for each position."""
         longest = max(map(len, sequences))
         words = np.zeros((len(sequences), longest, WIDTH), np.float32)
         mask = np.zeros((len(sequences), longest), np.int32)
@@ -140,7 +140,7 @@ class BuiltInEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class _ModelPart:
-    """Tokens of a text as the model reads them, and those whose states it gives.
+    """The tokens of a text as the model reads them, and those with states in the output.
 
     Where parts overlap, each gives the states of the half that stands deeper inside it.
     """

@@ -42,7 +42,7 @@ class EmbeddingEndpoint:
         return f"Endpoint(base_url={shown_url(self.base_url)!r}, model={self.model!r})"
 
     def identity(self, dimensions: int, unrelated: float = 0.0) -> Model:
-        """Return the model's identity, what shapes its vectors wherever it is served, and its cosine of unrelated texts."""
+        """Return the model's identity: the traits that shape its vectors, and its cosine of unrelated texts."""
         facts = [self.model, dimensions, self.query_prefix, self.passage_prefix]
         digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
         return Model(self.model, digest, dimensions, unrelated=unrelated)

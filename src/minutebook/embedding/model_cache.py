@@ -19,7 +19,7 @@ _OCCUPIED = {errno.EEXIST, errno.ENOTEMPTY}
 
 
 def damage(folder: Path, *, by_size: frozenset[str] = frozenset()) -> Reason | None:
-    """Return what is wrong with a folder, or None; files in `by_size` are measured, not read."""
+    """Return the damage of a folder, or None; files in `by_size` are measured, not read."""
     try:
         for name, (size, digest) in _read_manifest(folder).items():
             path = folder / name

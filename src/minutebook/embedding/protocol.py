@@ -1,4 +1,4 @@
-"""What an embedder is, and how long texts become parts."""
+"""The interface of an embedder, and how long texts become parts."""
 
 import math
 import re
@@ -21,7 +21,7 @@ SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What an embedder makes of one text."""
+    """The embedding of one text."""
 
     rows: Rows
     """One for each part of a passage, in order; one for a question."""
@@ -71,7 +71,7 @@ class Embedder(Protocol):
         ...
 
     def embed_query(self, text: str) -> Embedded:
-        """Embed a question as one row; what the model cannot read at once is cut off."""
+        """Embed a question as one row; text beyond the model's window is cut off."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:

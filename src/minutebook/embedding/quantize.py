@@ -1,4 +1,4 @@
-"""What the built-in model runs on, derived from the weights file; needs `onnx`, once."""
+"""Derives the built-in model's ONNX files from the weights file; needs `onnx`, once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -39,7 +39,7 @@ class CacheStats:
 
 
 class Preparation(Protocol):
-    """What is made, once, before a model can be loaded."""
+    """A step done once, before a model can be loaded."""
 
     @property
     def part(self) -> float | None:
@@ -49,7 +49,7 @@ class Preparation(Protocol):
         """Wait for it no longer."""
 
     def damage(self) -> str | None:
-        """Return what is wrong with what was made, if anything is."""
+        """Return the damage of the prepared files, if there is any."""
 
 
 class Embedding:
@@ -122,7 +122,7 @@ class Embedding:
 
     @property
     def reason(self) -> Reason:
-        """The reason why loading failed and what to do; empty in the other states."""
+        """The reason why loading failed and the remedy; empty in the other states."""
         with self._lock:
             return self._reason
 
@@ -138,7 +138,7 @@ class Embedding:
         return self._expected if embedder is None else embedder.model
 
     def damage(self) -> str | None:
-        """Return what is wrong with the files of the model, all of which are read; None if nothing is."""
+        """Return the damage of the model's files, all of which are read; None if there is none."""
         return None if self._preparation is None else self._preparation.damage()
 
     @property
@@ -246,7 +246,7 @@ class Embedding:
 
 
 class _Cache:
-    """What was made of the last questions, by digest so that the texts themselves take no room."""
+    """The embeddings of the last questions, by digest so that the texts themselves take no room."""
 
     def __init__(self, size: int) -> None:
         self._room = size

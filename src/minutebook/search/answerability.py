@@ -35,7 +35,7 @@ class AnswerVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a search measured: the strengths of its best texts, and how much was compared with what.
+    """The measurements of a search: the strengths of its best texts, and the numbers of texts and words compared.
 
     `best`, `second`, `fifth` are strengths, `mean` that of the ten best; a text that is not there has the strength
     `absent` of its `Coefficients`. `cosine` is the greatest, 0 for unrelated texts and 1 for equal ones, `bm25` the
@@ -52,7 +52,7 @@ class Evidence:
     words: int
 
     def signals(self) -> tuple[float, ...]:
-        """Return what coefficients weigh, in their order."""
+        """Return the values that the coefficients weigh, in their order."""
         return (
             self.best,
             self.best - self.second,
@@ -87,7 +87,7 @@ class Coefficients:
         return Evidence(ten[0], ten[1], ten[4], sum(ten) / BEST, cosine, bm25, texts, words)
 
     def chance(self, evidence: Evidence) -> float:
-        """Return the chance that the question is answered by what was found, in (0, 1)."""
+        """Return the chance that the texts found answer the question, in (0, 1)."""
         pairs = zip(self.weights, evidence.signals(), strict=True)
         return _logistic(self.intercept + sum(weight * signal for weight, signal in pairs))
 
@@ -135,7 +135,7 @@ OF_CODE = Coefficients(
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Generic[K]):
-    """The chance that a question is answered by what was found, and how each text shares in it.
+    """The chance that the texts found answer a question, and the share of each text in it.
 
     `measured` is the chance by the texts that were compared, `merits` are theirs, and `best` the best of these. Texts
     that were not compared, since they have no vector yet, are `unknown`. The chance is no less than `floor`.
@@ -192,7 +192,7 @@ def judge(
     texts: int,
     words: int,
 ) -> Judgement[K]:
-    """Judge what a search by meaning and words found.
+    """Judge the results of a search by meaning and words.
 
     `late` has the late interaction of the texts that were compared token by token, `cosines` that of each text
     with a vector, `bm25` that of each that holds a word; `unrelated` is the model's cosine of unrelated texts.
@@ -214,14 +214,14 @@ def judge(
 def judge_words(
     covered: Mapping[K, float], bm25: Mapping[K, float], *, texts: int, words: int
 ) -> Judgement[K]:
-    """Judge what words alone found; `covered` has the part of the question that each text holds."""
+    """Judge results found by words alone; `covered` has the part of the question that each text holds."""
     return _judged(BY_WORDS, covered, 0.0, bm25, texts, words)
 
 
 def judge_code(
     cosines: Mapping[K, float], bm25: Mapping[K, float], *, texts: int, words: int
 ) -> Judgement[K]:
-    """Judge what a search of code found by cosines less the mean question."""
+    """Judge the results of a search of code, by cosines less the mean question."""
     found = _judged(OF_CODE, cosines, 0.0, bm25, texts, words)
     unknown = bm25.keys() - cosines.keys()
     return replace(found, unknown=unknown).at_least_perhaps() if unknown else found

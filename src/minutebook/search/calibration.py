@@ -1,4 +1,4 @@
-"""Turn what signals measure into numbers in [0, 1] that mean the same for every question and store.
+"""Turn the scores of signals into numbers in [0, 1] that mean the same for every question and store.
 
 ABOUT_SLOPE, ABOUT_MIDDLE and UNRELATED_COSINE are fitted by `python -m benchmarks.calibrate`, WORDS_SLOPE and
 WORDS_MIDDLE by `python -m benchmarks.calibrate_words`; both keep their figures in docs/. The others were chosen by what ranks best on the

@@ -1,4 +1,4 @@
-"""Let what stands beside a record, and who speaks in it, count for it.
+"""Let a record's neighbours, and the speaker in it, count for it.
 
 Records of one session, in the order of time, lift one another: an answer often stands beside the
 words that a question shares with the talk. Measured in
@@ -57,7 +57,7 @@ def lifted(
 
 
 def label_of(text: str) -> str | None:
-    """Return the label, such as the `Ana` of `Ana: …`, that a text begins with as what is said in a talk does."""
+    """Return the speaker's label, such as the `Ana` of `Ana: …`, with which a line of dialogue begins."""
     found = _LABEL.match(text)
     return found[1] if found else None
 

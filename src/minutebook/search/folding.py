@@ -40,7 +40,7 @@ def _composed(text: str, characters: "_Characters") -> str:
 
 
 class _Characters(dict[int, str]):
-    """What each character becomes, worked out when first met."""
+    """The folded form of each character, worked out when first met."""
 
     def __init__(self, *, keeps_accents: bool) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Fuse what several signals say about the same candidates, and keep why."""
+"""Fuse the scores of several signals for the same candidates, and keep why."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ TEXT_WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.1
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one signal said about a hit, and how much of the hit's score comes from it.
+    """The score that one signal gave a hit, and its share of the hit's score.
 
     `raw` is the signal's own score and `rank` the place it gave, 1 the best; both are None if the
     signal did not find the hit. `normalised` lies in [0, 1]. The weights of a hit's signals sum

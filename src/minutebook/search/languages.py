@@ -21,7 +21,7 @@ _FILE: Mapping[str, Mapping[str, str]] = tomllib.loads(
 
 
 def _each(part: str) -> dict[str, str]:
-    """Return what the file says under a name of each language that has it."""
+    """Return the entry under a name in the file, for each language that has it."""
     return {language: said[part] for language, said in _FILE.items() if part in said}
 
 

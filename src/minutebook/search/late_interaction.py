@@ -63,7 +63,7 @@ _LEAST_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class TokenStates:
-    """The tokens of a text: word pieces, how much each says, and what a model makes of them.
+    """The tokens of a text: word pieces, the weight of each, and their states from a model.
 
     `surprise` is −log of a piece's general frequency; 0 for a piece without a letter or digit,
     which says nothing.
@@ -272,7 +272,7 @@ class Question:
 
 
 def _stretches(texts: Sequence[Signs]) -> Iterator[tuple[list[int], list[int], Signs]]:
-    """Yield the rows of texts, at most _STRETCH at once: whose they are, where each of these begins, the rows.
+    """Yield the rows of texts, at most _STRETCH at once: the indices of the texts, their starts, the rows.
 
     A longer text is in several stretches, once in each.
     """

@@ -118,7 +118,7 @@ _STOP_WORDS = """
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """What to look for; falsy when there is nothing.
+    """The terms and phrases of a query; falsy when there are none.
 
     A record matches when it holds at least one term or phrase, and all phrases if there are any.
     A term that is named twice counts twice. Scores are divided by `forms`, the number of terms that
@@ -173,7 +173,7 @@ def terms(text: str) -> list[str]:
 
 
 def word_terms(text: str) -> list[str]:
-    """Return the term of each word of a text in order, then what else finds it in any language.
+    """Return the term of each word of a text in order, then further terms that find it in any language.
 
     That is pairs of neighbours in scripts without spaces, compounds whole and by segment, and the
     parts of identifiers in a row. `GAP` stands before each run that follows the words.
@@ -215,7 +215,7 @@ def check_query(text: str) -> None:
 
 
 def parse_query(text: str) -> TextQuery:
-    """Read a query: what stands in double quotes are phrases, all else terms, in order.
+    """Read a query: text in double quotes is a phrase, all else is terms, in order.
 
     Function words of the likely languages are left out, unless there is nothing else. Identifiers are
     looked for whole and by parts of at least two characters; a run of one script without spaces by its
@@ -252,7 +252,7 @@ def parse_query(text: str) -> TextQuery:
 
 
 def is_stop_term(term: str) -> bool:
-    """Tell whether a term is that of a stop word, which says nothing of what a text is about."""
+    """Tell whether a term is that of a stop word, which carries no topic."""
     return term in _STOP_TERMS or _is_particle(term)
 
 
@@ -274,7 +274,7 @@ def _is_particle(term: str) -> bool:
 
 
 def _stretches(folded: str) -> Iterable[tuple[bool, str]]:
-    """Split into what is written with spaces between words and, in turn, what is not."""
+    """Split a text by turns into parts written with spaces between words and parts written without."""
     if folded.isascii():
         return ((False, folded),)
     return zip(cycle((False, True)), _UNSPACED_RUNS.split(folded), strict=False)
@@ -331,7 +331,7 @@ def _stems(word: str, languages: Languages) -> tuple[str, tuple[str, ...]]:
 
 
 def _analyse_text(text: str) -> tuple[list[str], list[str]]:
-    """Return the terms of a text, words first, then what else finds it; and its parts between spaces."""
+    """Return the terms of a text, words first, then further ones that find it; and its parts between spaces."""
     whole: list[str] = []
     rest: list[str] = []
     spaced: list[str] = []
@@ -356,7 +356,7 @@ def _is_plain(chunk: str) -> bool:
 
 
 def _analyse(chunk: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split a compound into the terms of its words and, after gaps, what else should find it."""
+    """Split a compound into the terms of its words and, after gaps, further terms that should find it."""
     if _is_plain(chunk):
         return (_term(chunk.lower()),), ()
     inside: list[str] = _WORDS.findall(chunk)
@@ -398,7 +398,7 @@ def _humps(letters: str) -> list[str]:
 
 
 def _leading(number: str) -> list[str]:
-    """Return `1.2` for `1.2.3`: who looks for a version or network means all inside it."""
+    """Return `1.2` for `1.2.3`: a search for a version or network means all inside it."""
     dots = [place for place, sign in enumerate(number[:MAX_TERM]) if sign == "."]
     return [number[:place] for place in dots[1:]]
 

@@ -1,1 +1,1 @@
-"""What can be done: one module a subject, one method a use case, one transaction a write."""
+"""Use cases: one module a subject, one method a use case, one transaction a write."""

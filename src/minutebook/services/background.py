@@ -1,4 +1,4 @@
-"""What an open app does by itself: make missing vectors, and the jobs of its features."""
+"""The background work of an open app: missing vectors, and the jobs of its features."""
 
 import logging
 import threading
@@ -53,7 +53,7 @@ class BackgroundWork:
         threading.Thread(target=work, name=name, daemon=True).start()
 
     def _embed_missing(self) -> None:
-        """Embed what was stored without vectors, again and again; reload a model that failed."""
+        """Embed texts stored without vectors, again and again; reload a model that failed."""
         while not self._stop.is_set():
             try:
                 self._embedding.wait(timeout=None)

@@ -68,7 +68,7 @@ _LOCK = "vectors"
 
 @dataclass(frozen=True, slots=True)
 class TextEmbedding:
-    """What is kept of an embedded text."""
+    """The stored embedding of a text."""
 
     vectors: Vectors
     states: bytes | None
@@ -77,7 +77,7 @@ class TextEmbedding:
 
 @dataclass(frozen=True, slots=True)
 class QueryEmbedding:
-    """What is asked of the store: the vector of a query, and its tokens if states are kept."""
+    """The embedding of a query: its vector, and its tokens if states are kept."""
 
     vector: Vectors
     """Shape (dimensions,)."""
@@ -86,7 +86,7 @@ class QueryEmbedding:
     """The mean vector of questions about code, shape (dimensions,); None where the model has none."""
 
     def less_mean(self, part: float) -> "QueryEmbedding":
-        """Return the query without a part of the mean, so that what is near every question is not near this one."""
+        """Return the query less a part of the mean, so that texts near every question are not near this one."""
         if self.mean is None:
             return self
         rest = self.vector - np.float32(part) * self.mean
@@ -151,7 +151,7 @@ class Embeddings:
 
     @property
     def is_expected(self) -> bool:
-        """Whether what is left to the background is soon embedded: there is to be a model, and it has not failed."""
+        """Whether texts left to the background are soon embedded: there is to be a model, and it has not failed."""
         return not self._embedding.is_off and self.state != "error"
 
     def check_known(self) -> None:
@@ -160,7 +160,7 @@ class Embeddings:
             raise EmbeddingNotReady("error", self._embedding.reason)
 
     def embed_passage(self, text: str, progress: Progress = no_progress) -> TextEmbedding | None:
-        """Return what is to be kept of a text; None if the model failed.
+        """Return the embedding to store for a text; None if the model failed.
 
         Waits while the model loads. Raises EmbeddingNotReady if it is still loading after that.
         """
@@ -169,7 +169,7 @@ class Embeddings:
         return self._embed_texts([text])[0]
 
     def try_embed_passage(self, text: str) -> TextEmbedding | None:
-        """Return what is to be kept of a text if the model is ready now; None leaves it to `backfill`."""
+        """Return the embedding to store for a text if the model is ready now; None leaves it to `backfill`."""
         if self.state != "ready":
             return None
         try:
@@ -222,7 +222,7 @@ class Embeddings:
         return QueryEmbedding(embedded.vector, question, embedded.mean_question)
 
     def note_of_words_alone(self) -> Note | None:
-        """Return what is to be said of an answer without vectors; None if the user chose no model."""
+        """Return the note on an answer without vectors; None if the user chose no model."""
         if self._embedding.is_off:
             return None
         state = self.state
@@ -239,7 +239,7 @@ class Embeddings:
     def note_of_pending(
         self, classes: Iterable[type[TextRecord]], views: Sequence[View]
     ) -> Note | None:
-        """Return what is to be said of records that have no vectors yet; None if all have them."""
+        """Return the note on records that have no vectors yet; None if all have them."""
         pending = 0
         for of in classes:
             space = replace(self.space_of(of), states="")
@@ -382,7 +382,7 @@ class Embeddings:
 
 
 class _LowPriorityEmbedding(threading.Thread):
-    """Embeds texts at low priority and keeps what is made of them or the error.
+    """Embeds texts at low priority and keeps the embeddings or the error.
 
     A daemon thread, because a process that ends does not wait for vectors.
     """
@@ -416,7 +416,7 @@ def _first_texts(records: Sequence[TextRecord]) -> Iterator[TextRecord]:
 
 
 def _at_low_priority(embed: Callable[[], list[TextEmbedding]]) -> list[TextEmbedding]:
-    """Embed texts in a thread that leaves the processor to queries. Raises what the embedder raises."""
+    """Embed texts in a thread that leaves the processor to queries. Raises the errors of the embedder."""
     worker = _LowPriorityEmbedding(embed)
     worker.start()
     worker.join()

@@ -1,4 +1,4 @@
-"""What services stand on."""
+"""The infrastructure of services."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from minutebook.store.protocol import Tended
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Infrastructure:
-    """What a service that writes is given, beside the services that it asks: one value for all of them.
+    """The values that every writing service is given beside the services that it asks: one for all of them.
 
     A service that only reads takes the one or two parts that it needs.
     """
@@ -30,5 +30,5 @@ class Infrastructure:
 
     @property
     def records(self) -> Records:
-        """The store as those have it who read for a caller."""
+        """The store as services see it that read for a caller."""
         return Records(self.store)

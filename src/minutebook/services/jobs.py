@@ -1,4 +1,4 @@
-"""Work that an open app does unasked: what features add to it."""
+"""The background jobs of an open app, which features add."""
 
 import threading
 from collections.abc import Callable

@@ -58,7 +58,7 @@ class RecordWriter(Generic[T]):
         embedding: TextEmbedding | None,
         finish: Callable[[T], T] = unchanged,
     ) -> T:
-        """Put a record, its embedding and its audit entry in one transaction; return what was put.
+        """Put a record, its embedding and its audit entry in one transaction; return the record put.
 
         `finish` completes the record inside the transaction, or raises. Raises Refused if the caller
         may not write there.
@@ -73,6 +73,6 @@ class RecordWriter(Generic[T]):
         return record
 
     def put(self, caller: Caller, record: T, embedding: TextEmbedding | None) -> None:
-        """Put a record whose text is new, and its embedding; call inside the transaction of the act."""
+        """Put a record with a new text, and its embedding; call inside the transaction of the act."""
         self._store.put(record)
         self._embeddings.put(record, embedding)

@@ -1,4 +1,4 @@
-"""What a reset removes and leaves."""
+"""The records that a reset removes and leaves."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from minutebook.domain.records import Kind
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """What a reset removed, by kind, and what it left: locked, or not the caller's to remove."""
+    """The records that a reset removed, by kind, and those it left: locked, or not the caller's to remove."""
 
     deleted: Counter[Kind]
     kept_locked: int = 0
     kept_others: int = 0
 
     def __add__(self, other: "Reset") -> "Reset":
-        """Return what both removed and left."""
+        """Return the sum of both."""
         return Reset(
             self.deleted + other.deleted,
             self.kept_locked + other.kept_locked,

@@ -1,4 +1,4 @@
-"""Which secrets does a record bring, and what is done about them? Asked before anything is kept."""
+"""Secrets in a record, and their treatment, decided before anything is stored."""
 
 import logging
 from collections.abc import Mapping
@@ -78,7 +78,7 @@ class Found:
 
 
 class Screening:
-    """Finds secrets in what is about to be written; masks them or says that they are there.
+    """Finds secrets in texts before they are written; masks them or reports them.
 
     `redact` is what is done; None means `warn` for what is written on purpose and `mask` for what
     is captured.
@@ -102,7 +102,7 @@ class Screening:
         return replace(record, **masked) if action is Redact.MASK else record  # type: ignore[type-var]
 
     def screened_text(self, caller: Caller, field: str, text: str) -> str:
-        """Return a text that is written on purpose as it may be kept, and note what it brings."""
+        """Return a text written on purpose in the form that may be stored, and note its secrets."""
         action = self._action(str)
         secrets = [] if action is Redact.OFF else find(text)
         if not secrets:
@@ -111,7 +111,7 @@ class Screening:
         return mask(text, secrets) if action is Redact.MASK else text
 
     def captured(self, record: R) -> R:
-        """Return what is captured while nobody waits for an answer, as it may be kept."""
+        """Return a record captured in the background in the form that may be stored."""
         if self._action(type(record)) is not Redact.MASK:
             return record
         masked, found = masked_fields(record)

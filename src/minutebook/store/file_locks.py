@@ -11,7 +11,7 @@ from minutebook.domain.reason import of_system
 
 
 class HeldFile:
-    """A `Held` that lasts: the system takes it from nobody who lives."""
+    """A `Held` that lasts: the system takes it from no living process."""
 
     def check(self) -> None:
         """Raise nothing."""

@@ -1,4 +1,4 @@
-"""A thread that does, behind the writers' back, what they should not wait for."""
+"""A thread for upkeep behind the writers' back, for which they should not wait."""
 
 import logging
 import threading

@@ -1,4 +1,4 @@
-"""One at a time, of all that share a store, does what has a name: what every kind of lock promises."""
+"""Named locks: one holder at a time among all that share a store; the promise of every kind of lock."""
 
 from contextlib import AbstractContextManager
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""What every storage engine promises. `tests/store/conformance.py` holds each engine to it."""
+"""The promise of every storage engine. `tests/store/conformance.py` holds each engine to it."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -48,7 +48,7 @@ class Candidate:
 
 
 class Tie(NamedTuple):
-    """An edge as who walks along it needs it, at a fraction of what the record costs."""
+    """An edge as a graph walk needs it, at a fraction of the record's cost."""
 
     of: type[Edge]
     """The class of the edge, which says what it joins."""
@@ -105,7 +105,7 @@ class Snapshot(Protocol):
 
 
 class Store(Protocol):
-    """Keeps records durably, finds them, and tells what changed.
+    """Keeps records durably, finds them, and reports changes.
 
     Every method may be called from any thread. A method that changes something outside a
     `transaction` runs in one of its own, which names its organization. Inside, the thread reads what it wrote; others, in this
@@ -114,7 +114,7 @@ class Store(Protocol):
     """
 
     def transaction(self, *organizations: str) -> AbstractContextManager[None]:
-        """Make what happens inside one atomic, durable write; an exception undoes all of it.
+        """Make the writes inside one atomic, durable transaction; an exception undoes all of it.
 
         It may write to the organizations that it names, to no other: StoreError. From its first
         moment no other transaction writes to those, so what it reads of them stays so until it ends.
@@ -170,7 +170,7 @@ class Store(Protocol):
         limit: int,
         offset: int = 0,
     ) -> list[R]:
-        """Return a page of what several selections hold together, in the order of `find`.
+        """Return a page of the records in several selections together, in the order of `find`.
 
         The selections are of different organizations; ties go by the place of the selection.
         """
@@ -220,7 +220,7 @@ class Store(Protocol):
     def matches_phrase(
         self, of: type[TextRecord], where: Filter, words: Sequence[str]
     ) -> list[str]:
-        """Return the sorted ids of the selected records whose text holds the words as a phrase.
+        """Return the sorted ids of the selected records with a text that holds the words as a phrase.
 
         Words as `search.text.words` makes them.
         """
@@ -305,7 +305,7 @@ class Store(Protocol):
         """
 
     def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
-        """Return what `edges` returns with a limit, without what only readers of a record ask for."""
+        """Return the edges that `edges` returns with a limit, without the fields that only readers of a record need."""
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         """Return the sorted ids of the selected entities of which a name occurs in the words.
@@ -353,14 +353,14 @@ class Placement:
 
 
 class Moment(Protocol):
-    """What a whole store holds at one moment."""
+    """The content of a whole store at one moment."""
 
     def copy_to(self, path: Path) -> None:
         """Copy all of it to a new file. Raises StoreError if that cannot be written."""
 
 
 class Tended(Store, Protocol):
-    """A store as those see it who look after it: status, doctor, metrics, backup."""
+    """The store as maintenance sees it: status, doctor, metrics, backup."""
 
     @property
     def place(self) -> str:
@@ -392,7 +392,7 @@ class Tended(Store, Protocol):
 
     @property
     def sync_rows(self) -> SyncRows | None:
-        """What is known of the machines with which the store is kept in step; None: a server's is not."""
+        """The sync state of the store with other machines; None: a server's has none."""
 
     def check_answers(self) -> None:
         """Raise StoreError unless the store can be read at this moment."""
@@ -404,7 +404,7 @@ class Tended(Store, Protocol):
         """Return the size of the store in bytes, its indices included."""
 
     def check(self) -> list[str]:
-        """Return what is wrong, a sentence each; nothing if all is sound."""
+        """Return the faults of the store, a sentence each; nothing if all is sound."""
 
     def to_analyse(self) -> int:
         """Count the texts whose text index is being made anew, as another version analysed them."""
@@ -413,20 +413,20 @@ class Tended(Store, Protocol):
         """Return on how many machines the records are; None if they are in a file."""
 
     def file_faults(self) -> list[tuple[str, str]]:
-        """Return what is wrong with that, or was with its log, a sentence each, with the remedy."""
+        """Return the faults of that file, or of its log, a sentence each, with the remedy."""
 
     def rebuild(self) -> None:
         """Make anew from the records all that is derived from them. Raises StoreDamaged."""
 
     def scrub(self) -> list[str]:
-        """Leave no byte of removed records in the store's files; return what cannot be done from here, a sentence each.
+        """Leave no byte of removed records in the store's files; return the steps left to others, a sentence each.
 
         Other writers wait meanwhile. May be repeated after a kill. Raises StoreBusy if somebody reads an
         old state for too long, StoreError if a file cannot be written.
         """
 
     def rewrite_tables(self) -> list[str]:
-        """Do what `scrub` does, and have a server write its tables anew, each locked meanwhile. Raises the same."""
+        """Do as `scrub` does, and have a server write its tables anew, each locked meanwhile. Raises the same."""
 
     def server_contents(self) -> Iterator[tuple[str, Iterator[bytes]]]:
         """Yield each table that a server keeps, with everything in its rows; nothing of a store in a file."""

@@ -32,7 +32,7 @@ class RecallRows(Protocol):
     """
 
     def write(self, organization: str, entries: Sequence[LoggedRecall]) -> None:
-        """Keep entries of an organization, all or none; one whose id is there stays as it is.
+        """Keep entries of an organization, all or none; one with a known id stays as it is.
 
         Raises StoreBusy after two seconds.
         """
@@ -59,7 +59,7 @@ class RecallRows(Protocol):
         """Remove an organization's entries, or those of one asker."""
 
     def erase(self, organization: str, kind: Kind, id: str) -> None:
-        """Remove the entries of questions that got a record: a question says much of what it got."""
+        """Remove the entries of questions that got a record: a question says much of its hits."""
 
     def everything(self, organization: str) -> Iterator[LoggedRecall]:
         """Yield every entry of an organization, by id, some at a time."""

@@ -1,4 +1,4 @@
-"""What a store notes of the machines with which it is kept in step: beside the records, in their transactions."""
+"""The sync state of a store with other machines: beside the records, in their transactions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SENT = 0
 
 @dataclass(frozen=True, slots=True)
 class SyncRow:
-    """What is known of a record in one remote: the digest as it is here, the state as JSON.
+    """The sync state of a record in one remote: the digest as it is here, the state as JSON.
 
     `file` is the number of the file in which the row's news is on its way, SENT or UNSENT.
     """
@@ -27,7 +27,7 @@ class SyncRow:
 
 
 class SyncRows(Protocol):
-    """Where an engine keeps what it knows of each remote, named by the remote's identity.
+    """The sync state that an engine keeps of each remote, named by the remote's identity.
 
     Inside a transaction of the store, what is written is part of it.
     """
@@ -36,25 +36,25 @@ class SyncRows(Protocol):
         """Return the remotes of which anything is known."""
 
     def marks(self, remote: str) -> dict[str, Any]:
-        """Return what was noted last of a remote as a whole; nothing of one that is new."""
+        """Return the last marks of a remote as a whole; none of one that is new."""
 
     def put_marks(self, remote: str, marks: dict[str, Any]) -> None:
-        """Note something of a remote as a whole, in place of what was noted."""
+        """Store the marks of a remote as a whole, in place of the last ones."""
 
     def get(self, remote: str, key: Key) -> SyncRow | None:
-        """Return what is known of a record."""
+        """Return the sync state of a record."""
 
     def put(self, remote: str, row: SyncRow) -> None:
-        """Note what is known of a record."""
+        """Store the sync state of a record."""
 
     def unsent(self, remote: str, limit: int) -> list[SyncRow]:
         """Return rows with news that are in no file yet, by key."""
 
     def sending(self, remote: str, file: int) -> list[SyncRow]:
-        """Return the rows whose news is on its way in a file, by key."""
+        """Return the rows with news on its way in a file, by key."""
 
     def sent(self, remote: str, file: int) -> None:
         """Note that a file has arrived: its rows have no news any more."""
 
     def each(self, remote: str) -> Iterator[SyncRow]:
-        """Yield what is known of every record, by key, holding few of them."""
+        """Yield the sync state of every record, by key, holding few of them."""

@@ -14,7 +14,7 @@ class TidyRows(Protocol):
     """
 
     def add(self, organization: str, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-        """Keep those whose ids are not there yet, each with the next number; return these."""
+        """Keep those with ids that are not there yet, each with the next number; return these."""
 
     def known(self, organization: str, ids: Collection[str]) -> set[str]:
         """Return those of the ids that suggestions have, in whatever state."""
@@ -35,10 +35,10 @@ class TidyRows(Protocol):
         """Remove a suggestion, so that it may be found again."""
 
     def marks(self, organization: str) -> Mapping[str, Any]:
-        """Return what was noted last about an organization as a whole; nothing at first."""
+        """Return the last marks of an organization as a whole; none at first."""
 
     def put_marks(self, organization: str, marks: Mapping[str, Any]) -> None:
-        """Note something about an organization as a whole, in place of what was noted."""
+        """Store the marks of an organization as a whole, in place of the last ones."""
 
     def everything(self, organization: str) -> Iterator[Suggestion]:
         """Yield every suggestion of an organization by number, some at a time."""

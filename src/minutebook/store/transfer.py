@@ -14,7 +14,7 @@ from minutebook.store.protocol import Tended, VectorSpace
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """What is kept beside a text: its vectors as they are kept, float16 rows, and its token states.
+    """The embedding stored beside a text: its vectors as stored, float16 rows, and its token states.
 
     `space` names the form of the states, and no form if there are none.
     """
@@ -35,7 +35,7 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A record on its way into another store, and what is kept beside its text, if anything."""
+    """A record on its way into another store, and the embedding stored beside its text, if any."""
 
     record: Record
     embedding: Embedding | None = None
@@ -54,7 +54,7 @@ class Transferable(Tended, Protocol):
 
     @property
     def identity(self) -> str:
-        """What tells this store from every other, wherever it is moved."""
+        """The identity of this store among all others, wherever it is moved."""
 
     def embeddings(
         self, of: type[TextRecord], organization: str, ids: Collection[str]
@@ -112,6 +112,6 @@ def check_may_receive(
 
 
 def being_filled(place: str) -> StoreError:
-    """Return the error for who opens a store into which records are still being moved."""
+    """Return the error for opening a store into which records are still being moved."""
     reason = "{place}: records are being moved here, or a move was cut short; the same `minutebook migrate` ends it"
     return StoreError(reason, place=place)

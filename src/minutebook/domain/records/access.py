@@ -10,7 +10,7 @@ from minutebook.domain.records.record import Kind, Record
 
 
 class Role(StrEnum):
-    """What a caller is trusted with, from least to most."""
+    """The trust given to a caller, from least to most."""
 
     VIEWER = "viewer"
     AGENT = "agent"
@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token(Record):
-    """What lets a caller in: a secret of which only the SHA-256 is kept, in hexadecimal.
+    """A credential for a caller: a secret of which only the SHA-256 is kept, in hexadecimal.
 
     `name`, `role` and the scopes that bind are those of the caller it makes; a scope that is None
     binds to none. `organization` is the system's for every token. A token whose `revoked_at` is set

@@ -65,7 +65,7 @@ class Decision(TextRecord):
 
 
 class ProposalStatus(StrEnum):
-    """What became of a proposal."""
+    """The outcome of a proposal."""
 
     PENDING = "pending"
     ACCEPTED = "accepted"
@@ -74,7 +74,7 @@ class ProposalStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal(TextRecord):
-    """A decision that is not yet accepted; `supersedes` names what its author means to replace.
+    """A decision that is not yet accepted; `supersedes` names the decisions that it is to replace.
 
     `settled_by` accepted or declined it at `settled_at`; `decision` is what an accepted one became, or the
     decision in the ledger's Git that waits here until it is accepted.

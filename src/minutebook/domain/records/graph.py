@@ -44,7 +44,7 @@ class Edge(Record):
     origin: Origin | None = None
 
     def other_end(self, id: str) -> str:
-        """Return the id of what the edge joins to the thing with this id."""
+        """Return the id of the entity at the other end of the edge from the one with this id."""
         return self.target if self.source == id else self.source
 
     def class_of(self, id: str) -> RecordClass:

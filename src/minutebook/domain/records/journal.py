@@ -11,7 +11,7 @@ from minutebook.domain.records.record import Kind, TextRecord
 
 
 class Category(StrEnum):
-    """What sort of work a session was."""
+    """The category of a session's work."""
 
     BUGFIX = "bugfix"
     FEATURE = "feature"
@@ -55,7 +55,7 @@ class Turn(TextRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary(TextRecord):
-    """What a session came to, as it stood when `last_turn` (empty: not known) was its last turn.
+    """The summary of a session when `last_turn` (empty: not known) was its last turn.
 
     `at` is when it was summarised. `reasons` tells of the SCORES, of the category and of who made it,
     why. `made_by` names the summarizer. `author` asked for it.

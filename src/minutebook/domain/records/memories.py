@@ -13,7 +13,7 @@ from minutebook.domain.records.record import Kind, Record, TextRecord
 
 
 class ScopeLevel(StrEnum):
-    """Whom a memory concerns."""
+    """The scope level of a memory: system, organization, repository or user."""
 
     SYSTEM = "system"
     ORGANIZATION = "organization"
@@ -22,7 +22,7 @@ class ScopeLevel(StrEnum):
 
 
 class MemoryType(StrEnum):
-    """What sort of memory it is."""
+    """The type of a memory."""
 
     EPISODIC = "episodic"
     SEMANTIC = "semantic"

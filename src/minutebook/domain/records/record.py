@@ -1,4 +1,4 @@
-"""What all records have."""
+"""The fields that all records have."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ Key: TypeAlias = tuple[str, Kind, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What a store keeps, known by its organization, kind and id."""
+    """A stored value, known by its organization, kind and id."""
 
     kind: ClassVar[Kind]
 

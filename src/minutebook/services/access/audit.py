@@ -117,7 +117,7 @@ class TakenIn:
 
     @classmethod
     def of(cls, id: str, before: Memory | None, after: Memory | None) -> "TakenIn":
-        """Return what becomes of a memory; None where there is none."""
+        """Return the change from one state of a memory to another; None where there is none."""
         texts = (None if each is None else each.text for each in (before, after))
         return cls(id, _digests(*texts))
 
@@ -418,7 +418,7 @@ class Trail:
     def _append(
         self, audit: AuditDraft, kind: Kind, outcome: str, begun: Mapping[str, int] = _NO_FEED
     ) -> None:
-        """Append the entry of an act, with fingerprints of what was changed since `begun`, by organization."""
+        """Append the entry of an act, with fingerprints of the records changed since `begun`, by organization."""
         made = [each for name, since in begun.items() for each in self._made(audit, name, since)]
         for start in range(0, len(made) - MOST_IN_ENTRY, MOST_IN_ENTRY):
             part = AuditDraft(audit.caller, TAKE_IN, audit.organization, EVERYTHING)
@@ -481,7 +481,7 @@ def _digests(before: str | None, after: str | None) -> tuple[str, str]:
 
 
 def _of_each(caller: Caller) -> str:
-    """Return the reason of an act on many whose memories have entries of their own."""
+    """Return the reason of an act on many memories that each have an entry of their own."""
     reason = masked(caller.call.reason)
     return f"{reason}; {EACH}" if reason else EACH
 

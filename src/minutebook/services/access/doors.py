@@ -1,4 +1,4 @@
-"""Through which door a record is told, by what the audit trail proves; and which records wait for a person."""
+"""The door through which a record is told, proved by the audit trail; and the records that wait for a person."""
 
 from datetime import datetime
 
@@ -65,7 +65,7 @@ class Doors:
         text: str | None = None,
         voice: Voice | None = None,
     ) -> Door:
-        """Return the widest door through which a record reaches a caller who may see it.
+        """Return the widest door through which a record reaches a caller that may see it.
 
         `text` is what is shown of it, its own text if None; `voice` whose words it holds, if that is known.
         """
@@ -80,7 +80,7 @@ class Doors:
         return door_of(record, voice, caller, reads_as_instructions=marked)
 
     def voice(self, record: Memory | Decision) -> Voice:
-        """Return whose words a record holds."""
+        """Return the voice of a record."""
         state = _state_of(record)
         voice = self._voices.get(state)
         if voice is None:
@@ -103,7 +103,7 @@ class Doors:
         return self._store.find(Entry, where, order=("-number",))
 
     def told(self, caller: Caller) -> list[tuple[Memory, Voice]]:
-        """Return the memories of TOLD_TYPES that hold now and the caller may see, with whose words they hold.
+        """Return the memories of TOLD_TYPES that hold now and the caller may see, each with its voice.
 
         The locked first, then the verified, then the others type by type, the newest first.
         """
@@ -120,7 +120,7 @@ class Doors:
         return [(memory, self.voice(memory)) for memory in found.values()]
 
     def waiting(self, caller: Caller) -> list[Memory]:
-        """Return what `told` finds that waits for a person, the newest first."""
+        """Return the memories of `told` that wait for a person, the newest first."""
         waiting = [memory for memory, voice in self.told(caller) if waits(memory, voice)]
         return sorted(waiting, key=lambda each: (each.ingestion_time, each.id), reverse=True)
 

@@ -1,4 +1,4 @@
-"""Note beside an answer who wrote the records that it shows."""
+"""Note beside an answer the authors of the records that it shows."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ PROVENANCE = "provenance"
 
 
 def attribute(caller: Caller, records: Iterable[TextRecord]) -> None:
-    """Note in the call who wrote the records of its answer, when, by which program and contract.
+    """Note in the call the author, time, program and contract of each record of its answer.
 
     Says in words which of them read as instructions: what is recalled is data, and orders nothing.
     """
@@ -53,7 +53,7 @@ def attribute(caller: Caller, records: Iterable[TextRecord]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """When a record was written or happened, by whom, through which client, in which session, and its status.
+    """The time, author, client, session and status of a record.
 
     None for what is not known, and for a status that says nothing more than that the record holds.
     """
@@ -65,7 +65,7 @@ class Written:
 
 
 def written(record: TextRecord) -> Written | None:
-    """Return what a reader needs to weigh a record; None for code, which nobody said."""
+    """Return the provenance by which a reader weighs a record; None for code, which has no author."""
     origin = getattr(record, "origin", None)
     client = "" if origin is None else origin.client
     session = (origin.session if origin is not None else "") or None
@@ -93,7 +93,7 @@ def mark_of(record: TextRecord) -> dict[str, Any]:
 
 
 def words_of(record: TextRecord) -> str:
-    """Say in a phrase who wrote a record, through what, when, how far it is trusted, its id, and how it reads."""
+    """Say in a phrase a record's author, client, time, trust, id, and how it reads."""
     known = _said_of(record)
     return _phrase(record, known.get("at", "")[:10], known.get("trust", ""))
 
@@ -121,7 +121,7 @@ def _phrase(record: TextRecord, when: str, trust: str) -> str:
 
 
 def _said_of(record: Record) -> Mapping[str, str]:
-    """Return what is known of where a record comes from; parts that are not known are left out."""
+    """Return the known provenance of a record; unknown parts are left out."""
     match record:
         case Memory():
             known = {"at": record.ingestion_time.isoformat(), "trust": record.status}

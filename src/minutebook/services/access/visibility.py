@@ -58,7 +58,7 @@ _UNOWNED = frozenset({Version, Entry, Head, LedgerMark, Token})
 
 
 class Conditions(TypedDict, total=False):
-    """The conditions of a Filter on records, without those that say who may see which."""
+    """The conditions of a Filter on records, without those of visibility."""
 
     valid_at: datetime | None
     differs_between: tuple[datetime, datetime] | None
@@ -73,7 +73,7 @@ class Conditions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a caller may see of one organization's records, or a part of that; nothing widens it.
+    """The records of one organization that a caller may see, or a part of them; nothing widens it.
 
     Its methods are those of `Store` of the same names. An edge is seen by who may see both its ends. Records that do not say
     whom they concern, such as versions and audit entries, are not read through it: TypeError.
@@ -98,7 +98,7 @@ class View:
         return replace(self, _where=replace(self._where, **conditions))
 
     def narrowed(self, **equal: object) -> "View":
-        """Return the view of those records whose fields also equal these values."""
+        """Return the view of those records with fields that also equal these values."""
         return replace(self, _where=narrowed(self._where, **equal))
 
     def matching(self, query: MemoryQuery) -> "View":
@@ -193,7 +193,7 @@ class View:
         return self._store.entities_named(self._where, words)
 
     def successor(self, id: str) -> str | None:
-        """Follow supersessions from a memory, through what is not in the view, to the first one that is."""
+        """Follow supersessions from a memory, through records outside the view, to the first one inside it."""
         following: str | None = id
         seen: set[str] = set()
         while following is not None and following not in seen:
@@ -227,13 +227,13 @@ class View:
         return self._store.token_states(of, self.organization, ids, space)
 
     def _owned(self, of: type[R]) -> type[R]:
-        """Return a class. Raises TypeError if its records do not say whom they concern."""
+        """Return a class. Raises TypeError if its records have no scope."""
         if of in _UNOWNED and not self._reads_all:
             raise TypeError(f"a {of.kind} does not say whom it concerns")
         return of
 
     def _no_edge(self, of: type[R]) -> type[R]:
-        """Return a class as `_owned` does. Raises TypeError for edges too, whose ends are not looked at."""
+        """Return a class as `_owned` does. Raises TypeError for edges too, as their ends are not looked at."""
         if _is_edge(of):
             raise TypeError(f"the ends of a {of.kind} are not looked at")
         return self._owned(of)
@@ -275,7 +275,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a view shows as of one moment; edges all, wherever they lead."""
+    """The records that a view shows as of one moment; edges all, wherever they lead."""
 
     _snapshot: Snapshot = field(repr=False, compare=False)
     _where: Filter
@@ -290,7 +290,7 @@ class Moment:
         return Moment(self._snapshot, replace(self._where, **conditions))
 
     def narrowed(self, **equal: object) -> "Moment":
-        """Return the part of those records whose fields also equal these values."""
+        """Return the part of those records with fields that also equal these values."""
         return Moment(self._snapshot, narrowed(self._where, **equal))
 
     def each(self, of: type[R], order: Sequence[str] = ()) -> Iterator[R]:
@@ -304,7 +304,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a caller may see, organization by organization, or a part of that."""
+    """The records that a caller may see, organization by organization, or a part of them."""
 
     _store: Store = field(repr=False, compare=False)
     views: tuple[View, ...]
@@ -322,7 +322,7 @@ class Seen:
         return Seen(self._store, tuple(each.where(**conditions) for each in self.views))
 
     def narrowed(self, **equal: object) -> "Seen":
-        """Return the part of those records whose fields also equal these values."""
+        """Return the part of those records with fields that also equal these values."""
         return Seen(self._store, tuple(each.narrowed(**equal) for each in self.views))
 
     def matching(self, query: MemoryQuery) -> "Seen":
@@ -363,7 +363,7 @@ class Seen:
 
 
 class Records:
-    """A store as services have it: they write records, and read what a caller may see.
+    """The store as services have it: they write records, and read those that a caller may see.
 
     Who needs it whole, for work that is nobody's, has the store itself: see `tools/check_house.py`.
     """
@@ -372,11 +372,11 @@ class Records:
         self._store = store
 
     def seen_by(self, caller: Caller) -> Seen:
-        """Return a reader of what the caller may see, as far as their folder shows it."""
+        """Return a reader of the records that the caller may see, as far as their folder shows them."""
         return seen_by(self._store, caller)
 
     def seen_in(self, organization: str, caller: Caller) -> View:
-        """Return a reader of what the caller may see of an organization.
+        """Return a reader of the records of an organization that the caller may see.
 
         Raises NotFound if it is not open to them.
         """
@@ -396,7 +396,7 @@ class Records:
     # Of records in hand, which their reader has seen
 
     def kept(self, record: R) -> R | None:
-        """Return what is kept now in the place of a record, or None."""
+        """Return the stored record with the id of this one, or None."""
         return self._store.get(type(record), record.organization, record.id)
 
     def versions(self, memory: Memory) -> list[Version]:
@@ -425,7 +425,7 @@ class Records:
         return self._store.get(Summary, session.organization, session.summary_id)
 
     def owned_by(self, record: Record) -> Owned:
-        """Return whose a record is, as `owned_by` does. Raises NotFound if an end of an edge is gone."""
+        """Return the owner of a record, as `owned_by` does. Raises NotFound if an end of an edge is gone."""
         return owned_by(self._store, record)
 
     def vectors(self, record: TextRecord) -> tuple[VectorSpace, Vectors] | None:
@@ -470,7 +470,7 @@ class Records:
     # Writing
 
     def transaction(self, *organizations: str) -> AbstractContextManager[None]:
-        """Make what happens inside one atomic, durable write: see `Store.transaction`."""
+        """Make the writes inside one atomic, durable transaction: see `Store.transaction`."""
         return self._store.transaction(*organizations)
 
     def put(self, record: Record) -> None:
@@ -478,7 +478,7 @@ class Records:
         self._store.put(record)
 
     def delete(self, of: type[Record], organization: str, id: str) -> bool:
-        """Remove a record with what belongs to it; tell whether it was there."""
+        """Remove a record with its index entries and edges; tell whether it was there."""
         return self._store.delete(of, organization, id)
 
     def scrub(self) -> list[str]:
@@ -487,13 +487,13 @@ class Records:
 
 
 def seen_by(store: Store, caller: Caller) -> Seen:
-    """Return a reader of what a caller may see, as far as their folder shows it."""
+    """Return a reader of the records that a caller may see, as far as their folder shows them."""
     names = store.organizations(open_organizations(caller))
     return Seen(store, tuple(View(store, visible_filter(caller, name)) for name in names))
 
 
 def seen_in(store: Store, organization: str, caller: Caller) -> View:
-    """Return a reader of what a caller may see of an organization.
+    """Return a reader of the records of an organization that a caller may see.
 
     Raises NotFound if it is not open to them.
     """
@@ -509,7 +509,7 @@ def everything_in(store: Store, organization: str) -> View:
 
 
 def owned_by(store: Store, record: Record) -> Owned:
-    """Return whose a record is: of an edge, whose both its ends are. Raises NotFound if an end is gone."""
+    """Return the owner of a record: of an edge, that of both its ends. Raises NotFound if an end is gone."""
     if not isinstance(record, Edge):
         return record  # type: ignore[return-value]
     pairs = zip(record.joins, (record.source, record.target), strict=True)
@@ -534,7 +534,7 @@ def repository_with(caller: Caller, id: UUID) -> str:
 
 
 def narrowed(where: Filter, **conditions: object) -> Filter:
-    """Select, of what passes, the records whose fields also equal these values."""
+    """Select, of the records that pass, those with fields that also equal these values."""
     return replace(where, equal={**where.equal, **conditions})
 
 

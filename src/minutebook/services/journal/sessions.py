@@ -1,4 +1,4 @@
-"""Keep what is said in a session, turn by turn, and read it in order."""
+"""Keep the turns of a session, and read them in order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -45,7 +45,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What came of summarising several sessions."""
+    """The results of summarising several sessions."""
 
     done: list[Summary]
     failed: list[Failed]
@@ -73,7 +73,7 @@ class Tally:
         self.unanswered = 0
 
     def count(self, *, made_by: str = "", failed: int = 0, unanswered: int = 0) -> None:
-        """Add to the counts; `made_by` names who made one more summary."""
+        """Add to the counts; `made_by` names the maker of one more summary."""
         with self._lock:
             if made_by:
                 self.made[made_by] += 1
@@ -269,7 +269,7 @@ class Summaries:
 
 
 def _heard(caller: Caller, sessions: list[Session]) -> Iterable[Session]:
-    """Yield the sessions and report progress to the caller, who may cancel by raising."""
+    """Yield the sessions and report progress to the caller, which may cancel by raising."""
     for number, session in enumerate(sessions):
         caller.call.progress(number / len(sessions), session.name)
         yield session

@@ -1,4 +1,4 @@
-"""Who summarises: the client's model, else a service's, else the built-in summarizer."""
+"""The choice of a summarizer: the client's model, else a service's, else the built-in one."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ ReadTurns = Callable[[], Iterable[Turn]]
 
 @dataclass(frozen=True, slots=True)
 class Summarizer:
-    """A model that can be asked, and what it is called."""
+    """A model that can be asked, and its name."""
 
     name: str
     sample: Sample
@@ -39,7 +39,7 @@ class Summarizer:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a session came to, who made it of the turns, and how many models failed to before."""
+    """The summary of a session, its maker, and how many models failed before."""
 
     draft: SummaryDraft
     made_by: str

@@ -1,4 +1,4 @@
-"""Look around among memories: what changed last, what is called how, what leads where."""
+"""Browse memories: the last changes, titles, and chains of supersession."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class Linked:
 
 
 class Browsing:
-    """The use cases of a caller who does not know what to ask for yet."""
+    """The use cases of a caller that has no question yet."""
 
     def __init__(self, store: Records) -> None:
         self._store = store
@@ -50,7 +50,7 @@ class Browsing:
         )
 
     def successor(self, caller: Caller, memory: Memory) -> str | None:
-        """Return the id of what took a memory's place; None if nothing did that the caller may see."""
+        """Return the id of the successor that the caller may see of a memory; None if there is none."""
         if memory.superseded_by is None:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Entities, the relations between them, and what is near what."""
+"""Entities, the relations between them, and their neighbourhoods."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum

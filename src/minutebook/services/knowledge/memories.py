@@ -51,7 +51,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What led to a memory as it is: its versions, what it is joined to, and who did what."""
+    """The history of a memory: its versions, its links, and the acts on it."""
 
     versions: list[Version]
     edges: list[Edge]
@@ -320,7 +320,7 @@ class Memories:
         return after
 
     def reinstate(self, caller: Caller, id: str, status: Status = Status.ACTIVE) -> Memory:
-        """Let a memory that has ended hold again, with a status; what took its place stays beside it.
+        """Let a memory that has ended hold again, with a status; its successor stays beside it.
 
         Raises NotFound, Refused, Conflict if it has no end.
         """
@@ -421,7 +421,7 @@ class Memories:
 
 
 def _page_by_metadata(seen: Seen, query: MemoryQuery, limit: int, offset: int) -> Page:
-    """Return a page of the memories whose metadata fits; no engine selects by that."""
+    """Return a page of the memories that match by metadata; no engine selects by that."""
     views = {view.organization: view for view in seen}
     keys = [
         (memory.ingestion_time, memory.id, memory.organization)

@@ -104,11 +104,11 @@ class SimilarMemories:
         return bool(self._embeddings.space_of(Memory).states)
 
     def beside(self, view: View, memory: Memory) -> list[Similar]:
-        """Find what is in a view of the memory's organization and is like it, as `like` does."""
+        """Find the memories in a view of the memory's organization that are like it, as `like` does."""
         return list(self._like(view, memory))
 
     def pairs(self, caller: Caller, limit: int, offset: int = 0) -> tuple[list[Pair], int]:
-        """Look through a page of the memories that hold now, newest first, for what they are like.
+        """Look through a page of the memories that hold now, newest first, for pairs of similar ones.
 
         Return the pairs, the most alike first, and how many memories were looked at.
         """
@@ -201,7 +201,7 @@ def _excerpt(memory: Memory) -> str:
 
 
 def resembling(caller: Caller, by: str) -> dict[str, object]:
-    """Return what an answer says of the memories that the one just written is like: `similar`, or nothing.
+    """Return the part of an answer on memories similar to the one just written: `similar`, or nothing.
 
     `by` names the id that it shows: `id` or `uuid`.
     """

@@ -93,7 +93,7 @@ class Supersession:
         return next(locked, None)
 
     def close_gap(self, memory: Memory) -> None:
-        """Close the chain over a memory that is about to be removed: its successor replaces what it replaced.
+        """Close the chain over a memory that is about to be removed: its successor takes over its supersessions.
 
         If it has no successor, what it replaced stays ended, superseded by nothing.
         """

@@ -1,4 +1,4 @@
-"""What is joined to what: entities and memories around a thing, as far as a caller may see them."""
+"""The graph around a record: entities and memories joined to it, as far as a caller may see them."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ EDGES_READ = 20_000
 
 @dataclass(frozen=True, slots=True)
 class GraphStep:
-    """An edge of a thing, and what stands at its other end."""
+    """An edge of a node, and the node at its other end."""
 
     edge: Edge
     node: Node
@@ -34,7 +34,7 @@ class Surrounded:
 
 
 class Surroundings:
-    """The use cases of somebody who looks around in the graph."""
+    """The use cases of looking around in the graph."""
 
     def __init__(self, store: Records) -> None:
         self._store = store
@@ -51,7 +51,7 @@ class Surroundings:
             raise NotFound("entity or memory", id) from error
 
     def around(self, caller: Caller, node: Node, limit: int) -> Surrounded:
-        """Return a thing with its `limit` heaviest edges whose other end the caller may see, too.
+        """Return a node with its `limit` heaviest edges to nodes that the caller may see, too.
 
         What the caller may not see leaves no gap: others take its place.
         """
@@ -71,7 +71,7 @@ class Surroundings:
     def entities(
         self, caller: Caller, start: str, limit: int, offset: int
     ) -> tuple[list[Entity], int]:
-        """Return a page of the entities whose name begins with `start`, by name, and their number."""
+        """Return a page of the entities with a name that begins with `start`, by name, and their number."""
         seen = self._store.seen_by(caller)
         if start:
             seen = seen.where(starts={"name": start})
@@ -83,7 +83,7 @@ def _end(tie: Tie, node: Node) -> str:
 
 
 def _read_ends(view: View, node: Node, ties: Sequence[Tie], known: dict[str, Node]) -> None:
-    """Enter what stands at the other ends of edges, as far as it is in the view."""
+    """Enter the nodes at the other ends of edges, as far as they are in the view."""
     ends: dict[type[Node], set[str]] = {Entity: set(), Memory: set()}
     for tie in ties:
         end = _end(tie, node)

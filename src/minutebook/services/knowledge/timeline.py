@@ -1,4 +1,4 @@
-"""What was known and what was true at an instant, and what changed between two."""
+"""The facts known and the facts true at an instant, and the changes between two."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ MOST = 1000
 
 
 class Event(StrEnum):
-    """What happened to a memory."""
+    """The kind of a change to a memory."""
 
     ADDED = "added"
     BEGAN = "began"
@@ -40,7 +40,7 @@ class MemoryThen:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happened to one memory in a span of time, the entries that say so, and what took its place.
+    """The changes to one memory in a span of time, the entries that prove them, and its successor.
 
     `memory` is None for one that was removed for good. `at` is when it changed last.
     """
@@ -55,7 +55,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed in a span of time, the latest first; `is_cut` tells that not all of it is there."""
+    """The changes in a span of time, the latest first; `is_cut` tells that some are left out."""
 
     changes: list[Change]
     is_cut: bool
@@ -89,13 +89,13 @@ class Timeline:
     def true_at(
         self, caller: Caller, at: datetime, limit: int, offset: int = 0
     ) -> tuple[list[Memory], int]:
-        """Return a page of what was true at an instant by all that is known today, and the total."""
+        """Return a page of the memories true at an instant by today's knowledge, and the total."""
         return _page(self._seen(caller, at), limit, offset)
 
     def known_at(
         self, caller: Caller, at: datetime, limit: int, offset: int = 0
     ) -> tuple[list[MemoryThen], int]:
-        """Return a page of what was recorded before an instant and held then, and the total.
+        """Return a page of the memories recorded before an instant that held then, and the total.
 
         Texts are as they were then. What was removed since is left out.
         """
@@ -111,7 +111,7 @@ class Timeline:
         return _version_at(versions, since), _version_at(versions, until)
 
     def changes(self, caller: Caller, since: datetime, until: datetime) -> Changes:
-        """Return what changed from one instant on and before another."""
+        """Return the changes from one instant on and before another."""
         found: list[Change] = []
         is_cut = False
         for view in self._store.seen_by(caller):
@@ -179,7 +179,7 @@ def _read(view: View, ids: Iterable[str]) -> dict[str, Memory]:
 
 
 def _events(memory: Memory, entries: Sequence[Entry], span: _TimelineSpan) -> set[Event]:
-    """Say what happened to a memory, by the acts on it and by its own times."""
+    """Return the events of a memory, by the acts on it and by its own times."""
     acts = {each.act for each in entries}
     found: set[Event] = set()
     if span.has(memory.ingestion_time):

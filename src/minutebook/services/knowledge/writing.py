@@ -56,7 +56,7 @@ class MemoryWriter(RecordWriter[Memory]):
         return embed
 
     def put(self, caller: Caller, memory: Memory, embedding: TextEmbedding | None) -> None:
-        """Put a memory whose text is new; call inside the transaction of the act."""
+        """Put a memory with a new text; call inside the transaction of the act."""
         super().put(caller, memory, embedding)
         self._store.put(
             Version(
@@ -111,7 +111,7 @@ class MemoryWriter(RecordWriter[Memory]):
 
 
 def _note_of_later(texts: int) -> Note:
-    """Return what is to be said of texts that a call is too short to embed."""
+    """Return the note on texts that a call is too short to embed."""
     facts = {"state": "ready", "pending": texts}
     if texts == 1:
         return Note(facts, f"Long, so it is {_LATER}")

@@ -1,1 +1,1 @@
-"""What is in the store, whether it is in order, and how it gets out and in."""
+"""The content of the store, its checks, and its ways out and in."""

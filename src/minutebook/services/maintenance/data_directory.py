@@ -1,4 +1,4 @@
-"""A data directory: what stands in it, which of it cannot be made again, who uses it."""
+"""A data directory: its files, those that cannot be made again, its users."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -94,7 +94,7 @@ class DataDirectory:
         )
 
     def clear(self) -> int:
-        """Remove what killed processes left of files that they were writing; count it."""
+        """Remove the unfinished files that killed processes left; count them."""
         kept = (path for path in self.kept() if path.is_dir())
         folders = {*self.derived, *self.copies, *kept, *self.index.glob("*")}
         return clear_noted(self.path) + sum(map(clear_left, folders))

@@ -1,4 +1,4 @@
-"""Examine records and what is derived from them; rebuild what is derived."""
+"""Examine records and the data derived from them; rebuild the derived data."""
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ from minutebook.store.protocol import Tended
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong, and what to do about it; `is_damage` if the database itself cannot be read."""
+    """A fault and its remedy; `is_damage` if the database itself cannot be read."""
 
     finding: str
     remedy: str
@@ -30,14 +30,14 @@ ANALYSE = "leave Minutebook running; `minutebook doctor --repair` does it at onc
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A part of the store that is examined: its name, such as "The ledger", and what looks at it."""
+    """A part of the store that is examined: its name, such as "The ledger", and the check."""
 
     part: str
     look: Callable[[], Iterable[Finding]]
 
 
 class Doctor:
-    """Examines a store, the model, and what features check."""
+    """Examines a store, the model, and the parts that features check."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Doctor:
         self._checks = (Check("The store", lambda: _of_store(store)), *checks)
 
     def examine(self) -> list[Finding]:
-        """Find damage in the store and in what features keep, and a model that fails to load.
+        """Find damage in the store and in the data of features, and a model that fails to load.
 
         A part too damaged to be read is a finding; the rest is examined all the same.
         """
@@ -80,7 +80,7 @@ class Doctor:
 
 
 def of_damage(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding]:
-    """Return what is lost of a damaged database, and which backups bring it back."""
+    """Return the losses of a damaged database, and the backups that bring them back."""
     findings = [Finding(sentence, "", is_damage=True) for sentence in sentences]
     if not backups:
         finding = "No backup of this store was found in its data directory or where one was made"

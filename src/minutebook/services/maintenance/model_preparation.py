@@ -52,11 +52,11 @@ class BuiltInModel:
         return self._part
 
     def close(self) -> None:
-        """Wait no longer; who derives the files goes on."""
+        """Wait no longer; the process that derives the files goes on."""
         self._closing.set()
 
     def damage(self) -> str | None:
-        """Return what is wrong with the files, each of which is read; None if nothing is, or they are to be derived."""
+        """Return the damage of the files, all of which are read; None if there is none, or they are to be derived."""
         if not builtin.is_prepared(self._models):
             return None
         return model_cache.damage(builtin.folder_of(self._models))

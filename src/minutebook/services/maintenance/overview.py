@@ -42,7 +42,7 @@ class Overview:
         self._rules = infrastructure.rules
 
     def counts(self, caller: Caller, kinds: Iterable[Kind]) -> Counter[Kind]:
-        """Count what the caller may see of some kinds."""
+        """Count the records of some kinds that the caller may see."""
         seen = self._store.seen_by(caller)
         return Counter({kind: seen.count(CLASSES[kind]) for kind in kinds})
 
@@ -73,7 +73,7 @@ class Overview:
         return {name: self._store.sequence(name) for name in names}
 
     def reset(self, caller: Caller) -> Reset:
-        """Remove every memory, entity and relation that the caller may, and what features keep; audit entries stay.
+        """Remove every memory, entity and relation that the caller may, and the data of features; audit entries stay.
 
         System-wide records are not touched. One transaction an organization, and some for each feature.
         """

@@ -20,7 +20,7 @@ POOL, READ = 40, 16
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A record, its passage that answers, its score in the whole list, and what each signal contributed."""
+    """A record, its passage that answers, its score in the whole list, and each signal's share."""
 
     record: Answering | CodeChunk
     text: str
@@ -76,7 +76,7 @@ class ListedSource(Protocol):
 
 
 class CombinedRecall:
-    """Searches memories, decisions, sessions and code, and ranks what was found in one list."""
+    """Searches memories, decisions, sessions and code, and ranks the hits in one list."""
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ VERIFIED = frozenset({Status.VERIFIED, Status.LOCKED})
 
 @dataclass(frozen=True, slots=True)
 class SimilarMemory:
-    """A memory, its cosine with what was asked, and how it ranks with importance and freshness."""
+    """A memory, its cosine with the question, and its rank with importance and freshness."""
 
     memory: Memory
     similarity: float
@@ -46,7 +46,7 @@ class SimilarMemory:
 
 
 class FilteredSearch:
-    """Finds what matches a question, however much that is.
+    """Finds all matches of a question, however many.
 
     A memory matches by words when it holds one of the question's terms, and by meaning when it is
     perhaps about the question. Where nothing is, nothing matches: see `search.answerability`.
@@ -81,7 +81,7 @@ class FilteredSearch:
         threshold: float,
         limit: int | None = None,
     ) -> list[SimilarMemory]:
-        """Return the memories whose relevance to a text or vector reaches a threshold, best first.
+        """Return the memories with a relevance to a text or vector of at least a threshold, best first.
 
         Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
@@ -146,7 +146,7 @@ class FilteredSearch:
     def _relevance(
         self, caller: Caller, views: Sequence[View], query: str, limit: int | None = None
     ) -> Scores:
-        """Score what matches by words or meaning: all of it, or the best of each in each place.
+        """Score the matches by words or meaning: all of them, or the best of each in each place.
 
         Nothing where nothing is about the query, which the call notes.
         """
@@ -196,7 +196,7 @@ class FilteredSearch:
         return found
 
     def _ranked(self, views: Sequence[View], scores: dict[Key, float]) -> Iterator[Found]:
-        """Read what was scored, best first."""
+        """Read the scored memories, best first."""
         ordered = sorted(scores, key=lambda key: (-scores[key], key))
         keys = (
             key
@@ -207,7 +207,7 @@ class FilteredSearch:
             yield Found(memory, scores[key])
 
     def _break_ties(self, views: Sequence[View], equals: list[Key]) -> list[Key]:
-        """Put what is equally relevant in order; its records are read and let go again."""
+        """Put equally relevant memories in order; their records are read and let go again."""
         if len(equals) == 1:
             return equals
         read = [(_weight(memory), key) for key, memory in self._read(views, equals)]
@@ -227,7 +227,7 @@ class FilteredSearch:
     def _current_first(
         self, views: Sequence[View], narrowing: MemoryQuery, found: Iterable[Found]
     ) -> Iterator[Found]:
-        """Leave out what does not fit, and put off what holds no longer."""
+        """Leave out memories that do not fit, and put those that hold no longer last."""
         now = self._clock()
         ended: Scores = {}
         for each in found:
@@ -241,7 +241,7 @@ class FilteredSearch:
             yield Found(memory, ended[key])
 
     def _read(self, views: Sequence[View], keys: Iterable[Key]) -> Iterator[tuple[Key, Memory]]:
-        """Read records in the order of their keys, some at a time; what is there no more is not."""
+        """Read records in the order of their keys, some at a time; removed ones are left out."""
         waiting = iter(keys)
         while chunk := list(islice(waiting, CHUNK)):
             known = self._signals.read(Memory, views, chunk)
@@ -261,14 +261,14 @@ class FilteredSearch:
 
 
 def _attributed(caller: Caller, found: Iterator[Found]) -> Iterator[Found]:
-    """Note of each memory whose words it is, as it is read."""
+    """Note the author of each memory, as it is read."""
     for each in found:
         attribute(caller, [each.memory])
         yield each
 
 
 def _divided(view: View, caller: Caller, types: AbstractSet[MemoryType] | None) -> Iterator[View]:
-    """Part what is wide from what is each repository's, so that neither crowds the other out."""
+    """Part wide scopes from each repository's own, so that neither crowds the other out."""
     owners = None if caller.repositories is None else (None, *sorted(caller.repositories))
     places = [view] if owners is None else [view.narrowed(repository=each) for each in owners]
     for place in places:

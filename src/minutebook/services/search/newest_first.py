@@ -1,4 +1,4 @@
-"""Put what revises an earlier hit above it, and say of the earlier one what perhaps revises it."""
+"""Put a revision above the hit that it may revise, and mark the earlier one."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ _JUDGED = (Memory, Decision, Turn)
 
 @dataclass(frozen=True, slots=True)
 class RevisedBy:
-    """What perhaps revises a record: its id and when it was said, and how likely in [0, 1]."""
+    """The possible revision of a record: its id and time, and its likelihood in [0, 1]."""
 
     id: str
     at: datetime
@@ -49,7 +49,7 @@ class NewestFirst:
     def order(
         self, hits: Sequence[Recalled], asked: Asked
     ) -> tuple[list[Recalled], Mapping[Key, RevisedBy]]:
-        """Return hits with each before what it may revise, and what is marked as revised, by its key."""
+        """Return hits with each before those it may revise, and the revisions of the marked ones, by their keys."""
         judged = [
             each
             for each in hits
@@ -100,7 +100,7 @@ class NewestFirst:
 
 
 def _place(hit: Recalled, newer_of: Mapping[Key, Recalled], ordered: dict[Key, Recalled]) -> None:
-    """Put a hit behind what revises it, and that behind what revises that: each is newer, so this ends."""
+    """Put a hit behind its revision, and that behind its own: each is newer, so this ends."""
     if hit.hit.id in ordered:
         return
     if (newer := newer_of.get(hit.hit.id)) is not None:
@@ -109,7 +109,7 @@ def _place(hit: Recalled, newer_of: Mapping[Key, Recalled], ordered: dict[Key, R
 
 
 def _is_said(*hits: Recalled) -> bool:
-    """Tell whether all hits were said in a talk: turns, or texts that begin with who speaks."""
+    """Tell whether all hits are dialogue: turns, or texts that begin with the speaker."""
     return all(
         isinstance(each.record, Turn) or label_of(each.record.text) is not None for each in hits
     )

@@ -143,7 +143,7 @@ class Passages:
 
 
 def said(record: TextRecord) -> str:
-    """Return the text of a record as a reader sees it: of a memory its content, of a turn what was said."""
+    """Return the text of a record as a reader sees it: of a memory its content, of a turn its words."""
     if isinstance(record, Memory):
         return record.content
     if isinstance(record, Turn):

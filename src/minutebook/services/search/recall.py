@@ -55,7 +55,7 @@ _ENDED = (Status.DEPRECATED, Status.SUPERSEDED)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which memories are ranked: what a query narrows them to, and when they hold; `at` None: now.
+    """The selection of memories to rank: a query's narrowing, and when they hold; `at` None: now.
 
     A query for a status in which memories have ended selects them whenever they held.
     """
@@ -115,7 +115,7 @@ class Recollection:
 
 @dataclass(slots=True)
 class _Gathered:
-    """The signals of all candidates, how records of each class are read, and what other sources have."""
+    """The signals of all candidates, the reader of each class of records, and the hits of other sources."""
 
     signals: Signals
     views: dict[type[TextRecord], list[View]] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class _Gathered:
 
 
 class Recall:
-    """Ranks what the caller may see and what is true now."""
+    """Ranks the true memories of now that the caller may see."""
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class Recall:
         asked: Asked,
         at: datetime | None,
     ) -> Signals:
-        """Return what the signals say of turns or of summaries, up to an instant; their neighbours count."""
+        """Return the signals of turns or of summaries, up to an instant; their neighbours count."""
         held = [view for view in views if view.read_ids(of, (), 1)]
         found = self._signals.gather(of, held, asked.embedding, asked.parsed, CANDIDATES)
         found.keep(found.best(COMPARED))
@@ -350,7 +350,7 @@ class Recall:
 
 
 def _fitting(view: View, query: MemoryQuery) -> View:
-    """Return the filter for those memories alone whose metadata fits; no engine selects by that.
+    """Return the filter for those memories alone that match by metadata; no engine selects by that.
 
     Raises InvalidInput if they are more than a statement can name.
     """
@@ -364,7 +364,7 @@ def _fitting(view: View, query: MemoryQuery) -> View:
 
 
 def _credit_successors(view: View, past: Signals, found: Signals) -> None:
-    """Let what a superseded memory would have scored count for the one in its place."""
+    """Add the score that a superseded memory would have had to that of its successor."""
     for earlier, scores in (
         (past.vector, found.vector),
         (past.lexical, found.lexical),

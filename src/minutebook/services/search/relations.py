@@ -1,4 +1,4 @@
-"""What the graph says of the entities that a question names: each relation as a text that can be a hit."""
+"""The relations of the entities that a question names, each as a text that can be a hit."""
 
 from collections import OrderedDict
 from datetime import datetime
@@ -42,7 +42,7 @@ class RelationSearch:
         at: datetime | None,
         found: Signals,
     ) -> dict[Key, RelationText]:
-        """Add the signals of the relations around what a question names, up to an instant; return them."""
+        """Add the signals of the relations around the named entities, up to an instant; return the relations."""
         around = view.where(equal={}, client=None, since=None, until=None, valid_at=None)
         named = around.entities_named(words(asked.query))
         texts = self._texts(around, set(named), asked.parsed, at) if named else []
@@ -64,7 +64,7 @@ class RelationSearch:
     def _texts(
         self, around: View, named: set[str], parsed: TextQuery, at: datetime | None
     ) -> list[RelationText]:
-        """Return the relations that are compared, of those whose ends the caller may both see."""
+        """Return the relations to compare, of those with both ends visible to the caller."""
         ties = [tie for tie in around.ties(sorted(named), EDGES) if tie.of is Relation]
         ids = frozenset(end for tie in ties for end in (tie.source, tie.target))
         entities = {each.id: each for each in around.where(ids=ids).find(Entity)}
@@ -93,7 +93,7 @@ class RelationSearch:
         ]
 
     def _author_of(self, relation: Relation) -> str:
-        """Return who joined two entities, as the trail has it, or who brought what a file claims."""
+        """Return the author of a relation, by the trail, or the importer of one that a file claims."""
         first = self._store.first_act(relation, RELATE)
         brought = "" if relation.origin is None else relation.origin.brought
         return brought or _UNKNOWN if first is None else first.actor

@@ -79,7 +79,7 @@ _SESSION = {of: names[3:] for of, names in _STANDING.items()}
 
 @dataclass(slots=True)
 class Signals:
-    """What each signal says of records; `vector` holds cosines and is None without a model.
+    """The scores of each signal for records; `vector` holds cosines and is None without a model.
 
     `late` holds what late interaction says of those that it compared, `covered` which part of the question
     those hold that were compared by words, where there is no model. `context` holds the strengths of
@@ -102,7 +102,7 @@ class Signals:
         return {*(self.vector or ()), *self.lexical, *(self.graph or ())}
 
     def add(self, others: "Signals") -> None:
-        """Add what the signals say of other records."""
+        """Add the signals of other records."""
         self.unrelated = self.unrelated or others.unrelated
         if others.vector is not None:
             self.vector = (self.vector or {}) | others.vector
@@ -116,7 +116,7 @@ class Signals:
             self.graph = (self.graph or {}) | others.graph
 
     def keep(self, keys: Container[Key]) -> None:
-        """Forget what the signals say of all but some records."""
+        """Drop the signals of all but some records."""
 
         def only(scores: Scores) -> Scores:
             return {key: score for key, score in scores.items() if key in keys}
@@ -197,7 +197,7 @@ class Signals:
         return relevance(self.likeness(key)) >= CUT
 
     def judged(self, query: str, texts: int) -> Judgement[Key]:
-        """Judge whether the question is answered by what was found among so many texts."""
+        """Judge whether the question is answered by the hits among so many texts."""
         length = len(words(query))
         if self.vector is None:
             return judge_words(self.covered, self.lexical, texts=texts, words=length)
@@ -332,7 +332,7 @@ class Retriever:
         found: Signals,
         looked_through: Mapping[type[TextRecord], Iterable[View]],
     ) -> Judgement[Key]:
-        """Judge whether a question is answered by what was found in some selections, by class.
+        """Judge whether a question is answered by the hits in some selections, by class.
 
         A text that holds every word of it is perhaps an answer, however many others there are.
         """

@@ -13,7 +13,7 @@ from minutebook.services.search.signals import Asked, Key, Signals
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Records that may answer, what each signal says of them, and how they were reached.
+    """Records that may answer, the signals of each, and how they were reached.
 
     `followed` names, by key, the records, now superseded, that matched before this one.
     """
@@ -24,7 +24,7 @@ class Candidates:
 
 
 class TextSource(Protocol):
-    """Records whose signals are compared with those of memories, in one list."""
+    """A source of records that compete with memories in one list, by their signals."""
 
     @property
     def source(self) -> Source:

@@ -35,7 +35,7 @@ LEAST_RANK = 1e-5
 
 
 class GraphWalk:
-    """Scores the memories that are joined to what a question names and to its best candidates."""
+    """Scores the memories joined to the entities that a question names and to its best candidates."""
 
     def __init__(self, embeddings: Embeddings, signals: Retriever) -> None:
         self._embeddings = embeddings
@@ -127,7 +127,7 @@ def _visible(view: View, around: View, ids: Set[str], passed: Set[str]) -> Set[s
 
 
 def _subgraph(view: View, start: set[str]) -> tuple[list[Tie], set[str]]:
-    """Collect the edges around some nodes, none through what the caller may not see.
+    """Collect the edges around some nodes, none through nodes hidden from the caller.
 
     What was superseded is walked through, so that what it named leads to its successor. Returns also the
     memories reached that hold.
@@ -185,6 +185,6 @@ def _ends(ties: Sequence[Tie]) -> dict[type[Record], set[str]]:
 
 
 def _nearness(ranks: Mapping[str, float]) -> dict[str, float]:
-    """Scale what the walk brings to each memory into [0, 1], the nearest 1."""
+    """Scale the walk's rank of each memory into [0, 1], the nearest 1."""
     nearest = max(ranks.values(), default=1.0)
     return {id: (rank / nearest) ** NEARNESS_EXPONENT for id, rank in ranks.items()}

@@ -124,7 +124,7 @@ class PostgresStore(SqlStore):
         self._indices.rebuild()
 
     def scrub(self) -> list[str]:
-        """Make this machine's indices anew; return what only who runs the server can do."""
+        """Make this machine's indices anew; return the steps left to the server's administrator."""
         self._indices.rebuild()
         return [
             "the server keeps removed rows until VACUUM FULL has written its tables anew, which locks each meanwhile: "
@@ -133,7 +133,7 @@ class PostgresStore(SqlStore):
         ]
 
     def rewrite_tables(self) -> list[str]:
-        """Do the same, and have the server write its tables anew; return what is left.
+        """Do the same, and have the server write its tables anew; return the steps left.
 
         Raises StoreBusy if somebody uses a table for longer than a write waits.
         """
@@ -183,7 +183,7 @@ class PostgresStore(SqlStore):
             return distribution.faults(connection.raw)
 
     def distribution_plan(self, shards: int) -> list[str]:
-        """Return the statements by which `distribute` places what is not placed yet.
+        """Return the statements by which `distribute` places the tables not placed yet.
 
         Raises StoreError if the database has no Citus, or is not that of the coordinator.
         """
@@ -191,7 +191,7 @@ class PostgresStore(SqlStore):
             return distribution.plan(connection.raw, self.place, shards)
 
     def distribute(self, shards: int) -> list[str]:
-        """Spread the tables over the nodes of the cluster, all or none; return what was done.
+        """Spread the tables over the nodes of the cluster, all or none; return the steps done.
 
         Writers wait meanwhile. Raises StoreError if the database has no Citus, or is not that of the
         coordinator, StoreBusy if another process writes for too long.

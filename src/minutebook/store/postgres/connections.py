@@ -57,7 +57,7 @@ def place_of(url: str) -> str:
 
 @dataclass(slots=True)
 class _Transaction:
-    """What a thread writes at the moment."""
+    """A thread's writes at the moment."""
 
     connection: Raw
     organizations: Mapping[str, int]
@@ -105,13 +105,13 @@ class Connections(Database):
 
     @contextmanager
     def committed(self) -> Iterator[PostgresConnection]:
-        """Yield a connection that sees only what is committed, even inside a transaction."""
+        """Yield a connection that sees only committed data, even inside a transaction."""
         with self._lent(self._readers) as raw:
             yield PostgresConnection(raw)
 
     @contextmanager
     def settled(self) -> Iterator[PostgresConnection]:
-        """Yield a connection on which every read sees what is committed by now."""
+        """Yield a connection on which every read sees the data committed by now."""
         with self.committed() as connection:
             connection.raw.execute(_MOMENT)
             yield connection
@@ -138,7 +138,7 @@ class Connections(Database):
 
     @contextmanager
     def beside(self, wait: float | None = None) -> Iterator[PostgresConnection]:
-        """Yield a connection inside a transaction, to write what is in no change feed."""
+        """Yield a connection inside a transaction, to write rows outside the change feed."""
         with self.reading() as connection, connection.raw.transaction():
             yield connection
 
@@ -148,7 +148,7 @@ class Connections(Database):
 
     @contextmanager
     def registering(self) -> Iterator[PostgresConnection]:
-        """Open a connection outside the current transaction, for what must survive its rollback."""
+        """Open a connection outside the current transaction, for rows that must survive its rollback."""
         if self._is_closed:
             raise self._closed()
         with translate_errors(self.place), self._opened() as raw:
@@ -217,7 +217,7 @@ class Connections(Database):
             pool.putconn(connection)
 
     def _taken(self, pool: Pool) -> Raw:
-        """Take a connection whose other end is still there. Raises StoreBusy or StoreError."""
+        """Take a connection with a live server at its other end. Raises StoreBusy or StoreError."""
         while True:
             connection = self._free(pool)
             if not _is_left(connection):

@@ -25,7 +25,7 @@ _IN_TURN = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 
 
 def plan(connection: Connection, place: str, shards: int) -> list[str]:
-    """Return the statements that place what is not placed yet; nothing if all is.
+    """Return the statements that place the tables not placed yet; nothing if all are.
 
     Raises StoreError if the database has no Citus, or this node is not the coordinator.
     """

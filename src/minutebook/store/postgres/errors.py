@@ -1,4 +1,4 @@
-"""Say in plain words why PostgreSQL could not do its work, and never what was sent to it."""
+"""Word PostgreSQL's errors plainly, and never quote the statements sent to it."""
 
 import psycopg
 from psycopg import errors
@@ -52,12 +52,12 @@ class translate_errors(Translation[str]):  # noqa: N801 - reads as a word: `with
         return fault_of(error, self._place) if isinstance(error, psycopg.Error) else None
 
     def damage(self, what: Reason) -> StoreDamaged:
-        """Return the error that says what is damaged, and what helps."""
+        """Return the error that names the damage and the remedy."""
         return damaged(what)
 
 
 def damaged(reason: str, **values: object) -> StoreDamaged:
-    """Return the error that says what is damaged, and what helps."""
+    """Return the error that names the damage and the remedy."""
     what = Reason(reason, **values)
     return StoreDamaged(Reason("{what}. {rescue}", what=what, rescue=RESCUE), what)
 
@@ -96,6 +96,6 @@ def fault_of(error: psycopg.Error, place: str) -> StoreError | None:
 
 
 def _told(error: psycopg.Error) -> str:
-    """Return the first line of what the server or the driver says, without its details."""
+    """Return the first line of the server's or the driver's message, without its details."""
     text = error.diag.message_primary or str(error)
     return (text.strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,4 +1,4 @@
-"""What a server keeps of removed rows: tables written anew, and everything in them read."""
+"""The server's remains of removed rows: tables written anew, and everything in them read."""
 
 import re
 from collections.abc import Iterator

@@ -35,7 +35,7 @@ _NEXT_SEQUENCE = (
 
 
 class PostgresConnection(Connection):
-    """A connection to a server, whose adapters keep and read every text."""
+    """A connection to a server, with adapters that keep and read every text."""
 
     feeds = ("feeds", "organization")
     vectors = ("r.vectors", "")
@@ -217,7 +217,7 @@ def _values(record: Record) -> list[Any]:
 
 @cache
 def _insertion(kind: Kind) -> str:
-    """Write what keeps a record, gives it the next sequence and takes its mark of deletion away."""
+    """Write the statement that stores a record, gives it the next sequence and removes its mark of deletion."""
     table = table_of(CLASSES[kind])
     columns, further = _columns(table), list[str]()
     if table.has_text:
@@ -232,7 +232,7 @@ def _insertion(kind: Kind) -> str:
 
 @cache
 def _whole_insertion(kind: Kind) -> str:
-    """Write what keeps a record of a sequence that was drawn, with what stands beside its text."""
+    """Write the statement that stores a record under a drawn sequence, with the rows beside its text."""
     table = table_of(CLASSES[kind])
     beside = _EMBEDDING if table.has_text else ()
     return _upsert(table, "VALUES (%s, %s, {})", [*_columns(table), *beside], [])

@@ -1,4 +1,4 @@
-"""The tables of PostgreSQL: what beside a record's columns is kept of it."""
+"""The tables of PostgreSQL: the columns beside a record's own."""
 
 import hashlib
 import json

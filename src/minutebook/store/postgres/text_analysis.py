@@ -38,7 +38,7 @@ class TextAnalysis:
             return True
 
     def remaining(self) -> int:
-        """Count the texts whose terms are missing or of another version."""
+        """Count the texts that have no terms, or terms of another version."""
         if self.is_current():
             return 0
         parts = [

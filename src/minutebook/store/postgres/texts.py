@@ -46,7 +46,7 @@ class _BinaryTextLoader(_TextLoader):
 
 
 def text_adapters() -> AdaptersMap:
-    """Return what makes every text of a connection go through `kept_text` and `read_text`."""
+    """Return the adapters that pass every text of a connection through `kept_text` and `read_text`."""
     map = AdaptersMap(adapters)
     map.register_dumper(str, _Dumper)
     map.register_loader("text", _TextLoader)

@@ -1,4 +1,4 @@
-"""Columns of some records: what a filter asks, and what one kind of search reads of them."""
+"""Columns of some records: those that filters use, and those that one kind of search reads."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What lets a condition be met by a whole block without a look at each record."""
+    """The bounds by which a whole block meets a condition without a look at each record."""
 
     latest_from: int
     earliest_until: int
@@ -80,7 +80,7 @@ class Extent:
 
 
 class Payload(Protocol):
-    """What one kind of search reads of the records of a block."""
+    """The columns that one kind of search reads of the records of a block."""
 
     @classmethod
     def merged(cls, parts: Sequence[Self], places: Sequence[Places]) -> Self:
@@ -88,7 +88,7 @@ class Payload(Protocol):
 
     @classmethod
     def of_columns(cls, columns: Columns) -> Self:
-        """Read what `columns` gave."""
+        """Read the result of `columns`."""
 
     def columns(self) -> Columns:
         """Return the arrays to be written to a file."""

@@ -19,7 +19,7 @@ _KEPT_ORDERS: Mapping[tuple[str, ...], bool] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The columns of a view, and what is asked of them."""
+    """The columns of a view, and the conditions on them."""
 
     _view: View[Any]
     _conditions: Conditions

@@ -83,7 +83,7 @@ def _other_format(found: int) -> str:
 
 
 def save(folder: Path, identity: Identity, view: View[P], key: Key | None = None) -> View[P]:
-    """Write what is in memory, joined with the smaller of the last segments; under the lock.
+    """Write the layer in memory, joined with the smaller of the last segments; under the lock.
 
     On a disk that is full or cannot be written the view stays as it was.
     """
@@ -97,7 +97,7 @@ def save(folder: Path, identity: Identity, view: View[P], key: Key | None = None
 
 
 def scrub(folder: Path, identity: Identity, view: View[P], key: Key | None = None) -> View[P]:
-    """Write each segment anew that holds a dead record, without those, and what is in memory; under the lock.
+    """Write anew, without dead records, each segment that holds one, and the layer in memory; under the lock.
 
     Nothing of a dead record is left in the files then. Raises OSError.
     """
@@ -111,7 +111,7 @@ def scrub(folder: Path, identity: Identity, view: View[P], key: Key | None = Non
 
 
 def _replaced(folder: Path, identity: Identity, view: View[P], key: Key | None) -> View[P]:
-    """Let the manifest name the layers of a view, all written, and remove what it names no more."""
+    """Let the manifest name the layers of a view, all written, and remove the files it names no more."""
     segments = [_named(folder, layer, key) for layer in view.layers]
     manifest = {
         "format": FORMAT,
@@ -126,7 +126,7 @@ def _replaced(folder: Path, identity: Identity, view: View[P], key: Key | None) 
 
 
 def remove_all(folder: Path) -> None:
-    """Remove the files; under the lock. Raises StoreError if what names them cannot be removed."""
+    """Remove the files; under the lock. Raises StoreError if the manifest cannot be removed."""
     try:
         (folder / _MANIFEST).unlink(missing_ok=True)
     except OSError as error:

@@ -21,7 +21,7 @@ _REBUILD_WAIT = 60.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page(Generic[P]):
-    """What changed after some sequence: the ids, and a block of those that belong in the index.
+    """The changes after some sequence: the ids, and a block of those that belong in the index.
 
     The page leads up to `sequence`; `witness` is the last change in it, and nothing follows a page
     that `is_last`.
@@ -119,7 +119,7 @@ class Index(Generic[P]):
         return is_last
 
     def save(self) -> None:
-        """Save what is unsaved, if it is much, few changes are still to be read, and no other process is at it."""
+        """Save the unsaved layer, if it is large, few changes are still to be read, and no other process saves."""
         with self._saving:
             view = self._view
             # Who reads very many saves them on the way, and can be ended between two pages.
@@ -190,7 +190,7 @@ class Index(Generic[P]):
         return _advanced(view, page), page.is_last
 
     def _known(self) -> View[P]:
-        """Return the view as it is, without what changed since."""
+        """Return the view as it is, without the changes since."""
         if self._view is None:
             with self._turn:
                 self._view = self._view or self._loaded() or View()
@@ -208,7 +208,7 @@ class Index(Generic[P]):
         return view if is_ours else None
 
     def _saved(self, view: View[P]) -> View[P]:
-        """Save a view; or take over what another process has saved since the view was loaded."""
+        """Save a view; or take over the segments that another process has saved since the view was loaded."""
         lock: FileLock | None = files.try_lock(self._folder)
         if lock is None:
             return view

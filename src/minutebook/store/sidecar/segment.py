@@ -24,7 +24,7 @@ _COLUMNS = ("ids", "valid_from", "valid_until", "kept", "hidden")
 
 
 class Damaged(Exception):
-    """A file of the index is not what was written; the index is to be made anew."""
+    """A file of the index differs from its written form; the index is to be made anew."""
 
 
 def write(path: Path, block: Block[P], key: Key | None = None) -> None:

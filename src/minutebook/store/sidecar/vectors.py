@@ -49,7 +49,7 @@ class VectorRows:
 
     @classmethod
     def of_columns(cls, columns: Columns) -> "VectorRows":
-        """Read what `columns` gave."""
+        """Read the result of `columns`."""
         return cls(**columns)
 
     def columns(self) -> Columns:
@@ -138,7 +138,7 @@ def rows_of(view: VectorView) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _places(layer: Layer[VectorRows], conditions: Conditions) -> Places | None:
-    """Return the positions of the vectors whose records meet the conditions; None for all."""
+    """Return the positions of the vectors of records that meet the conditions; None for all."""
     rows = layer.block.payload
     if conditions.ids is not None:
         return rows.of_records(layer.named(conditions, conditions.ids))
@@ -158,7 +158,7 @@ def _named(layer: Layer[VectorRows], selected: Places | None, ids: Collection[by
 def _near_by_code(
     blocks: Sequence[VectorBlock], selected: Sequence[Places | None], vector: Query, enough: int
 ) -> list[Places]:
-    """Choose from each block what is uncoded and, over all blocks, the nearest by code."""
+    """Choose from each block the uncoded vectors and, over all blocks, the nearest by code."""
     distances = [
         _distances(block.payload, places, vector)
         for block, places in zip(blocks, selected, strict=True)

@@ -1,4 +1,4 @@
-"""What a search reads: immutable blocks, which of their records are dead, and up to what change."""
+"""The view that a search reads: immutable blocks, their dead records, and the last change."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -75,7 +75,7 @@ class Layer(Generic[P]):
         return places[np.logical_and.reduce(masks)] if masks else places
 
     def _masks(self, conditions: Conditions, at: Places | slice) -> Iterator[Mask]:
-        """Yield what each condition but that on the ids says of the records at some places."""
+        """Yield the mask of each condition, but that on the ids, for the records at some places."""
         block, extent, instant = self.block, self.block.extent, conditions.valid_at
         if self.dead is not None:
             yield ~self.dead[at]

@@ -77,7 +77,7 @@ class Postings:
 
     @classmethod
     def of_packed(cls, texts: Sequence[bytes]) -> "Postings":
-        """Read what `packed` gave of each record."""
+        """Read the result of `packed` for each record."""
         sizes: list[int] = []
         lengths: list[int] = []
         digests: list[bytes] = []
@@ -99,7 +99,7 @@ class Postings:
 
     @classmethod
     def of_columns(cls, columns: Columns) -> "Postings":
-        """Read what `columns` gave."""
+        """Read the result of `columns`."""
         return cls(**columns)
 
     def columns(self) -> Columns:
@@ -227,12 +227,12 @@ class _Part:
         return len(owners) - (0 if self._dead is None else len(_common(owners, self._dead)[0]))
 
     def prepare(self, mean: float) -> None:
-        """Work out what a term counts in each cell: tf · (k₁ + 1) / (tf + k₁ · (1 − b + b · length / mean))."""
+        """Work out the weight of a term in each cell: tf · (k₁ + 1) / (tf + k₁ · (1 − b + b · length / mean))."""
         often, lengths = self._postings.counts.astype(np.float64), self._postings.totals
         self._share = often * (K1 + 1) / (often + K1 * (1 - B + B * lengths / mean))
 
     def add(self, digest: int, idf: float) -> None:
-        """Add a term's share in BM25: its idf, times what it counts in the cells of its postings."""
+        """Add a term's share in BM25: its idf, times its weight in the cells of its postings."""
         at, of_cell = self._postings.of(digest), idf * self._share
         owners, cells = self._postings.owners[at], self._postings.cells[at]
         if self._places is not None and not self._is_closed:
@@ -258,7 +258,7 @@ class _Part:
         return rows if self._places is None else self._places[rows], self._scores[rows]
 
     def bound(self) -> Scores:
-        """Return scores whose n-th best is at most that of all, for any n: the best of each chunk."""
+        """Return scores with an n-th best of at most that of all, for any n: the best of each chunk."""
         if self._places is not None or self._passing is not None:
             return self.scored()[1]
         chunked = len(self._scores) // _CHUNK * _CHUNK

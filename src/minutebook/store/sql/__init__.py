@@ -1,1 +1,1 @@
-"""What the engines that speak SQL share: which columns keep a record."""
+"""The common part of the SQL engines: the columns that keep a record."""

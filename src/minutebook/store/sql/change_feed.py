@@ -40,7 +40,7 @@ def forget_deletions(connection: Connection, number: int, kind: Kind, ids: Seque
 
 
 def forget_links(connection: Connection) -> None:
-    """Take away the marks of removed links, whose ids hold what somebody wrote as their type."""
+    """Take away the marks of removed links, as their ids hold a user's word as their type."""
     connection.run("DELETE FROM deletions WHERE kind = ?", (Kind.LINK,))
 
 

@@ -9,7 +9,7 @@ from minutebook.store.sql.tables import ALL_TABLES, table_of
 
 
 def contradictions(connection: Connection) -> Iterator[str]:
-    """Yield what contradicts in the rows of all organizations; the connection sees one moment."""
+    """Yield the contradictions in the rows of all organizations; the connection sees one moment."""
     for sentence, counting in _contradictions(connection):
         ((count,),) = connection.rows(counting)
         if count:
@@ -22,7 +22,7 @@ def contradictions(connection: Connection) -> Iterator[str]:
 
 
 def _contradictions(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Yield sentences, with a place for a number, and what counts it."""
+    """Yield sentences, with a place for a number, and the query that counts it."""
     feeds, key = connection.feeds
     for table in ALL_TABLES:
         if table.has_text:

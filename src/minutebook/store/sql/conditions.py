@@ -94,6 +94,6 @@ def order_by(table: Table, order: Sequence[str]) -> str:
 
 
 def ordered(column: str, *, descends: bool = False, is_optional: bool = True) -> str:
-    """Write one part of an order. What cannot be NULL says nothing of it, so that indices serve."""
+    """Write one part of an order. A column that cannot be NULL has no NULLS clause, so that indices serve."""
     nulls = " NULLS LAST" if descends else " NULLS FIRST"
     return f"{column} {'DESC' if descends else 'ASC'}{nulls if is_optional else ''}"

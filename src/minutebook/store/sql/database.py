@@ -1,4 +1,4 @@
-"""What one body of SQL needs of an engine: connections that take and give plain values, and the words that differ."""
+"""The engine's part under one body of SQL: connections that take and give plain values, and the words that differ."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ Condition: TypeAlias = tuple[str, Sequence[Any]]
 
 
 class Kept(NamedTuple):
-    """What stands beside a text: the number of the space, the vectors, the form of token states and these."""
+    """The values stored beside a text: the number of the space, the vectors, the form of token states and these."""
 
     space: int
     vectors: bytes
@@ -121,7 +121,7 @@ class Connection(ABC):
 
     @abstractmethod
     def put(self, number: int, record: Record) -> None:
-        """Write a record in place of any with its key, with what is derived of it, as the next change."""
+        """Write a record in place of any with its key, with its derived rows, as the next change."""
 
     @abstractmethod
     def put_carried(
@@ -141,7 +141,7 @@ class Connection(ABC):
 
     @abstractmethod
     def remove(self, number: int, of: type[Record], chosen: Condition) -> list[str]:
-        """Delete the chosen records of a class with what stands beside them; return their ids."""
+        """Delete the chosen records of a class with the rows beside them; return their ids."""
 
     @abstractmethod
     def put_names(self, number: int, entity: str, names: Sequence[tuple[str, str]]) -> None:
@@ -170,7 +170,7 @@ class Database(ABC):
 
     @cached_property
     def identity(self) -> str:
-        """What tells this store from every other, wherever it is."""
+        """The identity of this store among all others, wherever it is."""
         with self.committed() as connection:
             ((identity,),) = connection.rows("SELECT id FROM identity")
         return str(identity)
@@ -186,11 +186,11 @@ class Database(ABC):
 
     @abstractmethod
     def committed(self) -> AbstractContextManager[Connection]:
-        """Yield a connection that sees only what is committed, even inside a transaction."""
+        """Yield a connection that sees only committed data, even inside a transaction."""
 
     @abstractmethod
     def settled(self) -> AbstractContextManager[Connection]:
-        """Yield a connection on which every read sees what is committed by now."""
+        """Yield a connection on which every read sees the data committed by now."""
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
@@ -200,21 +200,21 @@ class Database(ABC):
 
     @abstractmethod
     def stream(self) -> AbstractContextManager[Connection]:
-        """Yield a connection of its own that sees what is committed by now, for reading that goes on while the thread does more."""
+        """Yield a connection of its own that sees the data committed by now, to read while the thread does more."""
 
     @contextmanager
     def transaction(self, *organizations: str) -> Iterator[None]:
-        """Make what happens inside one transaction; a nested one can be undone by itself."""
+        """Make the writes inside one transaction; a nested one can be undone by itself."""
         with self._savepoint() if self.is_writing else self._whole_transaction(organizations):
             yield
 
     @abstractmethod
     def _whole_transaction(self, organizations: Sequence[str]) -> AbstractContextManager[Any]:
-        """Make what happens inside one transaction, which writes to these organizations."""
+        """Make the writes inside one transaction on these organizations."""
 
     @abstractmethod
     def _savepoint(self) -> AbstractContextManager[None]:
-        """Make what happens inside a part of the thread's transaction that can be undone by itself."""
+        """Make the writes inside a part of the thread's transaction that can be undone by itself."""
 
     @abstractmethod
     def writing(
@@ -227,7 +227,7 @@ class Database(ABC):
 
     @abstractmethod
     def beside(self, wait: float | None = None) -> AbstractContextManager[Connection]:
-        """Yield a connection to write what is in no change feed; no organization's writers are waited for.
+        """Yield a connection to write rows outside the change feed; no organization's writers are waited for.
 
         All that write to a file wait for one another, for `wait` seconds or as long as the engine does: StoreBusy.
         """
@@ -238,7 +238,7 @@ class Database(ABC):
 
     @abstractmethod
     def registering(self) -> AbstractContextManager[Connection]:
-        """Yield a connection to write what is of no organization, outside the current transaction if the engine can."""
+        """Yield a connection to write rows of no organization, outside the current transaction if the engine can."""
 
     @abstractmethod
     def size(self) -> int:
@@ -281,7 +281,7 @@ class Database(ABC):
         return found
 
     def _known_numbers(self) -> Mapping[str, int]:
-        """Return the numbers of organizations that are known, for this thread, to stay what they are."""
+        """Return the numbers of organizations that are known, for this thread, not to change."""
         return self._numbers
 
     def _learn_numbers(self, numbers: Mapping[str, int]) -> None:

@@ -156,7 +156,7 @@ def count(
 
 
 def cut_short(connection: Connection, of: type[TextRecord]) -> list[Place]:
-    """Return the records whose vectors are cut short."""
+    """Return the records with truncated vectors."""
     name, (vectors, joined) = table_of(of).name, connection.vectors
     rows = connection.rows(
         f"SELECT r.organization, r.id, r.sequence FROM {name} AS r {joined.format(name)}"  # noqa: S608
@@ -167,7 +167,7 @@ def cut_short(connection: Connection, of: type[TextRecord]) -> list[Place]:
 
 
 def damaged_states(connection: Connection, of: type[TextRecord]) -> Iterator[Place]:
-    """Yield the records whose token states are damaged; the connection is inside a transaction."""
+    """Yield the records with damaged token states; the connection is inside a transaction."""
     name, (states, joined) = table_of(of).name, connection.states
     rows = connection.stream(
         f"SELECT r.organization, r.id, r.sequence, r.states, substr({states}, 1, {HEAD}), length({states})"  # noqa: S608

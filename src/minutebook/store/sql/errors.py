@@ -28,7 +28,7 @@ class Translation(ABC, Generic[Place]):
 
     @abstractmethod
     def damage(self, what: Reason) -> StoreDamaged:
-        """Return the error that says what is damaged, and what helps."""
+        """Return the error that names the damage and the remedy."""
 
     def __enter__(self) -> None:
         pass

@@ -43,7 +43,7 @@ def facets(table: Table) -> dict[str, str]:
 
 
 def index_columns(table: Table) -> list[str]:
-    """Write what an index reads of each record: from when, until when, since when it is kept, if hidden, then the facets."""
+    """Write the columns an index reads of each record: from, until, kept since, hidden, then the facets."""
     times: Sequence[str] = (f"{ALWAYS}", f"{NEVER}", f"{ALWAYS}", "0")
     if Memory in table.records:
         until = f"coalesce(r.valid_until, {NEVER})"
@@ -52,7 +52,7 @@ def index_columns(table: Table) -> list[str]:
 
 
 def block_of_rows(table: Table, found: Iterable[tuple[Any, Sequence[Any]]], payload: P) -> Block[P]:
-    """Make a block of at least one record: its id, and what `index_columns` read of it."""
+    """Make a block of at least one record: its id, and the values of `index_columns`."""
     ids, rows = zip(*found, strict=True)
     valid_from, valid_until, kept, hidden, *columns = zip(*rows, strict=True)
     return block_of(

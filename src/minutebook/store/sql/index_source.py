@@ -1,4 +1,4 @@
-"""What an index reads from the tables."""
+"""The rows that an index reads from the tables."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ WORDS = 0
 
 
 class Key(NamedTuple):
-    """Whose records of which kind; `space` is that of their vectors, or WORDS."""
+    """The organization and kind of records; `space` is that of their vectors, or WORDS."""
 
     organization: int
     kind: Kind
@@ -87,7 +87,7 @@ class Source(ABC, Generic[P]):
         )
 
     def _block(self, rows: list[Row]) -> Block[P] | None:
-        """Return what the index keeps of records, None if there are none."""
+        """Return the index's block of records, None if there are none."""
         if not rows:
             return None
         start = 3 + len(index_columns.index_columns(self._table))

@@ -106,7 +106,7 @@ class Indices:
         return None if view is None else Columns(view, self.conditions(number, of, where))
 
     def conditions(self, number: int, of: type[TextRecord], where: Filter) -> Conditions:
-        """Write a Filter as conditions on columns of the index; what it lacks is asked by SQL."""
+        """Write a Filter as conditions on columns of the index; SQL checks the conditions that it lacks."""
 
         def selected() -> list[str]:
             with self._database.reading() as connection:
@@ -119,7 +119,7 @@ class Indices:
         return True
 
     def keep_up(self) -> None:
-        """Read the changes that searches were not to wait for, until `stopping` is set, then save what is worth it."""
+        """Read the changes that searches did not wait for, until `stopping` is set, then save indices worth it."""
         with self._guard:
             behind, self._behind = self._behind, set()
         for key in sorted(behind):
@@ -137,7 +137,7 @@ class Indices:
                 index.save()
 
     def rebuild(self) -> None:
-        """Make all indices anew, and remove what belongs to no records."""
+        """Make all indices anew, and remove index files that belong to no records."""
         for index in self._all_alone():
             index.rebuild()
 
@@ -160,7 +160,7 @@ class Indices:
                 yield f"the {name} index {_folder_name(key)} is wrong about {count_of(wrong, 'record')}"
 
     def view(self, key: Key) -> View[Any]:
-        """Return what the thread sees of an index: inside a transaction, what it wrote too."""
+        """Return the thread's view of an index: inside a transaction, with its own writes too."""
         index = self._index(key)
         if not self._database.is_writing:
             return index.current()
@@ -224,7 +224,7 @@ class Indices:
         return VectorSource(connection, key, self._spaces.of(key.space).dimensions)
 
     def _keys(self) -> list[Key]:
-        """Return what can be indexed of all organizations."""
+        """Return the keys of all possible indices of all organizations."""
         keys = []
         for of in TEXT_CLASSES.values():
             with self._database.committed() as connection:

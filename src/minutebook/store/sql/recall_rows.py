@@ -20,13 +20,13 @@ _WAIT = 2.0
 
 
 class SqlRecallRows:
-    """`RecallRows` in the tables `recalls` and `recalled` of a database; each statement says whose rows it means."""
+    """`RecallRows` in the tables `recalls` and `recalled` of a database; each statement names its organization."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def write(self, organization: str, entries: Sequence[LoggedRecall]) -> None:
-        """Keep entries of an organization, all or none; one whose id is there stays as it is.
+        """Keep entries of an organization, all or none; one with a known id stays as it is.
 
         Raises StoreBusy after two seconds.
         """
@@ -215,7 +215,7 @@ class SqlRecallRows:
         return RecallCount(actor, client, session, count, instant(first), instant(last))
 
     def _remove(self, connection: Connection, number: int, condition: str, *values: Any) -> None:
-        """Remove entries of an organization that meet a further condition, with what they got."""
+        """Remove entries of an organization that meet a further condition, with their hits."""
         where = f"organization = ? {condition}".strip()
         connection.run(
             "DELETE FROM recalled WHERE organization = ?"  # noqa: S608

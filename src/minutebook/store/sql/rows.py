@@ -123,7 +123,7 @@ def _merged_keys(
     limit: int,
     offset: int,
 ) -> Condition:
-    """Write the query for place and id of what several selections hold, in order; each has a place."""
+    """Write the query for place and id of the records in several selections, in order; each has a place."""
     table, parts, values = table_of(of), list[str](), list[Any]()
     fields = dict.fromkeys(name for name, _ in ordering(table, order) if name != "id")
     columns = "".join(f", r.{name} AS {name}" for name in fields)

@@ -6,7 +6,7 @@ from minutebook.store.sql.tables import value_text
 
 
 class Spaces:
-    """The vector spaces of a database, by number; what is committed is asked once."""
+    """The vector spaces of a database, by number; committed ones are asked for once."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""A `Store` in a database: what every engine does alike, by one body of SQL."""
+"""A `Store` in a database: the common part of all engines, by one body of SQL."""
 
 import logging
 import threading
@@ -76,7 +76,7 @@ class SqlStore(ABC):
 
     @abstractmethod
     def _prepare(self, want: Callable[[], None]) -> Indices:
-        """Open the indices of an open database, and do what has to be done first."""
+        """Open the indices of an open database, and do the preparation first."""
 
     def _first_named(
         self, number: int, of: type[Record], where: Filter, order: Sequence[str], needed: int
@@ -86,7 +86,7 @@ class SqlStore(ABC):
 
     @abstractmethod
     def _keep_house(self) -> None:
-        """Do what writers should not wait for."""
+        """Do the upkeep that writers should not wait for."""
 
     @abstractmethod
     def to_analyse(self) -> int:
@@ -134,7 +134,7 @@ class SqlStore(ABC):
 
     @contextmanager
     def transaction(self, *organizations: str) -> Iterator[None]:
-        """Make what happens inside one atomic, durable write to the organizations named."""
+        """Make the writes inside one atomic, durable transaction on the organizations named."""
         with self._names.within(organizations), self._database.transaction(*organizations):
             yield
 
@@ -192,7 +192,7 @@ class SqlStore(ABC):
         limit: int,
         offset: int = 0,
     ) -> list[R]:
-        """Return a page of what several selections hold together, in the order of `find`."""
+        """Return a page of the records in several selections together, in the order of `find`."""
         known = self._database.numbers_of([where.organization for where in wheres])
         selections = [
             (number, self._first_named(number, of, where, order, offset + limit))
@@ -286,7 +286,7 @@ class SqlStore(ABC):
     def matches_phrase(
         self, of: type[TextRecord], where: Filter, words: Sequence[str]
     ) -> list[str]:
-        """Return the sorted ids of the selected records whose text holds the words as a phrase."""
+        """Return the sorted ids of the selected records with a text that holds the words as a phrase."""
         number = self._database.number_of(where.organization)
         if number is None or not words:
             return []
@@ -300,7 +300,7 @@ class SqlStore(ABC):
     def _holding(
         self, number: int, of: type[T], where: Filter, phrase: Sequence[str]
     ) -> Iterable[T]:
-        """Return the selected records whose text holds the terms of a phrase, in a row or not."""
+        """Return the selected records with a text that holds the terms of a phrase, in a row or not."""
 
     def put_vectors(
         self,
@@ -438,7 +438,7 @@ class SqlStore(ABC):
 
     @property
     def identity(self) -> str:
-        """What tells this store from every other, wherever it is."""
+        """The identity of this store among all others, wherever it is."""
         return self._database.identity
 
     @property
@@ -514,7 +514,7 @@ class SqlStore(ABC):
 
     @property
     def sync_rows(self) -> SqlSyncRows | None:
-        """What is known of the machines with which the store is kept in step; None: a server's is not."""
+        """The sync state of the store with other machines; None: a server's has none."""
         return SqlSyncRows(self._database) if self._is_synced else None
 
     def placement(self) -> Placement | None:
@@ -531,17 +531,17 @@ class SqlStore(ABC):
             connection.run("SELECT number FROM organizations LIMIT 1")
 
     def check(self) -> list[str]:
-        """Return what is wrong, a sentence each; nothing if all is sound. Reads everything."""
+        """Return the faults of the store, a sentence each; nothing if all is sound. Reads everything."""
         with self._database.stream() as connection:
             wrong = list(contradictions(connection))
         return wrong or list(self._indices.gaps())
 
     @abstractmethod
     def scrub(self) -> list[str]:
-        """Leave no byte of removed records in the store's files; return what cannot be done from here, a sentence each."""
+        """Leave no byte of removed records in the store's files; return the steps left to others, a sentence each."""
 
     def rewrite_tables(self) -> list[str]:
-        """Do what `scrub` does, and have a server write its tables anew, each locked meanwhile."""
+        """Do as `scrub` does, and have a server write its tables anew, each locked meanwhile."""
         return self.scrub()
 
     def size(self) -> int:
@@ -564,7 +564,7 @@ class SqlStore(ABC):
             yield connection, number, {each: self._spaces.registered(each) for each in spaces}
 
     def _check_whole(self) -> None:
-        """Raise StoreError if records are being moved here and this is not who moves them."""
+        """Raise StoreError if records are being moved here by another process."""
         with self._database.committed() as connection:
             noted = transfer.source_of(connection)
         if noted is not None and not noted[1] and not self._receives:

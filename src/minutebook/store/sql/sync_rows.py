@@ -1,4 +1,4 @@
-"""What a database notes of the machines with which it is kept in step."""
+"""The sync state of a database, by remote."""
 
 import json
 from collections.abc import Iterator
@@ -24,17 +24,17 @@ class SqlSyncRows:
         return [str(name) for (name,) in self._read("SELECT remote FROM sync_marks ORDER BY 1")]
 
     def marks(self, remote: str) -> dict[str, Any]:
-        """Return what was noted last of a remote as a whole; nothing of one that is new."""
+        """Return the last marks of a remote as a whole; none of one that is new."""
         rows = self._read("SELECT marks FROM sync_marks WHERE remote = ?", remote)
         noted: dict[str, Any] = json.loads(rows[0][0]) if rows else {}
         return noted
 
     def put_marks(self, remote: str, marks: dict[str, Any]) -> None:
-        """Note something of a remote as a whole, in place of what was noted."""
+        """Store the marks of a remote as a whole, in place of the last ones."""
         self._write("INSERT OR REPLACE INTO sync_marks VALUES (?, ?)", remote, json.dumps(marks))
 
     def get(self, remote: str, key: Key) -> SyncRow | None:
-        """Return what is known of a record."""
+        """Return the sync state of a record."""
         query = (
             f"SELECT {_FIELDS} FROM sync_rows"  # noqa: S608
             " WHERE remote = ? AND organization = ? AND kind = ? AND id = ?"
@@ -43,7 +43,7 @@ class SqlSyncRows:
         return _row(rows[0]) if rows else None
 
     def put(self, remote: str, row: SyncRow) -> None:
-        """Note what is known of a record."""
+        """Store the sync state of a record."""
         organization, kind, id = row.key
         self._write(
             "INSERT OR REPLACE INTO sync_rows VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -56,7 +56,7 @@ class SqlSyncRows:
         return self._in_file(remote, UNSENT, limit)
 
     def sending(self, remote: str, file: int) -> list[SyncRow]:
-        """Return the rows whose news is on its way in a file, by key."""
+        """Return the rows with news on its way in a file, by key."""
         return self._in_file(remote, file, -1)
 
     def sent(self, remote: str, file: int) -> None:
@@ -68,7 +68,7 @@ class SqlSyncRows:
         )
 
     def each(self, remote: str) -> Iterator[SyncRow]:
-        """Yield what is known of every record, by key, holding few of them."""
+        """Yield the sync state of every record, by key, holding few of them."""
         after: tuple[Any, ...] = ("", "", "")
         while True:
             rows = self._read(

@@ -67,7 +67,7 @@ def value_text(value: Any) -> str:
 
 
 class DamagedRow(Exception):
-    """A row holds what no such row can; an engine says in a StoreDamaged what helps."""
+    """A row holds a value that no such row can; an engine adds the remedy in a StoreDamaged."""
 
     def __init__(self, what: Reason) -> None:
         super().__init__(what)
@@ -101,7 +101,7 @@ class Table:
     """The columns' `from_value`, together for the loop that most time goes into."""
 
     def __post_init__(self) -> None:
-        """Look up once what every row is read by."""
+        """Look up once the values by which every row is read."""
         readers = tuple(each.from_value for each in self.columns.values())
         object.__setattr__(self, "_readers", readers)
 
@@ -137,7 +137,7 @@ class Table:
         return of(organization=organization, **dict(zip(self.columns, read, strict=True)))
 
     def damage(self, column: Column, id: object) -> DamagedRow:
-        """Return the error for a row that holds in a column what no such column can."""
+        """Return the error for a row with an impossible value in a column."""
         return DamagedRow(
             Reason(
                 "the database is damaged: a row of {name} (id {id!r}) holds in {other} what no such column can",

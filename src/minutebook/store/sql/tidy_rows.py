@@ -1,4 +1,4 @@
-"""Suggestions in a table of the database: a row each, and one for what is noted of an organization."""
+"""Suggestions in a table of the database: a row each, and one for the marks of an organization."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ class SqlTidyRows:
         self._database = database
 
     def add(self, organization: str, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-        """Keep those whose ids are not there yet, each with the next number; return these."""
+        """Keep those with ids that are not there yet, each with the next number; return these."""
         if not suggestions:
             return []
         added = []
@@ -80,7 +80,7 @@ class SqlTidyRows:
             self._delete(connection, key, id)
 
     def marks(self, organization: str) -> Mapping[str, Any]:
-        """Return what was noted last about an organization as a whole; nothing at first."""
+        """Return the last marks of an organization as a whole; none at first."""
         key = self._database.number_of(organization)
         with self._database.reading() as connection:
             rows = connection.rows(
@@ -91,7 +91,7 @@ class SqlTidyRows:
         return noted
 
     def put_marks(self, organization: str, marks: Mapping[str, Any]) -> None:
-        """Note something about an organization as a whole, in place of what was noted."""
+        """Store the marks of an organization as a whole, in place of the last ones."""
         with self._database.writing(organization) as (connection, key):
             self._delete(connection, key, _MARKS)
             values = (key, _MARKS, 0, _MARKS, _MARKS, 0.0, "[]", None, 0, None, "")

@@ -1,17 +1,17 @@
-"""What a database notes of records that are moved into it."""
+"""The notes of a database on records that are moved into it."""
 
 from minutebook.store.sql.database import Connection
 from minutebook.store.sql.tables import value_text
 
 
 def source_of(connection: Connection) -> tuple[str, bool] | None:
-    """Return the identity of the store whose records were moved here, if any were, and whether that has ended."""
+    """Return the identity of the store from which records were moved here, if any, and whether that has ended."""
     row = connection.row("SELECT source, ended FROM migration")
     return None if row is None else (str(row[0]), bool(row[1]))
 
 
 def written(connection: Connection) -> list[str]:
-    """Return the organizations with what no move brought."""
+    """Return the organizations with records that no move brought."""
     table, key = connection.feeds
     rows = connection.rows(
         f"SELECT o.name FROM organizations AS o JOIN {table} AS f ON f.{key} = o.number"  # noqa: S608
@@ -22,7 +22,7 @@ def written(connection: Connection) -> list[str]:
 
 
 def begin(connection: Connection, source: str) -> None:
-    """Note the store whose records are being moved here."""
+    """Note the source store of the records that are being moved here."""
     if source_of(connection) is None:
         connection.run("INSERT INTO migration VALUES (?, FALSE)", (source,))
     connection.run("UPDATE migration SET ended = FALSE")

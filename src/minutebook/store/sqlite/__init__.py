@@ -124,7 +124,7 @@ class SqliteStore(SqlStore):
             yield SqliteMoment(connection.raw, self._connections.key)
 
     def check(self) -> list[str]:
-        """Return what is wrong, a sentence each; nothing if all is sound.
+        """Return the faults of the store, a sentence each; nothing if all is sound.
 
         What is derived is looked at only when what it is derived from is sound. Reads everything:
         some seconds for 100,000 records.
@@ -156,7 +156,7 @@ class SqliteStore(SqlStore):
         self._indices.rebuild()
 
     def scrub(self) -> list[str]:
-        """Leave nothing of what was removed in text indices, file, log and the indices beside it; return nothing.
+        """Leave nothing of removed records in text indices, file, log and the indices beside it; return nothing.
 
         Copies of a damaged log go too, since they may hold it.
         Raises StoreBusy if somebody reads an old state for too long, StoreError if a file cannot be written.
@@ -185,7 +185,7 @@ class SqliteStore(SqlStore):
             connection.raw.pragma("user_version", connection.raw.pragma("user_version"))
 
     def file_faults(self) -> list[tuple[str, str]]:
-        """Return what is wrong with the place of the file or was with its log, with the remedies.
+        """Return the faults of the file's place and of its log, with the remedies.
 
         The place is wrong where several machines can have the file at once.
         """

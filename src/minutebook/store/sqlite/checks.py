@@ -1,4 +1,4 @@
-"""What can be wrong with a file, in sentences."""
+"""The possible faults of a file, in sentences."""
 
 from collections.abc import Iterator
 

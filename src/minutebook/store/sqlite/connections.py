@@ -98,7 +98,7 @@ class Connections(Database):
 
     @contextmanager
     def committed(self) -> Iterator[SqliteConnection]:
-        """Yield a connection that sees only what is committed, all of one moment, even inside a transaction."""
+        """Yield a connection that sees only committed data, all of one moment, even inside a transaction."""
         with self._reading() as connection:
             if connection.raw.in_transaction:
                 yield connection
@@ -205,7 +205,7 @@ class Connections(Database):
                 connection.raw.set_busy_timeout(_BUSY_MILLISECONDS)
 
     def rewrite(self) -> None:
-        """Write the file anew without what was removed, and empty the log.
+        """Write the file anew without removed records, and empty the log.
 
         Raises StoreBusy if somebody reads an old state for longer than a write may wait.
         """

@@ -1,4 +1,4 @@
-"""What can still be read of a damaged database."""
+"""The readable remains of a damaged database."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,7 +16,7 @@ MOST_LINES = 10
 
 
 def losses(path: Path, key: Key | None) -> Iterator[str]:
-    """Yield what is wrong with a database file and how much of it can be read, a sentence each.
+    """Yield the faults of a database file and how much of it can be read, a sentence each.
 
     Changes nothing. Of a file that is missing or empty there is nothing to say.
     """
@@ -38,7 +38,7 @@ def losses(path: Path, key: Key | None) -> Iterator[str]:
 
 
 def _pages(connection: apsw.Connection) -> Iterator[str]:
-    """Tell what SQLite finds on the file's pages."""
+    """Yield SQLite's findings on the file's pages."""
     try:
         lines = (str(line) for (line,) in connection.execute("PRAGMA integrity_check"))
         for line in islice((line for line in lines if line != "ok"), MOST_LINES):

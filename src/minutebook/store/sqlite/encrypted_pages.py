@@ -63,7 +63,7 @@ def _read(
     place: int,
     number_at: Callable[[int], tuple[int, int]],
 ) -> Iterator[bytes]:
-    """Yield page by page; `number_at` gives the number of the page at a place, and what stands before it."""
+    """Yield page by page; `number_at` gives the number of the page at a place, and the length before it."""
     if size not in _SIZES:
         raise PagesUnreadable("{called}: its pages cannot be told apart", called=called)
     while True:
@@ -85,7 +85,7 @@ def _read(
 
 
 def _decrypted(page: bytes, number: int, key: Key) -> bytes | None:
-    """Return what a page holds; None if its tag does not fit."""
+    """Return the plain content of a page; None if its tag does not fit."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.poly1305 import Poly1305
 

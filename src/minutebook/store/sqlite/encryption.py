@@ -121,7 +121,7 @@ def _check_can_encrypt() -> None:
 
 
 def _text_of(key: Key) -> str:
-    """Return the key, and what the file is to begin with, as SQLite takes them."""
+    """Return the key, and the first bytes of the file, as SQLite takes them."""
     return f"raw:{key.secret.hex()}{_MARK.hex()}{key.id}"
 
 

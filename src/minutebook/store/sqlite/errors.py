@@ -55,12 +55,12 @@ class translate_errors(Translation[Path]):  # noqa: N801 - reads as a word: `wit
         return fault_of(error, self._place) if isinstance(error, apsw.Error) else None
 
     def damage(self, what: Reason) -> StoreDamaged:
-        """Return the error that says what is damaged, and what helps."""
+        """Return the error that names the damage and the remedy."""
         return damaged(what)
 
 
 def damaged(reason: str, **values: object) -> StoreDamaged:
-    """Return the error that says what is damaged, and what helps."""
+    """Return the error that names the damage and the remedy."""
     what = Reason(reason, **values)
     return StoreDamaged(Reason("{what}. {rescue}", what=what, rescue=RESCUE), what)
 

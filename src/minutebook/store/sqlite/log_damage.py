@@ -105,7 +105,7 @@ class _Log(NamedTuple):
         return cls(file, page, salts, (one, other), order, is_sound)
 
     def head(self, number: int) -> _Head:
-        """Return the header of a frame, counted from 0; its page is what the file has next."""
+        """Return the header of a frame, counted from 0; its page is the file's next."""
         self.file.seek(_HEADER.size + number * (_FRAME.size + self.page))
         start = self.file.read(_FRAME.size)
         _, ends, salts, one, other = _FRAME.unpack(start)

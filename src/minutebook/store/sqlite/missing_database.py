@@ -52,7 +52,7 @@ def mark(path: Path) -> None:
 
 
 def put_aside(path: Path, aside: Path) -> None:
-    """Move what is left of a database, and its log, into a folder; remove what was derived of it."""
+    """Move the remains of a database, and its log, into a folder; remove the files derived of it."""
     for left in (path, log_of(path)):
         if left.exists():
             left.rename(aside / left.name)

@@ -124,7 +124,7 @@ class SqliteConnection(Connection):
         return f"{' UNION ALL '.join(selects)} ORDER BY {order} LIMIT {limit} OFFSET {offset}"
 
     def edges_at(self, columns: str, number: int | None, nodes: Sequence[str]) -> Condition:
-        """Write a query whose parts read an index that covers a `Tie`: with OR, SQLite would search every row by its key."""
+        """Write a query with parts that read an index covering a `Tie`: with OR, SQLite would search every row."""
         asked = f"SELECT {columns} FROM edges AS r WHERE r.organization = ?"  # noqa: S608
         return (
             f"WITH nodes AS MATERIALIZED ({_LISTED}) {asked} AND r.source IN nodes UNION ALL"
@@ -209,7 +209,7 @@ class SqliteConnection(Connection):
         self._clear_where(of, *chosen, vectors=vectors)
 
     def remove(self, number: int, of: type[Record], chosen: Condition) -> list[str]:
-        """Delete the chosen records of a class with what stands beside them; return their ids."""
+        """Delete the chosen records of a class with the rows beside them; return their ids."""
         table, (condition, values) = table_of(of), chosen
         removed = self.rows(
             f"DELETE FROM {table.name} AS r WHERE {condition} RETURNING id, "  # noqa: S608
@@ -271,7 +271,7 @@ def _kept(values: Iterable[Any]) -> list[Any]:
 
 
 def _text_list(texts: Collection[Any]) -> str:
-    """Return texts as JSON for `_LISTED`; JSON has no bytes, so what is kept as bytes stands as [hex]."""
+    """Return texts as JSON for `_LISTED`; JSON has no bytes, so bytes stand as [hex]."""
     kept = _kept(texts)
     return json.dumps([[each.hex()] if isinstance(each, bytes) else each for each in kept])
 

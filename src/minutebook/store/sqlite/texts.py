@@ -86,7 +86,7 @@ def ranked(
 def holding(
     connection: Connection, number: int, of: type[T], where: Filter, terms: Sequence[str]
 ) -> list[T]:
-    """Return the selected records whose text holds the terms as a phrase."""
+    """Return the selected records with a text that holds the terms as a phrase."""
     name, table = _index_of(connection, number, of), table_of(of)
     if name is None:
         return []
