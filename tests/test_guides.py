@@ -2,12 +2,14 @@
 
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import click
 import pytest
 
 from minutebook.cli import main
+from minutebook.feature import Feature, features
 from tests.terminal import Run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,3 +82,20 @@ def test_each_picture_that_a_page_shows_is_there_and_each_that_is_there_is_shown
     assert shown == there
     assert max(path.stat().st_size for path in there) <= 150_000
     assert len(there) <= 8
+
+
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+def test_the_page_about_the_house_names_every_register_and_every_feature() -> None:
+    registers = {each.name for each in fields(Feature)} - {"name"}
+    assert {each for each in registers if f"`{each}`" not in ARCHITECTURE} == set()
+    assert {each.name for each in features() if f"\n| `{each.name}`" not in ARCHITECTURE} == set()
+
+
+def test_each_path_on_the_page_about_the_house_is_there() -> None:
+    named = re.findall(r"`((?:\w+/)+[\w.]*)`|^((?:\w+/)+[\w.]*) ", ARCHITECTURE, re.MULTILINE)
+    paths = {first or second for first, second in named} - {"features/X/feature.py"}
+    assert len(paths) > 30
+    roots = (ROOT, ROOT / "src" / "minutebook")
+    assert {each for each in paths if not any((root / each).exists() for root in roots)} == set()
