@@ -1,1 +1,1 @@
-"""What was promised, to whom? One folder a contract: the promise as data, the answers as code."""
+"""Contracts, one folder each: the promise as data, the answers as code."""

@@ -1,4 +1,4 @@
-"""What a server of some contracts says of itself and of its tools, from their `contract.json` alone.
+"""The announcement of a server of some contracts and of its tools, from their `contract.json` alone.
 
 Nothing else of a contract is imported, and only what is quick to import: the thin proxy answers
 from here while the daemon starts. tests/contracts/test_announced.py compares it with the server.
@@ -31,7 +31,7 @@ def safe(name: str) -> str:
 
 
 def for_lines(promise: "Promise") -> "Promise":
-    """Return a promise whose tools answer in lines of text alone: none has a schema of its output."""
+    """Return a promise with tools that answer in lines of text alone: none has a schema of its output."""
     tools, hidden = (
         [
             {name: part for name, part in each.items() if name != "outputSchema"}
@@ -130,7 +130,7 @@ class Announced:
         )
 
     def modern(self, result: "dict[str, Any]") -> "dict[str, Any]":
-        """Return a result with what MODERN_VERSION adds to each."""
+        """Return a result with the fields that MODERN_VERSION adds to each."""
         meta = {"io.modelcontextprotocol/serverInfo": self._server_info()}
         common = {"resultType": "complete", "cacheScope": "private", "ttlMs": 0, "_meta": meta}
         return {**result, **common}
@@ -167,7 +167,7 @@ def announced(
     tools: "Collection[str]" = (),
     answers: object = "json",
 ) -> Announced | None:
-    """Return what a server of these contracts announces, or None if they cannot be served.
+    """Return the announcement of a server of these contracts, or None if they cannot be served.
 
     `spelling` is the setting `tool_names`; `read_only`, `tools` and `answers` are those of the same name.
     """

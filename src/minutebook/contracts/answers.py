@@ -1,4 +1,4 @@
-"""What a call comes to: a text, perhaps an object beside it, or an error in the contract's form."""
+"""The answer to a call: a text, perhaps an object beside it, or an error in the contract's form."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call came to; `content` is the object that `text` writes out, if it is an object.
+    """The answer to a call; `content` is the object that `text` writes out, if it is an object.
 
     `notes` are what the promised shape has no room for, by name.
     """
@@ -43,14 +43,14 @@ class Answer:
 
 
 def texts_of(answer: Answer) -> list[str]:
-    """Return what is read of an answer, in order: the notes that lead, the answer, the other notes."""
+    """Return the readable parts of an answer, in order: the notes that lead, the answer, the other notes."""
     notes = [each for each in answer.notes.values() if each.text]
     first = [each.text for each in notes if each.leads]
     return [*first, answer.text, *(each.text for each in notes if not each.leads)]
 
 
 def answered(content: Content) -> Answer:
-    """Write out what an operation gave; a list is read once, object by object."""
+    """Write out the result of an operation; a list is read once, object by object."""
     if isinstance(content, str):
         return Answer(content)
     if isinstance(content, Mapping):

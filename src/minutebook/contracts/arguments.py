@@ -1,4 +1,4 @@
-"""Arguments against the published schema, and against what only the prose of a contract says."""
+"""Arguments checked against the published schema, and against the prose of a contract."""
 
 import difflib
 import json

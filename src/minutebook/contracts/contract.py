@@ -195,7 +195,7 @@ class Contract:
         return tool is not None and bool(tool.promise.get("asks"))
 
     def unopened(self, name: str) -> Callable[[MinutebookError, Caller], Answer] | None:
-        """Return what answers a tool where the store could not be opened; None if it then fails."""
+        """Return the answerer of a tool where the store could not be opened; None if it then fails."""
         handler = self._unopened.get(self._names[safe(name)])
         if handler is None:
             return None
@@ -227,7 +227,7 @@ class Contract:
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
     ) -> Failure:
-        """Word an error; who came by a token hears nothing of how this machine is.
+        """Word an error; a caller with a token learns nothing about this machine.
 
         At level `debug` its stack trace is logged.
         """
@@ -257,7 +257,7 @@ class Contract:
             return failed(self.worded(error, caller, variables))
 
     def listing(self, app: App, caller: Caller) -> list[Mapping[str, Any]]:
-        """Describe every resource that a client is shown: the promised ones, then what is there."""
+        """Describe every resource that a client is shown: the promised ones, then those in the store."""
         there = self._handlers.listing
         return [
             *(each.promise for each in self.resources),
@@ -267,7 +267,7 @@ class Contract:
     def complete(
         self, app: App, caller: Caller, template: str, variable: str, typed: str
     ) -> list[str]:
-        """Return the values that complete what was typed for a template's variable."""
+        """Return the values that complete a typed beginning for a template's variable."""
         for each in self.templates:
             if each.promise["uriTemplate"] == template:
                 complete = self._handlers.completions.get(f"{each.name}/{variable}")
@@ -304,7 +304,7 @@ class Contract:
         return text
 
     def prompt_data(self, name: str) -> PromptData | None:
-        """Return what gives the records for `{data}` in a prompt's text; None if it has no such place."""
+        """Return the function that returns the records for `{data}` in a prompt's text; None without such a place."""
         return self._handlers.prompts.get(name)
 
     def schema(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""An answer as lines for a model: a hit a line, with what it needs to weigh it, in the fewest tokens."""
+"""An answer as lines for a model: a hit a line, with its provenance, in the fewest tokens."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -32,7 +32,7 @@ def _text(hit: Shape) -> str:
 
 
 def _weighed(hit: Shape) -> Iterator[str]:
-    """Yield when and by whom a hit was written, its id, and what revises it."""
+    """Yield the time and author of a hit, its id, and its revision."""
     at = str(hit.get("at") or hit.get("timestamp") or "")[:10]
     if written := ", ".join(filter(None, (at, hit.get("by"), hit.get("status")))):
         yield written

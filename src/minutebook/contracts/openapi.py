@@ -1,4 +1,4 @@
-"""A contract's tools as operations over plain HTTP: an OpenAPI document, and what it promises.
+"""A contract's tools as operations over plain HTTP: an OpenAPI document, and its promise.
 
 Each tool is one operation at `/<tool>`, its arguments a JSON object in the body of a POST. A tool that
 only reads and takes no arguments answers a GET. Errors are `{error, message}`, with the status that the

@@ -1,4 +1,4 @@
-"""Write an OpenAPI 3.1 document as 3.0, whose schemas are an older dialect of JSON Schema."""
+"""Write an OpenAPI 3.1 document as 3.0, with its older dialect of JSON Schema."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ _LACKING = frozenset(
 
 
 def as_3_0(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document as OpenAPI 3.0. Raises ValueError if a schema says what 3.0 cannot."""
+    """Return the document as OpenAPI 3.0. Raises ValueError if 3.0 cannot express a schema."""
     return {**_converted(document), "openapi": VERSION}
 
 
@@ -70,7 +70,7 @@ def schema_3_0(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _typed(types: list[str]) -> dict[str, Any]:
-    """Return what says the same as a list of types, of which `null` is none in 3.0."""
+    """Return the equivalent of a list of types, of which `null` is none in 3.0."""
     others = [each for each in types if each != "null"]
     if not others:
         return {"nullable": True, "enum": [None]}

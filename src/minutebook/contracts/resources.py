@@ -1,4 +1,4 @@
-"""What of a contract is read rather than called: resources, templates of them, and prompts."""
+"""The readable parts of a contract: resources, templates of them, and prompts."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ PromptData = Callable[[App, Caller], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceHandlers:
-    """What answers for resources and prompts, each under the name that the promise gives it.
+    """The functions behind resources and prompts, each under the name that the promise gives it.
 
     `completions` goes by `name/variable`.
     """

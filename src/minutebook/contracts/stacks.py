@@ -1,4 +1,4 @@
-"""Stack traces for the log: where an error was raised, without what it says."""
+"""Stack traces for the log: where an error was raised, without its message."""
 
 import traceback
 from collections.abc import Iterator

@@ -129,7 +129,7 @@ def noted_in(home: Path, path: Path) -> Iterator[None]:
 
 
 def clear_noted(home: Path) -> int:
-    """Remove what killed processes left in a folder and wherever that was noted in it; count it."""
+    """Remove the unfinished files of killed processes in a folder and in the folders noted there; count them."""
     removed = _clear_parts(home)
     for work in _dead_folders(home):
         with suppress(OSError, UnicodeDecodeError):
@@ -139,7 +139,7 @@ def clear_noted(home: Path) -> int:
 
 
 def clear_left(folder: Path) -> int:
-    """Remove what killed processes left of work in a folder, but for notes; count it.
+    """Remove the unfinished files of killed processes in a folder, but for notes; count them.
 
     What a living process works on is locked, and stays.
     """
@@ -218,14 +218,14 @@ def _clear_parts(folder: Path) -> int:
 
 
 def _left_in(folder: Path, pattern: str) -> list[Path]:
-    """Return what has a name of this pattern; nothing in a folder that this user may not read."""
+    """Return the files with a name of this pattern; nothing in a folder that this user may not read."""
     with suppress(PermissionError):
         return list(folder.glob(pattern))
     return []
 
 
 def _dead_folders(folder: Path) -> Iterator[Path]:
-    """Yield the folders for work in progress whose lock is free."""
+    """Yield the folders for work in progress with a free lock."""
     for work in _left_in(folder, f".*{PART}{_FOLDER}"):
         if not work.with_name(work.name.removesuffix(_FOLDER)).exists():
             yield work
@@ -245,7 +245,7 @@ def _new_part(path: Path) -> tuple[Path, int]:
 
 
 def _clear(part: Path) -> bool:
-    """Remove a part whose maker lives no more; tell whether. One that cannot be removed stays."""
+    """Remove a part with a dead maker; tell whether. One that cannot be removed stays."""
     with suppress(OSError):
         if _IS_WINDOWS:
             # What its maker has open cannot be removed there.

@@ -56,11 +56,11 @@ class Keys(Protocol):
     """Where keys are found by their ids."""
 
     def find(self, id: str, for_what: str) -> Key:
-        """Return a key. Raises EncryptionKeyMissing, which names what it is for, if it cannot be had."""
+        """Return a key. Raises EncryptionKeyMissing, which names its purpose, if it cannot be had."""
 
 
 class FileDamaged(StoreError):
-    """An encrypted file is not what was written."""
+    """An encrypted file differs from its written form."""
 
 
 def key_id_of(path: Path) -> str | None:
@@ -72,7 +72,7 @@ def key_id_of(path: Path) -> str | None:
 
 @contextmanager
 def encrypting(file: BinaryIO, key: Key | None) -> Iterator[BinaryIO]:
-    """Yield a file whose content is written encrypted to another; without a key that file itself.
+    """Yield a file that encrypts its content into another; without a key that file itself.
 
     What is written is whole when the block ends without an error.
     """
@@ -110,7 +110,7 @@ def decrypting(file: BinaryIO, called: str, keys: Keys | None) -> Iterator[Binar
 
 
 def no_place(called: str, id: str) -> EncryptionKeyMissing:
-    """Return the error of who has an encrypted file and no place of keys."""
+    """Return the error for an encrypted file where there is no place of keys."""
     reason = "{called} is encrypted with the key {id}, and no place of keys is named"
     return EncryptionKeyMissing(reason, called=called, id=id)
 
@@ -191,7 +191,7 @@ class _Writer:
         return self._written
 
     def flush(self) -> None:
-        """Do nothing: what is held back is written at the end."""
+        """Do nothing: held-back bytes are written at the end."""
 
     def finish(self) -> None:
         """Write the last chunk."""

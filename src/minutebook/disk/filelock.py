@@ -38,7 +38,7 @@ class FileLock:
         self._closing: weakref.finalize[..., Any] | None = None
 
     def acquire(self, wait: float, is_given_up: Callable[[], bool] = lambda: False) -> None:
-        """Take the lock, after those who have waited for it longer than twice PATIENCE.
+        """Take the lock, after those that have waited for it longer than twice PATIENCE.
 
         Raises StoreBusy if it is not free within `wait` seconds, or before the wait is given up.
         """
@@ -88,7 +88,7 @@ class FileLock:
         return try_share(self._opened())
 
     def is_in_place(self) -> bool:
-        """Tell whether the lock's file is the one at its path: who locks another locks nobody out."""
+        """Tell whether the lock's file is the one at its path: a lock on another excludes nobody."""
         try:
             return os.path.samestat(os.fstat(self._opened()), self._path.stat())
         except FileNotFoundError:
@@ -118,7 +118,7 @@ class FileLock:
 
 
 def queue_of(lock: Path) -> Path:
-    """Return the folder of those who wait for the lock of a file; it is there while somebody waits."""
+    """Return the folder of those waiting for the lock of a file; it is there while somebody waits."""
     return lock.with_name(f".{lock.name}.queue")
 
 

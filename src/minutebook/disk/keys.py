@@ -29,7 +29,7 @@ class KeyPlace(Protocol):
     """What the place is called in a sentence."""
 
     def find(self, id: str, for_what: str) -> Key:
-        """Return a key. Raises EncryptionKeyMissing, which names what it is for, if it cannot be had."""
+        """Return a key. Raises EncryptionKeyMissing, which names its purpose, if it cannot be had."""
 
     def add(self, key: Key) -> None:
         """Keep a key, on the disk when this returns. Raises EncryptionKeyMissing if that fails."""
@@ -186,7 +186,7 @@ def _key_of(digits: str) -> Key | None:
 
 
 def _locked(error: Exception) -> tuple[Reason, Reason]:
-    """Return what is wrong with a keyring that answers with an error, and the remedy."""
+    """Return the fault of a keyring that answers with an error, and the remedy."""
     reason = Reason("the system's keyring cannot be used ({name})", name=type(error).__name__)
     remedy = "unlock it, run this where your session's keyring is, or set key = file:PATH"
     return reason, Reason(remedy)

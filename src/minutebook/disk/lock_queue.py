@@ -1,4 +1,4 @@
-"""Who waits for a lock, in the order of coming.
+"""The waiters for a lock, in the order of coming.
 
 A waiter is a file in a folder, named for the instant of its coming and locked by its process. The
 operating system unlocks it when the process dies, so a waiter that was killed holds up nobody.

@@ -1,4 +1,4 @@
-"""A folder of files that a program writes again and again, beside what people put there.
+"""A folder of files that a program writes again and again, beside people's own files.
 
 Only what changed is written; a file that is not the program's, or that somebody edited, stays. What was
 written is noted in a file of the folder before it is there, so that a run may end anywhere.
@@ -95,7 +95,7 @@ class MirroredFolder:
         self.changed += 1
 
     def _read_notes(self) -> None:
-        """Read the notes; what is no note of ours is passed over, and nothing it names is outside."""
+        """Read the notes; foreign files are passed over, and no name in a note leads outside."""
         with suppress(FileNotFoundError):
             for line in (self._root / NOTES).read_bytes().splitlines():
                 try:

@@ -14,7 +14,7 @@ OTHER = "other"
 
 
 class PlainFolder:
-    """Finds files by name, `/` between its parts; `argument` is what errors call the folder."""
+    """Finds files by name, `/` between its parts; `argument` is the folder's name in errors."""
 
     def __init__(self, root: Path, argument: str) -> None:
         self.root = root
@@ -22,7 +22,7 @@ class PlainFolder:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Make the folder if it is missing, and hold what is read of it first.
+        """Make the folder if it is missing, and hold its first-read content.
 
         Raises InvalidInput if there is something else, StoreError if it cannot be read.
         """

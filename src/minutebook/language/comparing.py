@@ -1,4 +1,4 @@
-"""Compare two sentences word by word: what both say, what differs, and of which sort the differences are."""
+"""Compare two sentences word by word: the common part, the differences, and the sorts of these."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -133,7 +133,7 @@ def said_by(asked: Statements, sentence: Sentence, states: Floats | None) -> Flo
 
 
 def roles_of(sentence: Sentence, states: Floats | None) -> Floats:
-    """Return of each telling word how likely it names a thing, what is said rather than of what, and a name, (n, 3)."""
+    """Return for each telling word how likely it is a thing, a predicate rather than a subject, and a name, (n, 3)."""
     words = _telling(sentence)
     if states is not None and len(PROBE) == states.shape[1] + 1:
         found: Floats = 1 / (1 + np.exp(-(states @ PROBE[:-1] + PROBE[-1])))
@@ -234,7 +234,7 @@ def _coverage(pair: Alignment) -> dict[str, float]:
 
 
 def _of_places(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
-    """Return how many places differ, by the sort of what differs and by where it stands."""
+    """Return how many places differ, by the sort of the difference and by its position."""
     olds, news = _telling(pair.older), _telling(pair.newer)
     sorts = [
         (
@@ -273,7 +273,7 @@ def _of_places(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
 def _of_rest(
     pair: Alignment, places: Sequence[Place], only_old: Sequence[int], only_new: Sequence[int]
 ) -> dict[str, float]:
-    """Return what each sentence says that nothing stands for in the other."""
+    """Return the words of each sentence that have no counterpart in the other."""
     olds, news = _telling(pair.older), _telling(pair.newer)
     rest_old = set(only_old) - {each.old for each in places}
     rest_new = set(only_new) - {each.new for each in places}
@@ -293,7 +293,7 @@ def _of_rest(
 
 
 def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
-    """Return how much of what the sentences are about, and of what they say of it, differs."""
+    """Return how much of the sentences' subject, and of their predicate, differs."""
     old_left, new_left = (
         1 - np.minimum(np.maximum(best / SAME, 0), 1) ** 2
         for best in (pair.old_best, pair.new_best)
@@ -351,7 +351,7 @@ def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
 
 
 def _of_question(pair: Alignment, asked: Asked) -> dict[str, float]:
-    """Return how well both sentences say what is asked, and whether what differs is what is asked for."""
+    """Return how well both sentences answer the question, and whether the difference is the answer."""
     if not len(asked.by_old):
         return {}
     old, new = asked.by_old.max(axis=1), asked.by_new.max(axis=1)
@@ -382,7 +382,7 @@ def _of_question(pair: Alignment, asked: Asked) -> dict[str, float]:
 
 
 def _of_spans(pair: Alignment) -> dict[str, float]:
-    """Return how many runs of words differ on each side, and what they hold."""
+    """Return how many runs of words differ on each side, and their content."""
     old = _spans(pair.older, pair.old_roles, pair.only_old)
     new = _spans(pair.newer, pair.new_roles, pair.only_new)
     found: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Words that tell what a difference between two notes is, from `note_words.toml`, which says what each list is for."""
+"""Words that classify a difference between two notes, from `note_words.toml`, which explains each list."""
 
 import tomllib
 from collections.abc import Mapping

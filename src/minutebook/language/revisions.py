@@ -149,7 +149,7 @@ def alignments(
 
 
 class _Answers:
-    """How well sentences, and the texts that they are of, say what is asked."""
+    """How well sentences, and the texts around them, answer the question."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class _Answers:
 
 
 def _near(candidates: Sequence[Candidate]) -> list[tuple[int, int]]:
-    """Return pairs of an older and a newer candidate whose states are near enough, or are not known."""
+    """Return pairs of an older and a newer candidate with states that are near enough, or not known."""
     means = [mean_state(each.states, LONGEST) if each.states else None for each in candidates]
     found = []
     for one, other in combinations(range(len(candidates)), 2):

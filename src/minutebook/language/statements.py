@@ -1,4 +1,4 @@
-"""What a text states, sentence by sentence: its telling words, their sorts and states, the signs of a change."""
+"""The statements of a text, sentence by sentence: telling words, their sorts and states, signs of a change."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +42,7 @@ _POSSESSIVE = re.compile(r"['’]s$")
 
 
 class Sort(IntEnum):
-    """What a word is: a number, a name, or any other."""
+    """The sort of a word: a number, a name, or any other."""
 
     WORD = 0
     NUMBER = 1

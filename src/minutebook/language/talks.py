@@ -1,4 +1,4 @@
-"""Tell which statements of a talk a later one took back: what was said last about a thing holds.
+"""Find the statements of a talk that a later one took back: the last one about a thing holds.
 
 Who said what, how the next turn takes it, the words by which people agree, object and correct themselves
 (`talk_words.toml`), and how the later statements nearest to it differ from it are signs. A small network weighs them;
@@ -160,7 +160,7 @@ class _Talk:
         }
 
     def _reaction(self, old: _Read) -> dict[str, float]:
-        """Return how the next turn takes it: what the person says, and how the agent goes on."""
+        """Return the reaction of the next turn: the person's words, and how the agent goes on."""
         following = self._turns.get(old.said.turn + 1, [])
         user = [each for each in following if each.said.by_user]
         answer = [each for each in following if not each.said.by_user]
@@ -173,7 +173,7 @@ class _Talk:
         return found
 
     def _prompting(self, name: str, user: Sequence[_Read], old: _Read) -> dict[str, float]:
-        """Return what the person says in a turn, and how many words of a statement that has."""
+        """Return the person's words in a turn, and how many words of a statement they have."""
         if not user:
             return {}
         stated = [each for each in user if each.states]

@@ -1,1 +1,1 @@
-"""What a command, or a program, asks of a store, wherever that is open: a table of functions."""
+"""Operations: the calls of a command, or a program, on a store, wherever that is open."""

@@ -29,7 +29,7 @@ def entries(
     named: Mapping[str, str | None],
     since: datetime | None = None,
 ) -> list[Entered]:
-    """List audit entries, the newest first; `named` has what each must be: actor, client, act, subject, outcome."""
+    """List audit entries, the newest first; `named` has values to match: actor, client, act, subject, outcome."""
     found = app.trail.entries(
         caller,
         actor=named.get("actor"),

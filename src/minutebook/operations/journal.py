@@ -74,7 +74,7 @@ def session(app: "App", caller: Caller, name: str) -> Read:
 
 @dataclass(frozen=True, slots=True)
 class Summarized:
-    """The summaries that were made, and by session what stood in the way of others."""
+    """The summaries that were made, and by session the obstacles to others."""
 
     done: list[Summary]
     failed: Mapping[str, MinutebookError]

@@ -38,7 +38,7 @@ _NAMED = frozenset({Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL})
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A record by its id, and what a person recognizes it by."""
+    """A record by its id, and the name by which a person recognizes it."""
 
     id: str
     label: str
@@ -46,7 +46,7 @@ class Named:
 
 @operation(ANY)
 def named_by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) -> list[Named]:
-    """Find the records of some kinds whose ids begin, or else end, with a part.
+    """Find the records of some kinds with ids that begin, or else end, with a part.
 
     Raises InvalidInput for a kind that is neither of memories nor of decisions.
     """
@@ -56,7 +56,7 @@ def named_by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) 
 
 
 def by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) -> list[Named]:
-    """Find the records of some kinds whose ids begin, or else end, with a part: one more than is shown."""
+    """Find the records of some kinds with ids that begin, or else end, with a part: one more than is shown."""
     for look in (app.id_lookup.begin_with, app.id_lookup.end_with):
         found = [each for of in kinds for each in look(caller, CLASSES[of], part, MOST_SHOWN + 1)]
         if found:
@@ -125,7 +125,7 @@ def write_system(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A record that answers a question, its score in the whole list, and what makes it up.
+    """A record that answers a question, its score in the whole list, and the parts of the score.
 
     `revised_by` and `revised_at` tell of what perhaps revises it.
     """
@@ -142,7 +142,7 @@ class Found:
 def search(
     app: "App", caller: Caller, query: str, limit: int, at: datetime | None = None
 ) -> list[Found]:
-    """Find memories, decisions that hold and what was said, the newest truth first; with `at` what held then."""
+    """Find memories, active decisions and turns, the newest truth first; with `at` those that held then."""
     from minutebook.services.search.recall import WEIGHTS, Selection
 
     check_range("limit", limit, 50)
@@ -191,7 +191,7 @@ class Shown:
 
 @operation("knowledge")
 def show(app: "App", caller: Caller, id: str) -> Shown:
-    """Read a memory with what led to it."""
+    """Read a memory with its history."""
     memory = as_seen(app, caller, app.memories.read_any(caller, id))
     history = app.memories.history(caller, memory)
     turn = app.sessions.turn_of(caller, memory)
@@ -263,7 +263,7 @@ def duplicates(app: "App", caller: Caller) -> list[list[Memory]]:
 
 
 class Stand(StrEnum):
-    """What a person may say of how a memory stands."""
+    """The states of a memory that a person may set."""
 
     LOCK = "lock"
     UNLOCK = "unlock"
@@ -297,7 +297,7 @@ def link(app: "App", caller: Caller, source: str, target: str, type: str) -> Edg
 
 
 def as_seen(app: "App", caller: Caller, memory: Memory) -> Memory:
-    """Return a memory with what took its place, if the caller may see that."""
+    """Return a memory with its successor, if the caller may see that."""
     return replace(memory, superseded_by=app.browsing.successor(caller, memory))
 
 

@@ -1,4 +1,4 @@
-"""An operation: what is asked of an open store, by name, with arguments and an answer that JSON can hold."""
+"""An operation: a request to an open store, by name, with arguments and an answer that JSON can hold."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ ANY = "any"
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[P, R_co]):
-    """An act on an open store in a caller's name; its function's annotations say what JSON becomes.
+    """An act on an open store in a caller's name; its function's annotations give the JSON its types.
 
     `contract` is the one that a server must serve for it, or ANY; None if no server offers it. `writes` tells
     whether it changes records.
@@ -77,7 +77,7 @@ class Operation(Generic[P, R_co]):
 def operation(
     contract: str | None = None, *, writes: bool = False
 ) -> "Callable[[Callable[Concatenate[App, Caller, P], R]], Operation[P, R]]":
-    """Return what makes an operation of a function, under the function's name."""
+    """Return the decorator that makes an operation of a function, under the function's name."""
 
     def make(act: "Callable[Concatenate[App, Caller, P], R]") -> Operation[P, R]:
         return Operation(act.__name__, act, contract, writes)
@@ -92,5 +92,5 @@ def check_range(argument: str, value: int, most: int, least: int = 1) -> None:
 
 
 def is_at_keyboard(caller: Caller) -> bool:
-    """Tell whether the caller is a person at this machine's keyboard, who may hear of the machine and use its secrets."""
+    """Tell whether the caller is a person at this machine's keyboard, allowed its state and its secrets."""
     return caller.writes_system and not caller.token

@@ -29,7 +29,7 @@ class ModelState:
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """How a store is: what it holds, its size, its model."""
+    """The state of a store: its counts, its size, its model."""
 
     place: str
     placement: Mapping[str, object] | None
@@ -67,7 +67,7 @@ def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept by kind: of no repository, shown to who works in a folder, and in all."""
+    """The counts by kind: of no repository, shown to people in a folder, and in all."""
 
     of_no_repository: Mapping[Kind, int]
     shown_here: Mapping[Kind, int]
@@ -76,7 +76,7 @@ class Kept:
 
 @operation()
 def kept_for(app: "App", caller: Caller, kinds: Sequence[Kind], folder: FolderScope) -> Kept:
-    """Count what is kept of some kinds, for who works in a folder."""
+    """Count the records of some kinds, as seen from a folder."""
     return Kept(
         *(
             dict(app.overview.counts(replace(caller, folder_scope=scope), kinds))
@@ -103,7 +103,7 @@ class UsedToken:
 
 @operation()
 def token_by_part(app: "App", caller: Caller, part: str) -> list[Named]:
-    """Find the tokens whose ids begin, or else end, with a part."""
+    """Find the tokens with ids that begin, or else end, with a part."""
     return list(by_part(app, caller, (Kind.TOKEN,), part))
 
 

@@ -1,4 +1,4 @@
-"""Secrets that only what stands around them gives away: in URLs, headers, keys, assignments."""
+"""Secrets that only their context gives away: in URLs, headers, keys, assignments."""
 
 import base64
 import re

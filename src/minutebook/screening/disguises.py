@@ -1,4 +1,4 @@
-"""Take off what hides a word from a search and not from a reader: characters without width, colours, other scripts' letters."""
+"""Take off disguises that hide a word from a search alone: characters without width, colours, other scripts."""
 
 import re
 import unicodedata
@@ -17,7 +17,7 @@ _LATIN = re.compile("[A-Za-z]")
 
 
 def without_unseen(text: str) -> tuple[str, list[int]] | None:
-    """Return a text without what nobody sees of it, and where each of its characters stood; None if all is seen.
+    """Return a text without its invisible parts, and the place of each character; None if all is seen.
 
     The last place is the text's end.
     """
@@ -34,7 +34,7 @@ def without_unseen(text: str) -> tuple[str, list[int]] | None:
 
 
 def as_read(text: str) -> str:
-    """Return a text as its reader takes it: without what nobody sees, wide letters and others' letters as Latin ones."""
+    """Return a text as its reader takes it: without invisible parts, wide and foreign letters as Latin ones."""
     seen = without_unseen(text)
     plain = text if seen is None else seen[0]
     if plain.isascii():
@@ -44,5 +44,5 @@ def as_read(text: str) -> str:
 
 
 def _in_latin(found: re.Match[str]) -> str:
-    """Return a word whose letters are all Latin if some are; the time is linear in its length."""
+    """Return a word in Latin letters alone if some are Latin; the time is linear in its length."""
     return found[0].translate(_LETTERS_ALIKE) if _LATIN.search(found[0]) else found[0]

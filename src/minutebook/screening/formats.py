@@ -1,4 +1,4 @@
-"""How a format of tokens is written down: its literal beginnings, and what follows them."""
+"""How a format of tokens is written down: its literal beginnings, and the characters after them."""
 
 import re
 import zlib
@@ -92,7 +92,7 @@ def shortest(body: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TokenFormat:
-    """A format of tokens: what its kind is called, where it is documented, and how it is written.
+    """A format of tokens: the name of its kind, its documentation, and how it is written.
 
     Every token has one of `starts` in it, after `before` (empty for most: the token begins with it)
     and before `body`. `check`, if any, proves a token by its check digits.
@@ -177,7 +177,7 @@ def crc32_of(drawn: str) -> str:
 
 
 def _goes_on_before(text: str, at: int) -> bool:
-    """Tell whether a longer word leads into what stands at a place."""
+    """Tell whether a longer word leads into the text at a place."""
     if at == 0 or not (text[at - 1].isascii() and text[at - 1].isalnum()) or not text[at].isalnum():
         return False
     return not text.endswith(_ESCAPES, max(0, at - 3), at)

@@ -1,4 +1,4 @@
-"""Find what in a text reads as instructions to whoever reads it: orders, role tags, hidden characters."""
+"""Find instructions to the reader inside a text: orders, role tags, hidden characters."""
 
 import hashlib
 import re

@@ -72,7 +72,7 @@ def _line_of(text: str, at: int) -> Span:
 
 
 def _cells(line: str, start: int, delimiter: str) -> list[Span]:
-    """Return where the cells of a line begin and end, without what stands around their values."""
+    """Return the start and end of the cells of a line, without the marks around their values."""
     spans, at = [], start
     for cell in line.split(delimiter):
         bare = cell.strip(_AROUND + "\r")
@@ -129,7 +129,7 @@ def _pgpass(text: str, at: int) -> tuple[list[Span], int]:
 
 
 def _tokens(text: str, at: int) -> Iterator[tuple[int, str]]:
-    """Yield what stands after a name, each with its place, without marks of lists and quotes."""
+    """Yield the texts after a name, each with its place, without marks of lists and quotes."""
     for each in _TOKENS.finditer(text, at, min(len(text), at + _AFTER_NAME)):
         bare = each[0].strip("\"'`*.:()[]")
         if bare and not re.fullmatch(_MARKER, each[0]):

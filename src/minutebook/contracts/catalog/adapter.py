@@ -46,7 +46,7 @@ def admit(app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) ->
 
 
 def memory_write(app: App, caller: Caller, **arguments: Any) -> Shape:
-    """Keep a new memory, or bring a known one to what the arguments say."""
+    """Keep a new memory, or change a known one as the arguments say."""
     shape = written(app.memories.write(*_drafted(app, caller, arguments)), arguments.get("id"))
     return shape | resembling(caller, "uuid")
 

@@ -1,4 +1,4 @@
-"""What the `catalog` contract lets clients read: the index, memories, their history, the schema."""
+"""The resources of the `catalog` contract: the index, memories, their history, the schema."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ def index(app: App, caller: Caller) -> Iterator[Shape]:
 
 
 def memory(app: App, caller: Caller, id: str) -> Shape:
-    """Show one memory and what it is linked to.
+    """Show one memory and its links.
 
     By both forms of its id, since the audit trail names it by the short one.
     """
@@ -55,7 +55,7 @@ def memory(app: App, caller: Caller, id: str) -> Shape:
 
 
 def history(app: App, caller: Caller, id: str) -> Shape:
-    """Show what a memory said before, and who did what to it, oldest first."""
+    """Show the earlier versions of a memory, and the acts on it, oldest first."""
     found = app.memories.read(caller, id_named(id))
     past = app.memories.history(caller, found)
     return {
@@ -114,7 +114,7 @@ def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
 
 
 def complete_id(app: App, caller: Caller, typed: str) -> list[str]:
-    """Return the ids of the memories whose title begins with `typed`."""
+    """Return the ids of the memories with a title that begins with `typed`."""
     return [memory.uuid for memory in app.browsing.titled(caller, typed, COMPLETED)]
 
 

@@ -62,7 +62,7 @@ def written(memory: Memory, stated_id: str | None = None) -> Shape:
 
 
 def light(memory: Memory) -> Shape:
-    """Show a memory in the index: never its content, of its metadata only what is short and flat.
+    """Show a memory in the index: never its content, of its metadata only short and flat values.
 
     Where no title was given, one made from how the text begins stands in.
     """

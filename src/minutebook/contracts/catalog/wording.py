@@ -27,7 +27,7 @@ _WIRE = {"content": "current_content", "type": "memory_type", "scope": "scope_ty
 
 
 def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
-    """Return the failure for an error: what happened and what to do; `data` names the argument, id or item."""
+    """Return the failure for an error: its cause and remedy; `data` names the argument, id or item."""
     match error:
         case InBatch(index=index, error=inner):
             return _inside(index, word(inner, arguments["items"][index]))

@@ -1,4 +1,4 @@
-"""The `governance` contract: who may read and write what, locks, and a trail of every act."""
+"""The `governance` contract: rights to read and write, locks, and a trail of every act."""
 
 from functools import cache
 

@@ -49,7 +49,7 @@ def memory_write(
 def memory_search(
     app: App, caller: Caller, query: str, limit: int, type_filter: str | None = None
 ) -> Shape:
-    """Find what this repository, its organization and the system say of something."""
+    """Find the records of this repository, its organization and the system on a subject."""
     types = None if type_filter is None else frozenset({MemoryType(type_filter)})
     found = app.governed.search(caller, query, types, limit)
     app.note_answer(caller, "memory_search", query, ((each.memory, each.score) for each in found))
@@ -87,7 +87,7 @@ def _state(memory: Memory) -> Shape:
 
 
 def _brief(memory: Memory) -> Shape:
-    """Show what an agent needs of a memory, without ids and times of the store's own."""
+    """Show the part of a memory that an agent needs, without ids and times of the store's own."""
     return {
         "memory_id": memory.uuid,
         "content": memory.content,

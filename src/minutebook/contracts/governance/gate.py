@@ -40,7 +40,7 @@ _FIELDS = Arguments(CONTEXT, CONTEXT_RULES, {})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateContext:
-    """Who claims to ask, for which organization and repository, in which request."""
+    """The caller's claimed identity, for which organization and repository, in which request."""
 
     agent: str
     organization: UUID

@@ -28,7 +28,7 @@ CONTEXT_RULES: Mapping[str, Any] = PROMISE["tools"][0]["enforce"]["context"]["pr
 
 
 def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
-    """Return the failure for an error: what happened, to what, what to do, for the model and its user."""
+    """Return the failure for an error: its cause, subject and remedy, for the model and its user."""
     code, message = _coded(error, _memory_in(arguments))
     structured = {
         "code": code,

@@ -1,4 +1,4 @@
-"""The `journal` contract: what was done in each session, and summaries of it."""
+"""The `journal` contract: the work done in each session, and summaries of it."""
 
 from functools import cache
 

@@ -33,7 +33,7 @@ STORED_AS = {"memories": "neo-agent-memory", "summaries": "neo-agent-sessions"}
 
 
 def healthcheck(app: App, caller: Caller) -> Shape:
-    """Tell how the store is, and what is not as it should be."""
+    """Show how the store is, and its faults."""
     return _health(app.database.health(caller), app.clock())
 
 
@@ -144,7 +144,7 @@ def summarize_sessions(
     caller: Caller,
     sessionId: str | None = None,
 ) -> Shape:
-    """Summarise one session, or all that have no summary of what they are now."""
+    """Summarise one session, or all that have no up-to-date summary."""
     if sessionId is None:
         batch = app.summaries.summarize_all(caller)
         done, failed = batch.done, batch.failed
@@ -272,7 +272,7 @@ def _found(query: str, results: Sequence[Shape]) -> Shape:
 
 
 def _nearness(hit: Found[Turn] | Found[Summary]) -> Shape:
-    """Show how likely a record is about what was asked, and its distance where it has a vector."""
+    """Show how likely a record is about the question, and its distance where it has a vector."""
     relevance = {"relevance": round(hit.relevance, 2)}
     if hit.distance is None:
         return relevance

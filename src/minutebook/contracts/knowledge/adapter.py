@@ -73,7 +73,7 @@ def update_memory(
     memory_type: str | None = None,
     metadata: Mapping[str, object] | None = None,
 ) -> Shape:
-    """Change what is given of a memory."""
+    """Change the given fields of a memory."""
     changes: dict[str, object] = {}
     if content is not None:
         changes["content"] = content
@@ -200,7 +200,7 @@ def create_relation(
 
 
 def get_related(app: App, caller: Caller, entity_id: str, depth: int, direction: str) -> Shape:
-    """Show what is near an entity."""
+    """Show the neighbourhood of an entity."""
     neighbours = app.entities.related(caller, entity_id, depth, Direction(direction))
     return {
         "entities": [shapes.entity(entity) for entity in neighbours.entities],
@@ -217,7 +217,7 @@ def get_valid(
     user_id: str | None = None,
     timestamp: datetime | None = None,
 ) -> Shape:
-    """Show what is true now (or, under the later name's argument, at an instant)."""
+    """Show the memories true now (or, under the later name's argument, at an instant)."""
     memories = app.memories.valid_at(caller, timestamp, user_id, limit)
     return {"results": [_whole(app, caller, memory) for memory in memories], "count": len(memories)}
 
@@ -225,7 +225,7 @@ def get_valid(
 def get_valid_at(
     app: App, caller: Caller, timestamp: datetime, limit: int, user_id: str | None = None
 ) -> Shape:
-    """Show what was true at an instant."""
+    """Show the memories true at an instant."""
     valid = get_valid(app, caller, limit, user_id, timestamp)
     return valid | {"timestamp": rfc3339(timestamp)}
 
@@ -289,7 +289,7 @@ def detect_communities(app: App, caller: Caller) -> Shape:
 
 
 def index_project(app: App, caller: Caller, path: str, watch: bool) -> Shape:  # noqa: FBT001
-    """Read what changed in a folder of code."""
+    """Read the changes in a folder of code."""
     indexed = app.get(CodeServices).projects.index(caller, path)
     project = indexed.progress.project
     if watch:
@@ -432,7 +432,7 @@ def _ranked(query: str, found: Sequence[Found]) -> Shape:
 
 
 def _weighed(record: TextRecord) -> Shape:
-    """Return what a reader weighs a record by: when, by whom, in which session, and its status if it is not active."""
+    """Return the provenance by which a reader weighs a record: time, author, session, any status but active."""
     known = written(record)
     if known is None:
         return {}

@@ -69,7 +69,7 @@ def change_memory(
     importance: float | None = None,
     metadata: Mapping[str, object] | None = None,
 ) -> Shape:
-    """Change what is given of a memory. Raises InvalidInput if nothing is."""
+    """Change the given fields of a memory. Raises InvalidInput if there are none."""
     given: dict[str, object | None] = {
         "content": content,
         "title": title,
@@ -132,7 +132,7 @@ def find_memories(
 def find_entities(
     app: App, caller: Caller, limit: int, offset: int, name: str | None = None
 ) -> Shape:
-    """List the entities whose name begins so, by name."""
+    """List the entities with a name that begins so, by name."""
     found, total = app.surroundings.entities(caller, name or "", limit, offset)
     return {"entities": [shapes.entity(each) for each in found], "total": total}
 
@@ -185,7 +185,7 @@ def whole(app: App, caller: Caller, memory: Memory) -> Shape:
 
 
 def _id_of_key(caller: Caller, key: str) -> str:
-    """Return the id under which a caller keeps what has a key: each scope has keys of its own."""
+    """Return the id under which a caller keeps a keyed record: each scope has keys of its own."""
     repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
     return id_apart(key, default_organization(caller), caller.user or "", *repositories)
 

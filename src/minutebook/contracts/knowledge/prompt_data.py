@@ -1,4 +1,4 @@
-"""What the prompts of the `knowledge` contract hold of what is kept now."""
+"""The records in the prompts of the `knowledge` contract."""
 
 import json
 

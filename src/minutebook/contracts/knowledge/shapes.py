@@ -8,7 +8,7 @@ Shape = dict[str, Any]
 
 
 def entity(entity: Entity) -> Shape:
-    """Show an entity, without what it does not have."""
+    """Show an entity, without its empty fields."""
     shape: Shape = {"id": entity.id, "name": entity.name, "entity_type": entity.type}
     further = {"description": entity.description, "user_id": entity.user}
     return shape | {name: value for name, value in further.items() if value is not None}

@@ -44,7 +44,7 @@ def supersede_decision(
 
 
 def search_decisions(app: App, caller: Caller, query: str, limit: int, mode: str) -> Shape:
-    """Find what was decided, followed to what holds now."""
+    """Find decisions, followed to those that hold now."""
     found = app.get(LedgerServices).decision_search.search(caller, query, Mode(mode), limit)
     app.note_answer(
         caller, "search_decisions", query, ((each.record, each.score) for each in found)
@@ -114,5 +114,5 @@ def _ids(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _id(text: str) -> str:
-    """Read an id with or without `.md`; what is none is unknown to the service as any other."""
+    """Read an id with or without `.md`; an invalid one is unknown to the service as any other."""
     return ledger_id_of(text) or text

@@ -1,4 +1,4 @@
-"""What the `ledger` contract lets clients read: what holds, one decision whole, a target's history."""
+"""The resources of the `ledger` contract: the active decisions, one decision whole, a target's history."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -67,7 +67,7 @@ def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
 
 
 def complete_id(app: App, caller: Caller, typed: str) -> list[str]:
-    """Return the ids of the decisions whose id, target or title begins with `typed`."""
+    """Return the ids of the decisions with an id, target or title that begins with `typed`."""
     return [
         each.id for each in app.get(LedgerServices).decisions.beginning(caller, typed)[:COMPLETED]
     ]
@@ -81,7 +81,7 @@ HANDLERS = ResourceHandlers(
 
 
 def _id(text: str) -> str:
-    """Read an id with or without `.md`; what is none is unknown to the service as any other."""
+    """Read an id with or without `.md`; an invalid one is unknown to the service as any other."""
     return ledger_id_of(text) or text
 
 

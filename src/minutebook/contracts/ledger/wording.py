@@ -26,7 +26,7 @@ PERMISSION_DENIED = 403
 
 
 def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
-    """Return the failure for an error: what happened and what to do; `data` has the reason and the ids."""
+    """Return the failure for an error: its cause and remedy; `data` has the reason and the ids."""
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
             reason = f"`{argument}` {remedy}"

@@ -40,7 +40,7 @@ At = Callable[[int], None]
 
 
 class ArchiveWriter:
-    """Writes an archive whose counts are known: a header, a line a record, a seal over both."""
+    """Writes an archive with known counts: a header, a line a record, a seal over both."""
 
     def __init__(self, file: BinaryIO, made_at: datetime, counts: Mapping[Kind, int]) -> None:
         self._file = file

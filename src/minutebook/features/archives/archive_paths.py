@@ -29,7 +29,7 @@ class ArchivePath:
 
 
 class ArchivePaths:
-    """Holds the paths that callers name to some folders and what is below them.
+    """Holds the paths that callers name to some folders and their contents.
 
     Who came with a token has a folder below `backups` (or the first root of whoever comes without
     one), shared with those of the same scopes only, and those that a table names for their

@@ -63,7 +63,7 @@ class Archives:
         self._rules = infrastructure.rules
 
     def export(self, caller: Caller, kinds: Collection[Kind], path: str | None = None) -> Exported:
-        """Write what the caller may see of some kinds to a new file below the allowed folders.
+        """Write the records of some kinds that the caller may see to a new file below the allowed folders.
 
         Without a path the file is named after the present instant. Raises Refused if the caller may
         not export, InvalidInput if the path does not fit, StoreError if the file cannot be written.
@@ -97,7 +97,7 @@ class Archives:
     def import_from(
         self, caller: Caller, path: Path, mode: Mode, *, is_own: bool = False
     ) -> Imported:
-        """Do the same from any place; for a person at the command line, who owns an open store; else an admin's.
+        """Do the same from any place; for the person at the command line that owns an open store; else an admin's.
 
         A whole store's archive can be merged only. It leaves what is there as it is: memories with
         their versions, projects with their files, an organization's trail. If the archive `is_own`, of

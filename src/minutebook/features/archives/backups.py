@@ -170,14 +170,14 @@ def _add_manifest(tar: tarfile.TarFile, made_at: str, digests: dict[str, str]) -
 
 
 def _member(name: str, size: int) -> tarfile.TarInfo:
-    """Describe a file, without telling whose it was and when."""
+    """Describe a file, without its owner and time."""
     member = tarfile.TarInfo(name)
     member.size, member.mode = size, 0o600
     return member
 
 
 class _DigestReader:
-    """A file whose digest is taken while it is read."""
+    """A file that is digested while it is read."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -185,7 +185,7 @@ class _DigestReader:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of what has been read, in hexadecimal."""
+        """The SHA-256 of the bytes read so far, in hexadecimal."""
         return self._sum.hexdigest()
 
     def read(self, size: int = -1) -> bytes:

@@ -1,4 +1,4 @@
-"""What `doctor` examines of backups."""
+"""The checks of `doctor` on backups."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ def checks(app: App) -> Iterable[Check]:
 
 
 def of_backups(state: BackupState) -> list[Finding]:
-    """Return what is wrong with the backups of a schedule, as the last of them left it."""
+    """Return the faults of the backups of a schedule, as the last of them left it."""
     if state.failure is not None:
         finding = f"The backup of {state.failure.at:%Y-%m-%d %H:%M} failed: {state.failure.reason}."
         return [Finding(finding, BACK_UP)]

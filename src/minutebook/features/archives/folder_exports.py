@@ -41,7 +41,7 @@ _HEARD_EVERY = 100
 
 @dataclass(frozen=True, slots=True)
 class FolderExported:
-    """How many records of which kinds a folder holds, and what was done to its files.
+    """How many records of which kinds a folder holds, and the changes to its files.
 
     `kept` names files that were left as they are, since somebody else wrote or edited them.
     """
@@ -54,7 +54,7 @@ class FolderExported:
 
 
 class FolderExports:
-    """Writes what the caller may see; the same records make the same files, so that few are written."""
+    """Writes the records that the caller may see; the same records make the same files, so few are written."""
 
     def __init__(self, store: Records, trail: Trail) -> None:
         self._store = store
@@ -128,7 +128,7 @@ def _rows(moments: list[Moment], kind: Kind, counts: Counter[Kind]) -> Iterator[
 
 
 def _ends(moment: Moment, of: type[Record]) -> set[str]:
-    """Return the ids of what edges of a class may join."""
+    """Return the ids of the records that edges of a class may join."""
     if not issubclass(of, Edge):
         return set()
     return {record.id for end in set(of.joins) for record in moment.each(end)}

@@ -1,4 +1,4 @@
-"""Take entities, what is known of them and their relations out, in the reference memory server's form."""
+"""Export entities, their observations and relations, in the reference memory server's form."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class GraphExported:
 
 
 class GraphExports:
-    """Writes what the caller may see, and what holds now, as lines of entities and relations."""
+    """Writes entities and relations that the caller may see and that hold now, as lines."""
 
     def __init__(self, store: Records, trail: Trail, clock: Clock) -> None:
         self._store = store
@@ -74,7 +74,7 @@ class GraphExports:
 
 
 class _Graph:
-    """What is visible of entities, and which memories are about which."""
+    """The visible entities, and which memories are about which."""
 
     def __init__(self, moments: list[Moment]) -> None:
         self._moments = moments

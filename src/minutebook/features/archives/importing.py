@@ -58,7 +58,7 @@ Keys: TypeAlias = NDArray[np.bytes_]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a file held when it was read the first time: a key a record, and its digest.
+    """The content of a file at its first reading: a key a record, and its digest.
 
     `organizations` are those of its records, `decided` those of its decisions.
     """
@@ -71,7 +71,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did, by kind.
+    """The results of an import, by kind.
 
     `skipped` were there already. `removed` were not in the archive that took their place. `kept`
     would have been removed or changed, were they the caller's to remove. `claimed` say who verified, locked
@@ -198,7 +198,7 @@ class Import:
             self.report.kept[record.kind] += 1
 
     def _is_proved(self, record: Record) -> bool:
-        """Tell whether what a record says of itself is taken over: of one's own, or as this store's trail has it."""
+        """Tell whether a record's claims about itself are taken over: in one's own, or proved by this store's trail."""
         if self._is_own or (
             isinstance(record, Turn | Summary) and record.author == self._caller.name
         ):
@@ -225,7 +225,7 @@ class Import:
         return not isinstance(here, Turn | Summary) or sees(self._caller, here)
 
     def _with_own_id(self, record: Record) -> tuple[Record, Record | None]:
-        """Return the record, with a new id if another record has its own, and what is here by that id."""
+        """Return the record, with a new id if another record has its own, and the record here by that id."""
         if isinstance(record, Summary):
             id = summary_id(record.session, record.repository, record.user)
             record = replace(record, id=id)
@@ -271,7 +271,7 @@ class Import:
             self._touched.add((decision.organization, Kind.PROPOSAL))
 
     def _remove_others(self, kind: Kind, keys: Keys) -> None:
-        """Remove what the caller may see and remove, and the archive does not hold."""
+        """Remove the records that the caller may see and remove, and the archive does not hold."""
         for view in seen_by(self._store, self._caller):
             for record in view.each(CLASSES[kind]):
                 own = (record.kind, record.organization, record.id)

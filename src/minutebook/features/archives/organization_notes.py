@@ -1,4 +1,4 @@
-"""The notes of one organization: which there are, where each stands, and what it leads to."""
+"""The notes of one organization: which there are, the path of each, and its links."""
 
 import hashlib
 from collections import defaultdict
@@ -62,7 +62,7 @@ class OrganizationNotes:
         yield from self.others()
 
     def memories(self) -> Iterator[tuple[Memory, str, Sequence[tuple[str, Target]]]]:
-        """Yield each memory with the name of its note and what it leads to."""
+        """Yield each memory with the name of its note and its links."""
         links = self._links(Mention, Link)
         for memory in self._moment.each(Memory):
             own = links.get(memory.id, [])
@@ -118,7 +118,7 @@ class OrganizationNotes:
         return record.kind, f"{self._targets[record.id].path}.md", [text.encode()]
 
     def _links(self, *classes: type[Edge]) -> _Links:
-        """Return what the records lead to, as far as the caller may see it, in the order of the notes."""
+        """Return the links of the records, as far as the caller may see them, in the order of the notes."""
         links: dict[str, list[tuple[str, Target]]] = defaultdict(list)
         for of in classes:
             for edge in self._moment.each(of):

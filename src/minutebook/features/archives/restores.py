@@ -45,7 +45,7 @@ _MOST_MANIFEST = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was brought back: the backup's digest; the folder with what was there before, if any.
+    """The result of a restore: the backup's digest; the folder with the former files, if any.
 
     `kept` are the tokens that are as they were before the restore: revoked since the backup, or with
     another secret. `unsure` are those that let in again where that could not be read.
@@ -76,7 +76,7 @@ class Restores:
             raise Conflict(str(self._directory.path), reason, names=names)
 
     def run(self, caller: Caller, backup: Path, now: datetime) -> Restored:
-        """Bring back what a backup holds, with an entry of that; what was there is moved to a folder beside it.
+        """Bring back the content of a backup, with an entry of that; the former files move to a folder beside it.
 
         Into an encrypted store it comes with the key of that; else the database stays as the backup has it.
         All is verified before anything is changed, and the store comes last: if a restore is
@@ -133,7 +133,7 @@ class Restores:
                 (draft / _COPY).replace(draft / DATABASE)
 
     def start_anew(self, now: datetime) -> Path:
-        """Put aside what is left of a database and begin an empty store; return the folder with the rest.
+        """Put aside the remains of a database and begin an empty store; return the folder with the remains.
 
         If the database was encrypted, the new one is, with the same key.
         Ledgers, settings and secret stay. Raises StoreBusy if others use the data directory.
@@ -175,7 +175,7 @@ class Restores:
 def _keep_revoked(
     store: SqliteStore, trail: Trail, caller: Caller, before: Sequence[Token]
 ) -> tuple[Token, ...]:
-    """Bring tokens to what they were before a restore, where that lets in fewer, with an entry each; return those."""
+    """Bring tokens back to before a restore, where that lets in fewer callers, with an entry each; return those."""
     kept = []
     for token in before:
         known = store.get(Token, SYSTEM_ORGANIZATION, token.id)

@@ -112,7 +112,7 @@ class ScheduledBackups:
         return self.run(caller, only_if_due=True) if self._is_due() else None
 
     def run(self, caller: Caller, *, only_if_due: bool = False) -> BackedUp | None:
-        """Make a backup, verify it and remove those beyond what is kept.
+        """Make a backup, verify it and remove those beyond the number to keep.
 
         None if another process is making one. Raises StoreError or InvalidArchive if it cannot be
         made or restored: the failure is noted, and older backups stay. Raises InvalidInput if the

@@ -1,4 +1,4 @@
-"""Composes what takes records out and brings them in."""
+"""Composes exports and imports of records."""
 
 import logging
 from collections.abc import Iterable

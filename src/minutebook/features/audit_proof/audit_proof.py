@@ -77,7 +77,7 @@ def _size(moment: Snapshot, organization: str, head: Head | None) -> int:
 
 
 def _compared(moment: Snapshot, proof: Proof, texts: LastTexts) -> Proof:
-    """Add to a proof what a part of the records is, held against the trail."""
+    """Add to a proof the comparison of a part of the records with the trail."""
     differences = tuple(_differences(moment, proof.organization, texts))
     return replace(
         proof,
@@ -118,7 +118,7 @@ def _differences(
 
 
 def _beside(moment: Snapshot, organization: str) -> Iterator[TrailDifference]:
-    """Yield what does not follow from the records: ends that no trail has, names of entities."""
+    """Yield the differences outside the records: ends that no trail has, names of entities."""
     for head in moment.each(Head, Filter(organization=organization)):
         if head.id != HEAD:
             yield TrailDifference(Kind.HEAD, head.id, NO_ENTRY)

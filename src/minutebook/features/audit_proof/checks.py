@@ -1,4 +1,4 @@
-"""What `doctor` examines of the audit trails."""
+"""The checks of `doctor` on the audit trails."""
 
 from collections.abc import Iterable
 

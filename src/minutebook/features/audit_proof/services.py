@@ -1,4 +1,4 @@
-"""Composes what signs the trail."""
+"""Composes the signing of the trail."""
 
 import logging
 from collections.abc import Iterable

@@ -71,7 +71,7 @@ class HeadSigning:
         return {} if self._path is None else _ends_in(beside(self._path, SEEN_SUFFIX))
 
     def sign(self, caller: Caller, *, accept: bool = False) -> list[NotSigned]:
-        """Sign each trail that has grown; return those that do not continue what was signed last.
+        """Sign each trail that has grown; return those that do not continue the last signed one.
 
         With `accept` those are signed too, as after a backup was restored. Raises InvalidInput if no
         key is set or it cannot be read, StoreError.

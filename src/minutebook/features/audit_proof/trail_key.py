@@ -18,7 +18,7 @@ PUBLIC_SUFFIX = ".pub"
 
 
 def fits(key: str, message: bytes, signature: bytes) -> bool:
-    """Tell whether a signature of a message is by the key whose public half this is."""
+    """Tell whether a signature of a message is by the key with this public half."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -99,5 +99,5 @@ def public_text(key: "Ed25519PrivateKey") -> str:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """Return the file beside a key whose name ends with a suffix."""
+    """Return the file beside a key, with a suffix after its name."""
     return path.with_name(path.name + suffix)

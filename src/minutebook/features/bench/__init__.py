@@ -1,1 +1,1 @@
-"""How well search finds what was asked for."""
+"""Measures of how well search finds the relevant records."""

@@ -1,4 +1,4 @@
-"""Measure how well search finds what data sets ask for."""
+"""Measure how well search finds the relevant documents of data sets."""
 
 import json
 from pathlib import Path

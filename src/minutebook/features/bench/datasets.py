@@ -17,7 +17,7 @@ from minutebook.domain.records import MemoryType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What is stored: a text, the session in which it was said and when, the type of memory it becomes.
+    """A document to store: a text, its session and time, the type of memory it becomes.
 
     A text that has a `response` is a prompt: both are a turn of the session. `at` None: said as it is stored.
     """
@@ -56,7 +56,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """What one store holds, and what is asked of it, in the order in which it is stored.
+    """The documents of one store, in the order in which they are stored, and its questions.
 
     `entities` give the name and type of each id, `relations` are (source, type, target).
     `is_code` tells whether the documents are Python code.
@@ -77,7 +77,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Collections that are summed up together; `left_out` counts what could not be used, by reason."""
+    """Collections that are summed up together; `left_out` counts the unusable items, by reason."""
 
     name: str
     form: str

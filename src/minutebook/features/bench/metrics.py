@@ -1,4 +1,4 @@
-"""Score rankings against what is relevant, and say how sure a mean is."""
+"""Score rankings against relevant documents, and compute how sure a mean is."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ Interval: TypeAlias = tuple[float, float, float]
 
 
 def score(ranked: Sequence[str], relevant: Mapping[str, float]) -> dict[str, float]:
-    """Score a ranking, best first, against the gains of what is relevant; each score in [0, 1].
+    """Score a ranking, best first, against the gains of the relevant documents; each score in [0, 1].
 
     `any@k` is 1 if the best k hold something relevant, `share@k` the part of the relevant that they
     hold. NDCG is that of Järvelin and Kekäläinen (2002), MRR one by the rank of the first relevant.

@@ -125,7 +125,7 @@ def _grouped(results: Iterable[QueryResult]) -> dict[str, list[int]]:
 
 
 def _updates(run: Run) -> Report | None:
-    """Sum up the questions about what changed, where a data set says what said it before and what since."""
+    """Sum up the questions about changes, where a data set names the old documents and the new ones."""
     changed = [
         each for each in (*run.results, *run.apart) if each.query.old and each.query.relevant
     ]
@@ -143,7 +143,7 @@ def _updates(run: Run) -> Report | None:
 
 
 def _is_before(result: QueryResult, system: str) -> bool:
-    """Tell whether the best of what says it anew stands among ten results, above all that said it before."""
+    """Tell whether the best new document stands among ten results, above all old ones."""
     best = result.outcomes[system].ranked[:NDCG_CUT]
     first = next((id for id in best if id in result.query.new | result.query.old), None)
     return first in result.query.new
@@ -167,7 +167,7 @@ _OF_UPDATES = {
 
 
 def _within(run: Run) -> Report | None:
-    """Sum up what of the relevant arrives within some tokens of an answer in lines, by group."""
+    """Sum up the part of the relevant documents within some tokens of an answer in lines, by group."""
     asked = [each for each in run.results if each.outcomes[run.main].within]
     if not asked:
         return None

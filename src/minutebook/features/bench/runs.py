@@ -66,7 +66,7 @@ CODE_SYSTEMS = (
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What something took: wall and CPU time (of all threads) in milliseconds."""
+    """The time spent: wall and CPU time (of all threads) in milliseconds."""
 
     wall: float
     cpu: float
@@ -77,7 +77,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What one system made of a question.
+    """The results of one system for a question.
 
     `ranked` are the documents found, best first, of DEEP results, `best` the score of the first (0
     without any), `returned` how many results came. `spent` is the time of a call for LIMIT results,
@@ -109,7 +109,7 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """All that was asked of a data set: `results` for the ranking, `apart` to tell what has no answer.
+    """All questions to a data set: `results` for the ranking, `apart` for those without an answer.
 
     `negatives` says where the questions without an answer come from. `stored` is the mean cost of
     storing a document.
@@ -189,7 +189,7 @@ class _Bench:
         )
 
     def _unanswerable(self, store: "_Store", number: int) -> Iterator[QueryResult]:
-        """Ask what the store of a collection holds no answer to, the given questions apart."""
+        """Ask the questions without an answer in the store of a collection, the given questions apart."""
         collection = store.collection
         if self._negatives == OTHER_STORE:
             for query in self._dataset.collections[number - 1].queries:
@@ -224,7 +224,7 @@ class _Bench:
         return QueryResult(query, bool(query.relevant), outcomes, store.collection.session_of)
 
     def _counts_within(self, system: System, query: Query) -> bool:
-        """Tell whether it is counted what arrives within some tokens: of texts, by what is compared with the others."""
+        """Tell whether documents within some tokens are counted: of texts, by the systems compared with the others."""
         return bool(query.relevant) and system is self._systems[-1] and system.tool == "recall"
 
 
@@ -258,7 +258,7 @@ def negatives_of(dataset: Dataset) -> str:
 
 
 def _systems(dataset: Dataset) -> tuple[System, ...]:
-    """Choose what is compared; the last is what Minutebook offers, the others its baselines."""
+    """Choose the systems to compare; the last is Minutebook as offered, the others its baselines."""
     if any(collection.is_code for collection in dataset.collections):
         return CODE_SYSTEMS
     related = any(collection.relations for collection in dataset.collections)
@@ -275,7 +275,7 @@ class _ReplayClock:
 
 
 class _Store:
-    """One collection in an open store; `spent` is what storing it took."""
+    """One collection in an open store; `spent` is the time it took to store it."""
 
     def __init__(
         self, app: App, clock: _ReplayClock, folder: Path, collection: Collection, steps: "_Steps"
@@ -304,7 +304,7 @@ class _Store:
         *,
         in_lines: bool = False,
     ) -> Mapping[str, Any]:
-        """Return what a tool answers in so many tokens, None: what is set; `in_lines` what it would write as lines.
+        """Return a tool's answer in so many tokens, None: as set; `in_lines` the one it would write as lines.
 
         Raises MinutebookError if it answers with an error.
         """
@@ -319,12 +319,12 @@ class _Store:
         return answer.content
 
     def documents(self, results: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Return the ids of the documents that results were stored for, without what is none of ours."""
+        """Return the ids of the documents that results were stored for, without results of other origin."""
         name = "file_path" if self.collection.is_code else "id"
         return [self._document[each[name]] for each in results if each[name] in self._document]
 
     def within(self, system: System, query: Query) -> dict[int, list[str]]:
-        """Return the documents whose lines stand whole in the first tokens of an answer in lines, by how many."""
+        """Return the documents with lines that stand whole in the first tokens of an answer, by how many."""
         found = {}
         for budget in BUDGETS:
             results = self.call(system, query, DEEP, budget, in_lines=True)["results"]

@@ -1,4 +1,4 @@
-"""Bring what is kept of a project's files into step with the files themselves."""
+"""Bring the index of a project's files into step with the files themselves."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ NO_LANGUAGE = "text"
 
 @dataclass(slots=True)
 class _IndexBatch:
-    """What is to be written next."""
+    """The chunks to be written next."""
 
     put: list[Record] = field(default_factory=list)
     gone: list[CodeChunk | File] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Indexing:
         """How many files and chunks were put or removed."""
 
     def run(self) -> Project:
-        """Read what changed, forget what is gone; return the project with all its files read.
+        """Read changed files, forget removed ones; return the project with all its files read.
 
         Raises InvalidRoot where the folder went away, Conflict where the project did, StoreError.
         """
@@ -121,7 +121,7 @@ class Indexing:
             self._batch.put.append(now)
 
     def _rewrite(self, path: str, text: str) -> None:
-        """Put a file's chunks; those whose text stayed keep their ids and vectors."""
+        """Put a file's chunks; those with unchanged text keep their ids and vectors."""
         language = language_of(path, text)
         spare = defaultdict[str, list[CodeChunk]](list)
         for earlier in self._chunks(path):

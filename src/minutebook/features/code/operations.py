@@ -30,7 +30,7 @@ def search_code(
     project: str | None = None,
     language: str | None = None,
 ) -> list[FoundChunk]:
-    """Find code by what it does or what it is called."""
+    """Find code by its purpose or its name."""
     check_range("limit", limit, 50)
     found = _services(app).code_search.search(
         caller, query, limit, project=project, language=language

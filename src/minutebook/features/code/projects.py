@@ -64,7 +64,7 @@ class IndexingProgress:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """What a call to index came to; `created` is None where another run was under way already."""
+    """The outcome of a call to index; `created` is None where another run was under way already."""
 
     progress: IndexingProgress
     created: int | None
@@ -89,7 +89,7 @@ class Projects:
     def index(
         self, caller: Caller, path: str, vectors_within: float | None = VECTORS_WITHIN
     ) -> Indexed:
-        """Read what changed in a folder; wait some seconds (None: without end) for the vectors.
+        """Read the changes in a folder; wait some seconds (None: without end) for the vectors.
 
         While another run is under way, give how far it is. Raises InvalidRoot, Forbidden, Conflict
         if the project is deleted meanwhile, StoreError.
@@ -114,7 +114,7 @@ class Projects:
         return Indexed(self.progress_of(project), created)
 
     def refresh(self, organization: str, id: str, progress: Progress) -> int | None:
-        """Read what changed in a known project; return how many files and chunks that concerned.
+        """Read the changes in a known project; return how many files and chunks they concerned.
 
         None where another run is under way. Raises as `index`, and NotFound.
         """
@@ -251,7 +251,7 @@ class Projects:
         return pending
 
     def _pending(self, project: Project) -> int:
-        """Count the chunks whose vectors are still to come: none where the model cannot be had."""
+        """Count the chunks with vectors still to come: none where the model cannot be had."""
         if self._embeddings.state == "error":
             return 0
         return self._embeddings.pending(CodeChunk, self._parts_of(project))
@@ -388,7 +388,7 @@ class Projects:
         return next(id for id in candidates if self._store.get(Project, organization, id) is None)
 
     def _parts_of(self, project: Project) -> View:
-        """Return a reader of what belongs to a project: chunks, and files."""
+        """Return a reader of the records of a project: chunks, and files."""
         return everything_in(self._store, project.organization).narrowed(project=project.id)
 
     def _remove_all(self, of: type[Record], project: Project) -> int:

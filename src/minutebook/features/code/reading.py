@@ -1,4 +1,4 @@
-"""Read what the index of code holds: its projects, how far each is, and the lines of a file."""
+"""Read the index of code: its projects, how far each is, and the lines of a file."""
 
 import threading
 from collections import Counter
@@ -82,7 +82,7 @@ class CodeReading:
         return sorted({language for each in known for language in self._languages_of(caller, each)})
 
     def mark(self, caller: Caller) -> object:
-        """Return what differs once anything has changed where the caller may see projects."""
+        """Return a value that differs once anything has changed where the caller may see projects."""
         names = self._store.seen_by(caller).organizations
         return tuple((name, self._store.sequence(name)) for name in names)
 

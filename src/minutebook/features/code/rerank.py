@@ -1,4 +1,4 @@
-"""Rerank chunks of code: definitions and what the query names first, tests and the like last."""
+"""Rerank chunks of code: definitions and names from the query first, tests and the like last."""
 
 import re
 from collections import Counter
@@ -47,7 +47,7 @@ _ASKS_FOR = {
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A chunk as ranking sees it: organization and id, its score from fusion, and what it is."""
+    """A chunk as ranking sees it: organization and id, its score from fusion, and its traits."""
 
     id: tuple[str, str]
     score: float

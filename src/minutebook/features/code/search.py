@@ -45,7 +45,7 @@ WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
 
 @dataclass(frozen=True, slots=True)
 class FoundCode:
-    """A chunk, its score, what the signals said of it before names and places counted, its relevance in [0, 1].
+    """A chunk, its score, its signals before names and places counted, its relevance in [0, 1].
 
     A chunk that the question names is no less relevant than what was found for sure.
     """
@@ -153,7 +153,7 @@ class CodeSearch:
         measured: Signals,
         views: list[View],
     ) -> Judgement[Key]:
-        """Judge whether the question is answered. A model whose mean question is not known tells nothing for sure."""
+        """Judge whether the question is answered. A model with no known mean question gives no sure verdict."""
         if embedding is None:
             return self._signals.judged(query, parsed, measured, {CodeChunk: views})
         texts, length = self._signals.count(CodeChunk, views), len(words(query))
@@ -190,7 +190,7 @@ def _holds_few_words(query: str, signals: Signals) -> bool:
 
 
 def _with_estimated_cosines(vector: Scores, lexical: Scores) -> Scores:
-    """Return cosines with, for what has none, the one that stands where its lexical score does."""
+    """Return cosines with, for a chunk that has none, the one at the rank of its lexical score."""
     if not vector:
         return vector
     worst, best = min(vector.values()), max(vector.values())

@@ -35,14 +35,14 @@ class CodeServices(FeatureServices):
 
     @service
     def code_reading(self) -> "CodeReading":
-        """Read what the index of code holds."""
+        """Read the index of code."""
         from minutebook.features.code.reading import CodeReading
 
         return CodeReading(self.infrastructure.records, self.projects)
 
     @service
     def watching(self) -> "Watching":
-        """Index again what changes."""
+        """Index changed files again."""
         from minutebook.features.code.watching import Watching
 
         return Watching(self.projects, self.infrastructure.locks, self.app.stopping)

@@ -1,4 +1,4 @@
-"""Watch projects' folders, and read again what changes."""
+"""Watch projects' folders, and read changed files again."""
 
 import logging
 import threading
@@ -119,7 +119,7 @@ class Watching:
 
 
 def _may_matter(path: PurePath) -> bool:
-    """Tell whether a path inside a project may be read, or say what is."""
+    """Tell whether a path inside a project may be read, or say which files are."""
     if path.name in {".gitignore", ".memoryignore"}:
         path = path.parent
     return not any(part.startswith(".") for part in path.parts)

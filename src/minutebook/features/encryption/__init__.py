@@ -1,1 +1,1 @@
-"""A store whose files are encrypted."""
+"""A store with encrypted files."""

@@ -26,7 +26,7 @@ _DRAFT = "encryption"
 
 @dataclass(frozen=True, slots=True)
 class EncryptionState:
-    """Which key a store is encrypted with, None if it is plain, and what is plain all the same."""
+    """The key with which a store is encrypted, None if it is plain, and the parts plain all the same."""
 
     key: str | None
     plain: tuple[Path, ...] = ()
@@ -34,7 +34,7 @@ class EncryptionState:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was done: the key of the store now, how many other files were changed.
+    """The result of a conversion: the key of the store now, how many other files were changed.
 
     `earlier` are the backups under another key, `outside` the plain ones that are not in the directory.
     """
@@ -46,7 +46,7 @@ class Converted:
 
 
 class Encryption:
-    """Encrypts a data directory at rest; `derived` is another folder in it whose content can be made again."""
+    """Encrypts a data directory at rest; `derived` is another folder in it that can be made again."""
 
     def __init__(self, directory: DataDirectory, places: KeyPlace, derived: Path) -> None:
         self._directory = directory
@@ -61,7 +61,7 @@ class Encryption:
         return EncryptionState(key, tuple(p for p in self._files() if _key_id_of(p) is None))
 
     def faults(self) -> list[tuple[str, str]]:
-        """Return what is not as it should be, a sentence each, with the remedy."""
+        """Return the faults of the encryption, a sentence each, with the remedy."""
         state = self.state()
         if state.key is None:
             return []

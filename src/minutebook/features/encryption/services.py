@@ -1,4 +1,4 @@
-"""Composes what encrypts the files of a store."""
+"""Composes the encryption of a store's files."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ def checks(app: App) -> Iterable[Check]:
 
 
 def encryption_of(settings: Settings) -> "Encryption":
-    """Return what encrypts the data directory of these settings."""
+    """Return the encryption of the data directory of these settings."""
     from minutebook.features.encryption.encryption import Encryption
 
     return Encryption(data_directory(settings), place_of(settings.key), sync_folder(settings))

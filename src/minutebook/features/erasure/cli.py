@@ -1,4 +1,4 @@
-"""Erase records so that no byte of them is left, and look for what is."""
+"""Erase records so that no byte of them is left, and look for remains."""
 
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Erase records from all that Minutebook wrote, and look for what is left."""
+"""Erase records from all files that Minutebook wrote, and look for remains."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -48,7 +48,7 @@ LOCK = "erase"
 
 @dataclass(frozen=True, slots=True)
 class ErasurePlaces:
-    """Where an erasure looks: the data directory, what else may hold copies, and what never does.
+    """The places an erasure searches: the data directory, others that may hold copies, and those that never do.
 
     `copies` are files of changes and copies of remotes that a sync can make again; `backups` those known of. `keys` is where keys of
     encrypted files are.
@@ -64,7 +64,7 @@ class ErasurePlaces:
 
 @dataclass(slots=True)
 class ErasureSearch:
-    """What a search found: files with pieces of the texts, and records that are there and say the same.
+    """The results of a search: files with pieces of the texts, and records with the same text.
 
     `unread` are encrypted files that could not be searched.
     """
@@ -81,7 +81,7 @@ class ErasureSearch:
 
 @dataclass(slots=True)
 class Erased:
-    """What an erasure did, what is left to a person, and what the search at its end found (None: not made)."""
+    """The results of an erasure: its effects, the steps left to a person, its last search (None: not made)."""
 
     records: tuple[Key, ...]
     rewritten: list[Path] = field(default_factory=list)
@@ -90,7 +90,7 @@ class Erased:
 
 
 class Erasing:
-    """Erases records; what a kill cut short is noted until it is done."""
+    """Erases records; an erasure cut short by a kill is noted until it is done."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Erasing:
         return self._orders.read()
 
     def find(self, caller: Caller, choice: Choice) -> list[Record]:
-        """Return what a choice comes to. Raises Forbidden to viewers and agents, NotFound, InvalidInput."""
+        """Return the records of a choice. Raises Forbidden to viewers and agents, NotFound, InvalidInput."""
         self._check_may(caller)
         return self._selection.find(caller, choice)
 
@@ -132,7 +132,7 @@ class Erasing:
         from_ledger: bool,
         rewrites_tables: bool = False,
     ) -> Erased:
-        """Erase records, all or none, with all that belongs to them, then search for what they said.
+        """Erase records, all or none, with all that belongs to them, then search for their texts.
 
         With `backups`, those that are known are written anew; with `rewrites_tables` a server's tables, each
         locked meanwhile. Raises InvalidInput if one is a decision and
@@ -173,14 +173,14 @@ class Erasing:
             return None if order is None else self._carry_out(caller, order)
 
     def scrub(self, caller: Caller, *, rewrites_tables: bool = False) -> list[str]:
-        """Leave nothing in the store's files of what was deleted before; return what is left to a person."""
+        """Leave nothing in the store's files of records deleted before; return the steps left to a person."""
         self._check_may(caller)
         with self._alone():
             self._trail.log(caller, default_organization(caller), ERASE, Kind.HEAD, ["deleted"])
             return self._scrub(rewrites_tables=rewrites_tables)
 
     def check(self, caller: Caller, texts: Iterable[str]) -> ErasureSearch:
-        """Search the data directory and the known backups for texts, and the records for what says the same."""
+        """Search the data directory and the known backups for texts, and the records for equal ones."""
         self._check_may(caller)
         return self._check(texts)
 
@@ -238,7 +238,7 @@ class Erasing:
             self._tell_machines(going)
 
     def _with(self, record: Record) -> Iterator[Key]:
-        """Yield the keys of what goes with a record and travels to other machines."""
+        """Yield the keys of the rows that go with a record and travel to other machines."""
         home, here = record.organization, Filter(organization=record.organization)
         if isinstance(record, Memory):
             for id in self._store.ids(Version, narrowed(here, memory=record.id), ()):
@@ -249,7 +249,7 @@ class Erasing:
                     yield home, edge.kind, edge.id
 
     def _tell_machines(self, going: Sequence[Key]) -> None:
-        """Note for each remote that the records were removed: what it knew of them may hold their texts."""
+        """Note for each remote that the records were removed: its state of them may hold their texts."""
         rows = self._store.sync_rows
         if rows is None:
             return

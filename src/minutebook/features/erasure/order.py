@@ -1,4 +1,4 @@
-"""An erasure that is under way, noted on the disk until it is done: which records, and nothing of what they say."""
+"""An erasure under way, noted on the disk until it is done: which records, and nothing of their texts."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ NAME = ".erasing.json"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be erased: organization, kind and id of each record, and from where beside the store."""
+    """An order to erase: organization, kind and id of each record, and the places beside the store."""
 
     began: str
     records: tuple[Key, ...]

@@ -1,4 +1,4 @@
-"""Which records are to be erased, and what they say."""
+"""The selection of records to erase, and their texts."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ _TEXTS: Mapping[type[Record], tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a person chose: by ids, by words in a row, by whose it is, by the session."""
+    """A person's choice: by ids, by words in a row, by owner, by session."""
 
     ids: tuple[str, ...] = ()
     query: str | None = None
@@ -56,7 +56,7 @@ class Choice:
 
 
 class Selection:
-    """Finds what a person chose, of what they may see, soft-deleted memories included."""
+    """Finds the chosen records among those a person may see, soft-deleted memories included."""
 
     def __init__(self, store: Records) -> None:
         self._store = store
@@ -103,7 +103,7 @@ def _named(seen: Iterable[View], id: str) -> list[Record]:
 
 
 def _saying(view: View, query: str) -> Iterator[Record]:
-    """Yield what holds the words of a query in a row, a memory also if an earlier version does."""
+    """Yield the records that hold the words of a query in a row, a memory also if an earlier version does."""
     wanted = f" {' '.join(words(query))} "
     if not wanted.strip():
         raise InvalidInput("--query", "must hold a word")

@@ -1,4 +1,4 @@
-"""Composes what erases records."""
+"""Composes the erasure of records."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ErasureServices(FeatureServices):
-    """What erases records and looks for what is left of them."""
+    """The services that erase records and look for their remains."""
 
     @service
     def erasing(self) -> "Erasing":

@@ -38,7 +38,7 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A file that still holds pieces of what was searched for: how many, and the member of a file of files."""
+    """A file that still holds pieces of the texts: how many, and the member of a file of files."""
 
     path: Path
     pieces: int
@@ -47,7 +47,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """An encrypted file of which nobody can tell what it holds, and why."""
+    """An encrypted file with unreadable content, and why."""
 
     path: Path
     reason: str
@@ -108,7 +108,7 @@ class Finder:
 def search(
     finder: Finder, roots: Sequence[Path], skipped: Collection[Path], keys: Keys | None
 ) -> tuple[list[Trace], list[Unread]]:
-    """Search every file below some folders, decrypted, and what Git, gzip and tar have compressed in them.
+    """Search every file below some folders, decrypted, and the parts compressed by Git, gzip and tar.
 
     Also return the encrypted files that could not be read: their key cannot be had, or they are damaged.
     Raises OSError if a file cannot be read; one that vanishes meanwhile holds nothing any more.
@@ -148,7 +148,7 @@ def _files(roots: Sequence[Path], skipped: Collection[Path]) -> Iterator[Path]:
 def _contents(
     path: Path, file: BinaryIO, keys: Keys | None
 ) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield what a file holds, decrypted, under "" as it stands, then what is compressed in it."""
+    """Yield the content of a file, decrypted, under "" as it stands, then its compressed parts."""
     log_key, key = key_of(log_of(path), keys), key_of(path, keys)
     if key is not None:
         yield "", _joined(pages(file, str(path), key))
@@ -164,7 +164,7 @@ def _contents(
 def _unpacked(
     path: Path, file: BinaryIO, keys: Keys | None
 ) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """Yield what a file holds compressed: a Git object, a Git pack, a gzip file, a backup with Git objects."""
+    """Yield the compressed content of a file: a Git object, a Git pack, a gzip file, a backup with Git objects."""
     parts = path.parts
     if len(parts) > 2 and "objects" in parts[-3:-1]:
         if path.suffix == ".pack":

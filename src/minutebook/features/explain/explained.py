@@ -39,7 +39,7 @@ EDGES = 200
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step from a hit towards what the question names: an edge's type, and where it leads."""
+    """A step from a hit towards an entity that the question names: an edge's type, and its other end."""
 
     type: str
     record: Memory | Entity
@@ -72,7 +72,7 @@ class Explained:
 
 
 class ExplainedRecall:
-    """Recalls what a caller may see, each hit with the reasons for it."""
+    """Recalls the records that a caller may see, each hit with the reasons for it."""
 
     def __init__(self, store: Records, combined: CombinedRecall) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Composes what explains searches."""
+"""Composes the explanations of searches."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ class ExplainServices(FeatureServices):
 
     @service
     def viewpoints(self) -> "Viewpoints":
-        """Search as another caller does, and tell what is left out."""
+        """Search as another caller does, and list the records left out."""
         from minutebook.features.explain.viewpoints import Viewpoints
 
         decided = self.app.get(LedgerServices).decision_search

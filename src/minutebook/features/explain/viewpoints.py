@@ -1,4 +1,4 @@
-"""Answer a question as another caller would get it, and say what was left out and why."""
+"""Answer a question as another caller would get it, and list the records left out, with reasons."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ class Absence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A record that the question could have found: why it did not, and what the signals say of it.
+    """A record that the question could have found: why it did not, and its signals.
 
     `place` is its place in the ranking, if it has one, counted from 1. `successor` is what took its
     place, if the asker may see that.
@@ -75,7 +75,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Viewpoint:
-    """What a caller gets for a question, what they do not, and the notes that they are given."""
+    """A caller's hits for a question, the hits hidden from them, and the notes that they are given."""
 
     hits: list[Explained]
     left_out: list[LeftOut]
@@ -103,7 +103,7 @@ class Viewpoints:
         repository: str | None = None,
         user: str | None = None,
     ) -> Caller:
-        """Return the caller with whose eyes one wants to look; None leaves a scope as the asker's is.
+        """Return the caller with the eyes to look through; None leaves a scope as the asker's is.
 
         Raises Forbidden, audited, to all but the owner and admins of a whole organization,
         ScopeViolation for a scope that is not the asker's: nobody sees more by another's eyes.
@@ -116,7 +116,7 @@ class Viewpoints:
         return replace(narrowed, role=role)
 
     def ask(self, caller: Caller, other: Caller, query: str, limit: int) -> Viewpoint:
-        """Answer a question as the other caller gets it; the asker is told what they do not get.
+        """Answer a question as the other caller gets it; the asker is also told the hits hidden from them.
 
         Of what was left out the asker hears only what they may see themselves.
         """
@@ -133,7 +133,7 @@ class Viewpoints:
         return Viewpoint(hits, left_out, other.call.notes)
 
     def why_absent(self, other: Caller, record: Memory | Decision | Proposal) -> Absence:
-        """Say why a record that the asker sees is not among what another caller found."""
+        """Say why a record that the asker sees is not among another caller's hits."""
         if not sees(other, record):
             return Absence.OUT_OF_SCOPE
         if isinstance(record, Memory):

@@ -1,1 +1,1 @@
-"""What clients are told without their asking, and sessions that are captured."""
+"""Unasked briefs for clients, and sessions that are captured."""

@@ -1,4 +1,4 @@
-"""Hooks of clients: what the daemon answers at moments of a session, and what they did lately."""
+"""Hooks of clients: the daemon's answers at moments of a session, and the last calls."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ def hooks(options: dict[str, str], as_json: bool, switch: str | None) -> None:  
 
 
 def lately(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Sum up the last calls by client and event: how many, what became of them, how long they took."""
+    """Sum up the last calls by client and event: how many, their outcomes, how long they took."""
     by_event: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for entry in entries[-LATELY:]:
         key = (str(entry.get("client", "")), str(entry.get("event", "unreadable")))
@@ -86,7 +86,7 @@ def lately(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def trouble_in(entries: Sequence[Mapping[str, Any]]) -> str | None:
-    """Say what is wrong if a third of the last hooks came too late or failed; None if all is well."""
+    """Say the trouble if a third of the last hooks came too late or failed; None if all is well."""
     last = entries[-LATELY:]
     outcomes = [str(entry.get("outcome")) for entry in last]
     late = sum(outcome == "late" for outcome in outcomes)

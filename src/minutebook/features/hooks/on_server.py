@@ -1,4 +1,4 @@
-"""Hooks of a client whose memory is on a server: what it is told comes from there, and is kept there.
+"""Hooks of a client with its memory on a server: briefs come from there, and events are kept there.
 
 Which project a folder is, what a session was told already and what is left alone are this machine's matters;
 the server chooses within what the token may see.
@@ -76,7 +76,7 @@ _ending = threading.Lock()
 
 
 def _end(home: str, entry: Mapping[str, object], outcome: str, output: object = None) -> NoReturn:
-    """Print what there is, note the outcome, end; who comes second does nothing."""
+    """Print the output, note the outcome, end; the second caller does nothing."""
     _ending.acquire()
     if output:
         try:
@@ -110,7 +110,7 @@ def _answered(
     *,
     is_apart: bool,
 ) -> tuple[str, object]:
-    """Return what became of an event, and what the client is to print; add to the entry of the log."""
+    """Return the outcome of an event, and the client's output; add to the entry of the log."""
     if settings.of(HookSettings).hooks == "off":
         return "off", None
     place = known_place(settings, event.folder)

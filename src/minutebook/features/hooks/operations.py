@@ -1,4 +1,4 @@
-"""What an agent is given without its asking: when its session starts, and before a prompt."""
+"""The brief that an agent is given unasked: when its session starts, and before a prompt."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ _MOST_TOKENS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a client asks for: of which session, before which prompt (None when it starts), how much, how relevant.
+    """A client's request: its session, the prompt (None when it starts), the limits of size and relevance.
 
     `known` are the ids of what the session was given already, `last` names the session before it in its
     folder. A session that was not briefed when it started is with its first prompt.
@@ -39,7 +39,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a client is given: a text, its tokens, the ids of what it shows; None where there is nothing to say."""
+    """A client's brief: a text, its tokens, the ids of the records shown; None where there is none."""
 
     text: str | None
     tokens: int
@@ -49,20 +49,20 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is given, the question that it answers, if one was asked, and what that got."""
+    """The brief, the question that it answers, if one was asked, and the question's hits."""
 
     given: Given
     question: str | None
     got: tuple[tuple[Record, float], ...]
 
     def note(self, app: "App", caller: Caller) -> None:
-        """Note in the recall log what the question got."""
+        """Note in the recall log the hits of the question."""
         if self.question is not None:
             app.note_answer(caller, ACT, self.question, self.got)
 
 
 def find(app: "App", caller: Caller, asked: Asked) -> Found:
-    """Find what is kept about a session that starts, or a prompt; nothing is noted yet."""
+    """Find the records about a session that starts, or a prompt; nothing is noted yet."""
     from minutebook.features.hooks.contexts import joined
     from minutebook.features.importers.sources.conversation import session_name
 
@@ -85,7 +85,7 @@ def find(app: "App", caller: Caller, asked: Asked) -> Found:
 
 @operation("knowledge")
 def brief(app: "App", caller: Caller, asked: Asked, folder: FolderScope | None = None) -> Given:
-    """Return what is kept about a session that starts, or a prompt."""
+    """Return the brief for a session that starts, or a prompt."""
     check_range("tokens", asked.tokens, _MOST_TOKENS, 0)
     caller = in_folder(caller, folder)
     found = find(app, caller, asked)

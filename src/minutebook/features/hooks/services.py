@@ -1,4 +1,4 @@
-"""Composes what clients are told without their asking."""
+"""Composes the briefs that clients get unasked."""
 
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class HookServices(FeatureServices):
-    """What the hooks of clients answer with."""
+    """The services behind the hooks of clients."""
 
     @service
     def hook_contexts(self) -> "HookContexts":
-        """Choose what sessions of clients are told without their asking."""
+        """Choose the briefs that sessions of clients get unasked."""
         from minutebook.features.hooks.contexts import HookContexts
 
         app = self.app

@@ -1,1 +1,1 @@
-"""What other programs kept, brought in."""
+"""Imports of other programs' records."""

@@ -1,4 +1,4 @@
-"""Composes what brings in the records of other programs."""
+"""Composes the importers of other programs' records."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ class ImporterServices(FeatureServices):
 
     @service
     def source_imports(self) -> "SourceImports":
-        """Import what other programs kept."""
+        """Import the records of other programs."""
         from minutebook.features.importers.source_imports import SourceImports
 
         return SourceImports(self.infrastructure, self.app.writer, self.app.mentions)

@@ -1,4 +1,4 @@
-"""Bring in what another program kept: drafts become records, in batches, the same draft once."""
+"""Import another program's records: drafts become records, in batches, the same draft once."""
 
 import hashlib
 import json
@@ -75,7 +75,7 @@ def of_no_repository(folder: str) -> str | None:
 
 
 class Outcome(StrEnum):
-    """What becomes of a draft."""
+    """The outcome of a draft."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -84,7 +84,7 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class SourceReport:
-    """How many drafts of each kind were new, changed, or here already; and what was left out, why."""
+    """How many drafts of each kind were new, changed, or here already; and the parts left out, with reasons."""
 
     counts: dict[Outcome, Counter[Kind]] = field(
         default_factory=lambda: {each: Counter() for each in Outcome}
@@ -94,7 +94,7 @@ class SourceReport:
     """The first of them, at most TOLD."""
 
     def leave_out(self, each: UnreadPart) -> None:
-        """Count what was left out."""
+        """Count the part left out."""
         self.reasons[each.reason] += 1
         if len(self.left_out) < TOLD:
             self.left_out.append(each)
@@ -112,7 +112,7 @@ class _LeaveOut(Exception):
 
 @dataclass(slots=True)
 class _ImportBatch:
-    """What became of a batch, which counts only once it is written."""
+    """The outcomes of a batch, which count only once it is written."""
 
     counts: Counter[tuple[Outcome, Kind]] = field(default_factory=Counter)
     left_out: list[UnreadPart] = field(default_factory=list)
@@ -172,7 +172,7 @@ class SourceImports:
 
 
 class _Import:
-    """One run: what it knows of the store, and what it did."""
+    """One run: its knowledge of the store, and its counts."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class _Import:
         self.taken = 0
 
     def take(self, batch: Sequence[Found]) -> None:
-        """Write a batch; what does not fit is left out, the rest is written."""
+        """Write a batch; drafts that do not fit are left out, the rest is written."""
         self.taken += len(batch)
         drafts = []
         for each in batch:
@@ -212,7 +212,7 @@ class _Import:
         self._write(drafts)
 
     def take_waiting(self) -> None:
-        """Write the relations whose ends came later in the source than they; leave out the rest."""
+        """Write the relations with ends that came later in the source than they; leave out the rest."""
         waiting, self._waiting = self._waiting, []
         for start in range(0, len(waiting), BATCH):
             self._write(waiting[start : start + BATCH])
@@ -253,7 +253,7 @@ class _Import:
             self.report.counts[outcome][kind] += count
 
     def _count(self, draft: Draft, batch: _ImportBatch) -> None:
-        """Count what a draft would become."""
+        """Count the outcome of a draft."""
         kind, id = KIND_OF[type(draft)], self._id(draft)
         if id in self._counted:
             batch.counts[Outcome.HERE, kind] += 1
@@ -285,7 +285,7 @@ class _Import:
             self._trail.log(self._caller, organization, "import", kind, [subject], outcome_name)
 
     def _planned(self, draft: Draft, batch: _ImportBatch) -> _Plan | None:
-        """Return what becomes of a draft; None if it is left out, or waits for its ends."""
+        """Return the plan for a draft; None if it is left out, or waits for its ends."""
         try:
             plan = self._plan(draft, self._id(draft))
         except (InvalidInput, _LeaveOut) as error:
@@ -300,7 +300,7 @@ class _Import:
         return plan
 
     def _plan(self, draft: Draft, id: str) -> _Plan | None:
-        """Return what becomes of a draft; None if it waits. Raises _LeaveOut, InvalidInput, Refused."""
+        """Return the plan for a draft; None if it waits. Raises _LeaveOut, InvalidInput, Refused."""
         draft = self._of._screening.screened(self._caller, draft)
         match draft:
             case TurnDraft():
@@ -577,7 +577,7 @@ def _metadata(draft: MemoryDraft, digest: str, version: int) -> dict[str, object
 
 
 def _digest(draft: MemoryDraft) -> str:
-    """Return the digest of what a source says: it stays while the source says the same.
+    """Return the digest of a source's draft: it stays while the source says the same.
 
     Without its instant, which may be that of the file.
     """

@@ -15,7 +15,7 @@ class EntityNames:
         self.forget()
 
     def forget(self) -> None:
-        """Read again what is there: what was noted since may not have been written."""
+        """Read the names in the store again: those noted since may not have been written."""
         self._by_type: dict[tuple[str, str], str] | None = None
         self._by_name: dict[str, str] = {}
         self._relations: set[tuple[str, str, str]] | None = None
@@ -31,7 +31,7 @@ class EntityNames:
         return self._by_name.get(name) if type is None else self._by_type.get((name, type))
 
     def note(self, name: str, type: str, id: str) -> None:
-        """Note an entity; it is from now on what its name alone names."""
+        """Note an entity; from now on its name alone names it."""
         if self._by_type is not None:
             self._by_type[name, type] = id
         self._by_name[name] = id

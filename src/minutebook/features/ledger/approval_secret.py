@@ -47,7 +47,7 @@ _MEMORY = 2 * 128 * _N * _R
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What is kept: the hash and how it was made, and the wrong guesses since a right one."""
+    """The stored secret: the hash and its parameters, and the wrong guesses since a right one."""
 
     salt: str
     digest: str
@@ -65,7 +65,7 @@ class _Attempt:
 
     @classmethod
     def of(cls, kept: dict[str, Any], organization: str, before: dict[str, Any] | None) -> Self:
-        """Return what was written as JSON. Raises TypeError if it has other parts."""
+        """Return the attempt written as JSON. Raises TypeError if it has other parts."""
         return cls(_Kept(**kept), organization, None if before is None else _Kept(**before))
 
 

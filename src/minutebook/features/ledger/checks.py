@@ -1,4 +1,4 @@
-"""What `doctor` examines of the ledgers."""
+"""The checks of `doctor` on the ledgers."""
 
 from collections.abc import Iterable
 

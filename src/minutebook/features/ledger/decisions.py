@@ -1,4 +1,4 @@
-"""Decide, and tell what holds and how it came about."""
+"""Record decisions, and find those that hold and their history."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -106,7 +106,7 @@ class Decisions:
         return _by_age(self._found(caller, status=DecisionStatus.ACTIVE))[::-1]
 
     def beginning(self, caller: Caller, typed: str) -> list[Decision]:
-        """Return the decisions whose id, target or title begins with a text, active ones first."""
+        """Return the decisions with an id, target or title that begins with a text, active ones first."""
         start = target_key(typed)
         found = [
             decision

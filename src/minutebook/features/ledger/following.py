@@ -1,4 +1,4 @@
-"""Follow a ledger in Git: what is believed goes into the tables, what is not waits as a proposal."""
+"""Follow a ledger in Git: trusted commits go into the tables, the others wait as proposals."""
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
@@ -57,7 +57,7 @@ class GitView:
 
 
 class Following:
-    """Brings what Git says into the tables, as far as it is believed; call it inside a transaction.
+    """Brings the trusted commits of Git into the tables; call it inside a transaction.
 
     `owner` is the person whose repository it is, who pulled what others committed.
     """
@@ -71,7 +71,7 @@ class Following:
         self._owner = owner
 
     def take_in(self, repository: "Repository", brought: "News") -> None:
-        """Keep what Git brought, if the whole is sound. Raises LedgerBroken if it is not."""
+        """Store the news from Git, if the whole is sound. Raises LedgerBroken if it is not."""
         if brought.head is None:
             return
         view = self.view(repository, brought.head, brought.decisions)
@@ -89,7 +89,7 @@ class Following:
         return GitView(self._tables, repository, head, {each.id: each for each in read}, is_behind)
 
     def believed(self, view: GitView, brought: "News") -> list[Decision]:
-        """Return what Git brought as far as it is believed, and what that took the place of."""
+        """Return the trusted decisions from Git, and those that they superseded."""
         new = {
             each.id
             for each in brought.decisions
@@ -105,7 +105,7 @@ class Following:
         return self._states(view, new, {*new, *known}, may_end)
 
     def let_wait(self, brought: "News") -> None:
-        """Put what Git brought, and the tables lack after `take_in`, as proposals."""
+        """Put as proposals the decisions from Git that the tables lack after `take_in`."""
         for each in brought.decisions:
             earlier = self._tables.find(each.organization, each.id)
             came = (brought.came if earlier is None else brought.changed).get(each.id)
@@ -155,7 +155,7 @@ class Following:
                 self._tables.take_in(organization, [decision, *others], partial(_the_same, by))
 
     def bringer(self, brought: "News | None", decision: Decision) -> Bringer:
-        """Return by whom a decision came that Git brought; the owner where it says nothing."""
+        """Return the bringer of a decision from Git; the owner where Git names none."""
         by = None
         if brought is not None:
             by = brought.came.get(decision.id) or brought.changed.get(decision.id)
@@ -210,5 +210,5 @@ class Following:
 
 
 def _the_same(by: Bringer, decision: Decision) -> Bringer:
-    """Return who brought all decisions."""
+    """Return the bringer of all decisions."""
     return by

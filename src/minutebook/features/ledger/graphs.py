@@ -14,7 +14,7 @@ Describe = Callable[[Decision], str]
 
 
 def tree(decisions: Sequence[Decision], describe: Describe) -> Iterator[str]:
-    """Draw chains, the newest on top, below each decision what it replaced.
+    """Draw chains, the newest on top, below each decision those it replaced.
 
     A decision that replaced one keeps its column, so that a long chain stays readable; one that
     replaced several branches. What two branches share is drawn once, and pointed to after that.
@@ -39,7 +39,7 @@ def _branch(
     drawn: set[str],
     describe: Describe,
 ) -> Iterator[str]:
-    """Draw one decision and what it replaced; `lead` stands before it, `below` before the rest."""
+    """Draw one decision and those it replaced; `lead` stands before it, `below` before the rest."""
     waiting = [(start, lead, below)]
     while waiting:
         decision, before, under = waiting.pop()
@@ -68,7 +68,7 @@ def _branch(
 
 
 def mermaid(decisions: Iterable[Decision]) -> Iterator[str]:
-    """Write chains as a Mermaid flowchart, from what was replaced to what replaced it."""
+    """Write chains as a Mermaid flowchart, from the replaced decisions to the replacing ones."""
     ordered = sorted(decisions, key=_age)
     names = {decision.id: f"d{number}" for number, decision in enumerate(ordered)}
     yield "flowchart LR"
@@ -83,7 +83,7 @@ def mermaid(decisions: Iterable[Decision]) -> Iterator[str]:
 
 
 def dot(decisions: Iterable[Decision]) -> Iterator[str]:
-    """Write chains as a DOT digraph, from what was replaced to what replaced it."""
+    """Write chains as a DOT digraph, from the replaced decisions to the replacing ones."""
     ordered = sorted(decisions, key=_age)
     styles = {"active": "bold", "superseded": "solid", "withdrawn": "dashed"}
     yield "digraph decisions {"

@@ -1,4 +1,4 @@
-"""Take what decisions said out of the ledgers in Git, and out of the tables that follow them."""
+"""Take the texts of erased decisions out of the ledgers in Git, and out of the tables that follow them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

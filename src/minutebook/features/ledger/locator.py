@@ -114,7 +114,7 @@ class LedgerLocator:
         return self._folders.managed / (organization if plain else str(uuid_named(organization)))
 
     def local(self, organization: str) -> LocalLedger:
-        """Return what this machine sees of a ledger. Raises LedgerError if Git cannot read it."""
+        """Return this machine's view of a ledger. Raises LedgerError if Git cannot read it."""
         root = self._external_root(organization)
         if root is None:
             folder = self._folders.managed

@@ -91,7 +91,7 @@ class Pending:
 
 @operation("ledger")
 def proposals(app: "App", caller: Caller) -> list[Pending]:
-    """List what was proposed and is not settled."""
+    """List the open proposals."""
     return [
         Pending(each, _services(app).proposals.opens(each))
         for each in _services(app).proposals.pending(caller)

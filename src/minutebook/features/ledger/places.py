@@ -40,7 +40,7 @@ def repos_of(settings: Settings) -> "LedgerFolders":
 
 
 def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
-    """Return where the approval secret is kept: in what servers share, or else in the data directory."""
+    """Return the place of the approval secret: among the values that servers share, or in the data directory."""
     from minutebook.features.ledger.secret_place import SecretFile, SharedSecret
 
     if store.shared_values is None:
@@ -49,7 +49,7 @@ def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
 
 
 def ledger_key_place_of(settings: Settings, store: Tended) -> "SecretPlace":
-    """Return where the key of this store's commits is kept: in what servers share, or else in the data directory."""
+    """Return the place of the key of this store's commits: among shared values, or in the data directory."""
     from minutebook.features.ledger.secret_place import SecretFile, SharedSecret
 
     if store.shared_values is None:
@@ -58,7 +58,7 @@ def ledger_key_place_of(settings: Settings, store: Tended) -> "SecretPlace":
 
 
 def beside(settings: Settings) -> Iterable[Path]:
-    """Yield what of the ledgers is in a data directory only if there was a store."""
+    """Yield the ledgers' files in a data directory that exist only if there was a store."""
     yield settings.of(LedgerSettings).ledgers
     yield settings.of(LedgerSettings).secret
 

@@ -1,4 +1,4 @@
-"""Propose a decision, and make one of what was proposed."""
+"""Propose a decision, and make a decision of a proposal."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

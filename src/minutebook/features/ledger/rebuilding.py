@@ -1,4 +1,4 @@
-"""Make a ledger and the tables agree where each lacks what the other has."""
+"""Make a ledger and the tables agree where each lacks decisions that the other has."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What a rebuild found and brought over.
+    """The differences that a rebuild found, and the decisions it brought over.
 
     `to_tables` are the decisions that Git had otherwise, `to_git` those that the tables had.
     `conflicts` are targets on which several are active, `notes` what earlier commits did that none
@@ -51,7 +51,7 @@ class Rebuilt:
 
 @dataclass(frozen=True, slots=True)
 class GitSide:
-    """What a rebuild read of Git: the decisions as of a commit, and how they came about."""
+    """The Git side of a rebuild: the decisions as of a commit, and their history."""
 
     deciding: Deciding
     head: str | None
@@ -87,7 +87,7 @@ class Rebuilds:
         self._embeddings = embeddings
 
     def rebuild(self, caller: Caller) -> Rebuilt:
-        """Make Git and the tables of the caller's organization agree: what one lacks, it gets.
+        """Make Git and the tables of the caller's organization agree: each gets the decisions it lacks.
 
         Where servers share a store, the ledger is the one on this server from now on.
         Of two readings of one decision the later holds. Raises LedgerBroken, and changes nothing, if
@@ -118,7 +118,7 @@ class Rebuilds:
             yield ready
 
     def rebuild_from(self, caller: Caller, organization: str, git: GitSide) -> Rebuilt:
-        """Rebuild from what was read of Git, in one transaction. Raises as `rebuild`."""
+        """Rebuild from the decisions read of Git, in one transaction. Raises as `rebuild`."""
         self._check_may_rebuild(caller, organization)
         path = self._ledgers.path(organization)
         with self._trail.audited(caller, organization, "rebuild", Kind.LEDGER, path) as audit:

@@ -27,7 +27,7 @@ def nothing_more(decision: Decision) -> None:
 
 @contextmanager
 def _in_git() -> Iterator[list[Decision]]:
-    """Hold what is committed, to raise LedgerError that names the commit if the store fails after it."""
+    """Hold the committed decisions, to raise LedgerError that names the commit if the store fails after it."""
     committed: list[Decision] = []
     try:
         yield committed
@@ -63,7 +63,7 @@ class DecisionWriter:
         plan: Plan,
         follow_up: FollowUp = nothing_more,
     ) -> Decision:
-        """Commit to the ledger what `plan` makes of a draft, and keep the records.
+        """Commit to the ledger the decisions that `plan` makes of a draft, and keep the records.
 
         Raises Refused or Conflict if `plan` does, LedgerError if Git fails, StoreError if the store
         does. Nothing is changed by then, unless the store fails after the commit: LedgerError says

@@ -46,7 +46,7 @@ class LedgerState:
 
 
 class Ledgers:
-    """Commits decisions and brings the tables to what Git says.
+    """Commits decisions and brings the tables to the state of Git.
 
     A commit is made inside the transaction that writes its decisions. The ledger's lock is taken
     before that transaction, so nothing waits inside it. A kill leaves neither of the two, or a commit
@@ -177,7 +177,7 @@ class Ledgers:
     # What Git brought
 
     def _brought(self, organization: str, since: str | None, head: str | None) -> "News":
-        """Return what came after a commit, up to another.
+        """Return the news after a commit, up to another.
 
         Raises LedgerError if Git cannot be read, LedgerBroken if the ledger has no commits any
         more.
@@ -200,14 +200,14 @@ class Ledgers:
         return brought
 
     def _apply_commits(self, organization: str, brought: "News") -> None:
-        """Keep what Git brought, if the whole is sound; call inside a transaction."""
+        """Store the news from Git, if the whole is sound; call inside a transaction."""
         self.following.take_in(self.repository(organization), brought)
         if brought.head is not None:
             self.tables.put_mark(organization, brought.head)
         self._embeddings.notify()
 
     def _believe_waiting(self, organization: str) -> None:
-        """Take in what waited before everyone was believed."""
+        """Take in the decisions that waited before everyone was trusted."""
         if self.tables.waiting(organization):
             with self._store.transaction(organization):
                 self.following.believe_waiting(self.repository(organization))
@@ -345,7 +345,7 @@ class Deciding:
     def commit(
         self, what: str, caller: Caller, plan: Callable[[], Sequence[Decision]]
     ) -> tuple[Decision, ...]:
-        """Commit what `plan` returns; call inside the transaction that puts it.
+        """Commit the decisions that `plan` returns; call inside the transaction that puts them.
 
         Calls `plan` when the tables are at the ledger's head; returns the decisions with their
         commit. Raises what `plan` raises, LedgerError, LedgerBusy if the ledger has moved on since

@@ -1,4 +1,4 @@
-"""Find decisions: by meaning and by words, then along the chain to what holds now."""
+"""Find decisions: by meaning and by words, then along the chain to the active one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ NOTHING_DECIDED = Reason("No decision here is about that.")
 
 
 class Mode(StrEnum):
-    """What a search for decisions shows.
+    """The kinds of results of a search for decisions.
 
     `strict`: what holds. `balanced`: one decision a target, what holds before what does not.
     `audit`: every decision and proposal that matched, and what holds instead.
@@ -53,7 +53,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FoundDecision:
-    """A decision or proposal, how it ranks, what the signals said, from which old one it follows, its relevance in [0, 1].
+    """A decision or proposal, its rank, its signals, the old one it follows from, its relevance in [0, 1].
 
     `followed` leads from the decision that matched to the one before this; empty where this matched
     best itself.
@@ -68,7 +68,7 @@ class FoundDecision:
 
 @dataclass(slots=True)
 class _Gathered:
-    """What each signal says of decisions, all of them read, and how truths were reached."""
+    """The signals of decisions, all of them read, and how truths were reached."""
 
     signals: Signals
     records: dict[Key, Decision | Proposal]
@@ -87,7 +87,7 @@ class DecisionSearch:
         self._ledgers = ledgers
 
     def search(self, caller: Caller, query: str, mode: Mode, limit: int) -> list[FoundDecision]:
-        """Rank by 0.73 meaning and 0.27 BM25 over the candidates; 1 more for what is active.
+        """Rank by 0.73 meaning and 0.27 BM25 over the candidates; 1 more for active decisions.
 
         What is not active keeps a tenth of its score. Without a model words alone decide. Where no
         decision is about the query the call notes so; `audit` shows even then what is nearest.
@@ -183,7 +183,7 @@ class DecisionSearch:
         query: TextQuery,
         total: _Gathered,
     ) -> list[Decision | Proposal]:
-        """Add what each signal proposes in a place, each with its cosine; return the records."""
+        """Add the candidates of each signal in a place, each with its cosine; return the records."""
         found = self._signals.gather(of, [view], embedding, query, CANDIDATES)
         records = self._signals.read(of, [view], found.keys())
         total.records |= records
@@ -191,7 +191,7 @@ class DecisionSearch:
         return list(records.values())
 
     def _credit_truths(self, view: View, old: Decision, total: _Gathered) -> None:
-        """Let what an old decision scores count for what holds in its place."""
+        """Add an old decision's score to that of the one that holds in its place."""
         before = (old.organization, old.id)
         for truth, path in self._truths(view, old):
             key = (truth.organization, truth.id)

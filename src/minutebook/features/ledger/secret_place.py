@@ -12,7 +12,7 @@ _NAME = "secret"
 
 
 class SecretPlace(Protocol):
-    """One text, of which all who accept proposals know. `str` names the place for people."""
+    """One text, known to every person that accepts proposals. `str` names the place for people."""
 
     def read(self) -> str | None:
         """Return the text, or None. Raises StoreError."""

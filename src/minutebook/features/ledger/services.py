@@ -49,7 +49,7 @@ class LedgerServices(FeatureServices):
 
     @service
     def ledger_texts(self) -> "LedgerTexts":
-        """Erase what decisions said."""
+        """Erase the texts of decisions."""
         from minutebook.features.ledger.ledger_texts import LedgerTexts
 
         return LedgerTexts(self.infrastructure, self.ledgers)
@@ -101,7 +101,7 @@ class LedgerServices(FeatureServices):
 
 
 def jobs(app: App) -> Iterable[Job]:
-    """Yield the job that ends, once, what an earlier process began in the ledgers."""
+    """Yield the job that ends, once, the unfinished work of an earlier process in the ledgers."""
     ledgers = app.get(LedgerServices).ledgers
     failing = "cannot go on with what was left half done"
     yield Job("ledgers", lambda caller: ledgers.recover(), failing, is_once=True)

@@ -29,7 +29,7 @@ class LedgerPlace:
 
 @dataclass(frozen=True, slots=True)
 class LocalLedger:
-    """What this server sees of a ledger: its path, and the file that states its id.
+    """This server's view of a ledger: its path, and the file that states its id.
 
     A managed ledger has the id of the folder of all, an external one that of its repository and `within`
     it the folder.

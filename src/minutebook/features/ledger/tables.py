@@ -1,4 +1,4 @@
-"""The decisions in the store, a copy of what the ledgers in Git say, and how far it follows them."""
+"""The decisions in the store, a copy of the ledgers in Git, and how far it follows them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from minutebook.store.protocol import Store
 
 @dataclass(frozen=True, slots=True)
 class Bringer:
-    """By whom a decision came: the person whose repository pulled it, what the trail notes, whence it is."""
+    """The bringer of a decision: the person with the repository that pulled it, the trail's note, its origin."""
 
     actor: str
     note: str = ""
@@ -196,7 +196,7 @@ def check_sound(found: Sequence[Violation]) -> None:
 
 
 def check_uncontradicted(pairs: Iterable[tuple[Decision, Decision]]) -> None:
-    """Raise LedgerBroken if two readings of one decision differ in what never changes."""
+    """Raise LedgerBroken if two readings of one decision differ in a field that never changes."""
     check_sound(
         [
             Violation(Rule.FIXED, (earlier.id,), "its {name} is not what was recorded", name=name)
@@ -212,5 +212,5 @@ def without_conflicts(found: Sequence[Violation]) -> list[Violation]:
 
 
 def as_in_git(decision: Decision) -> Decision:
-    """Return what the ledger's file holds of a decision."""
+    """Return the part of a decision that the ledger's file holds."""
     return replace(decision, commit_id=None, origin=None)

@@ -1,4 +1,4 @@
-"""Which commits to a ledger hold by themselves, and which wait until somebody here accepts what they say."""
+"""Which commits to a ledger hold by themselves, and which wait until somebody here accepts them."""
 
 import secrets
 from typing import TYPE_CHECKING
@@ -53,7 +53,7 @@ class LedgerTrust:
         return made
 
     def believes(self, by: "Commission | None") -> bool:
-        """Tell whether what a commit says holds here."""
+        """Tell whether the decisions of a commit hold here."""
         return self.of_everyone or (by is not None and (by.is_ours or bool(by.signer)))
 
     def is_to_come(self, decision: Decision) -> bool:

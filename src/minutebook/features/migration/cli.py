@@ -112,7 +112,7 @@ def _stores(
 
 
 def _wait_for_turn(stack: ExitStack, server: "Transferable") -> None:
-    """Hold the lock of who moves records; that of a move which was killed runs out. Raises StoreBusy."""
+    """Hold the lock of migrations; that of a killed one runs out. Raises StoreBusy."""
     from minutebook.store.leases import SECONDS, LeaseLocks
 
     locks = LeaseLocks(server.leases)  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def _tell(done: "Migrated", places: tuple[str, str], took: timedelta) -> None:
 
 
 def _advise_about_server(settings: Settings, file: str, *, decides: bool) -> None:
-    """Say how servers use the database, and what stays here that they need."""
+    """Advise how servers use the database, and which files stay here that they need."""
     echo(
         "Servers use it with the setting `store`: `minutebook settings set store URL`. Without it "
         f"they go on with {file}, which is as it was."
@@ -167,7 +167,7 @@ def _advise_about_server(settings: Settings, file: str, *, decides: bool) -> Non
 
 
 def _advise_about_file(settings: Settings, *, decides: bool) -> None:
-    """Say how servers use the file, and what stays there that they need."""
+    """Advise how servers use the file, and which files stay there that they need."""
     echo("Servers use it without the setting `store`: `minutebook settings unset store`.")
     if (
         decides

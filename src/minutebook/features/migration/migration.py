@@ -24,7 +24,7 @@ _COPYING = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What the target holds now, all of it compared with the source.
+    """The content of the target, all of it compared with the source.
 
     `breaks` name the organizations whose trail does not hold, in the source as in the target.
     """
@@ -50,7 +50,7 @@ class Migration:
         self._trail = Trail(target, clock)
 
     def run(self, progress: Progress) -> Migrated:
-        """Move what the target lacks, then compare all of it; where it lacks nothing, nothing is changed there.
+        """Move the records that the target lacks, then compare all; a complete target is not changed.
 
         Raises StoreError if the target holds other records, StoreBusy if somebody writes to the
         source for too long.
@@ -78,7 +78,7 @@ class Migration:
             return done
 
     def _move_recalls(self, organizations: Sequence[str]) -> None:
-        """Bring the recall log, anew each time: what is forgotten leaves it without a change in the feed."""
+        """Bring the recall log, anew each time: forgotten entries leave it without a change in the feed."""
         for name in organizations:
             self._target.recalls.clear(name)
             entries = self._source.recalls.everything(name)
@@ -94,7 +94,7 @@ class Migration:
                     self._target.tidy_rows.put(each)
 
     def _follow(self, organizations: Sequence[str], progress: Progress) -> int:
-        """Move what has changed since the target was last told; return how many changes that was."""
+        """Move the changes since the target's last one; return how many these were."""
         begun = {name: self._target.received(name) for name in organizations}
         ahead = {name: self._source.sequence(name) - begun[name] for name in organizations}
         total, passed, moved = sum(ahead.values()), 0, 0

@@ -76,7 +76,7 @@ def _watch(run: "Callable[[Callable[[NotesReport], None]], None]") -> None:
 
 
 def _asking(deletions: str, *, can_ask: bool) -> "Callable[[str, str], Deletion]":
-    """Return who decides about deleted notes: the option, or the person at the terminal."""
+    """Return the decider about deleted notes: the option, or the person at the terminal."""
     from minutebook.features.notes.notes import Deletion
 
     def asked(name: str, label: str) -> Deletion:

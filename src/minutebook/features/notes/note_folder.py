@@ -1,4 +1,4 @@
-"""A folder of notes that a person and this program both write, and what it held when they last agreed."""
+"""A folder of notes that a person and this program both write, and their last agreed content."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ _PART = "part"
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """What folder and store agreed on about one note: its file, the digests of file and record, its links.
+    """The agreed state of one note: its file, the digests of file and record, its links.
 
     `kind` is `memory`, or another for notes that are only written. `conflict` is the file that holds another version.
     """
@@ -51,7 +51,7 @@ class Agreed:
 
 
 class NoteFolder:
-    """Reads and writes the files; what was agreed is noted before a file gets its name."""
+    """Reads and writes the files; the agreed state is noted before a file gets its name."""
 
     def __init__(self, root: Path) -> None:
         """Open a folder, made if it is missing.
@@ -90,7 +90,7 @@ class NoteFolder:
         return found
 
     def read(self, name: str) -> bytes:
-        """Return what a note holds. Raises InvalidInput if it is too large, StoreError if it cannot be read."""
+        """Return the bytes of a note. Raises InvalidInput if it is too large, StoreError if it cannot be read."""
         path = self._folder.path(name)
         try:
             if path.stat().st_size > MOST_BYTES:
@@ -100,7 +100,7 @@ class NoteFolder:
             raise StoreError(of_system(path, error)) from error
 
     def write(self, agreed: Agreed, content: bytes, expected: str) -> bool:
-        """Write a note in place of what has the digest `expected` (empty: of nothing); tell whether it was done.
+        """Write a note over the one of digest `expected` (empty: over none); tell whether it was done.
 
         What somebody saved meanwhile stays. Raises StoreError if it cannot be written, InvalidInput if one
         of its folders is a link.
@@ -135,7 +135,7 @@ class NoteFolder:
             raise StoreError(of_system(path, error)) from error
 
     def remove(self, agreed: Agreed, expected: str) -> None:
-        """Remove a note that still has a digest; what was agreed on it is forgotten.
+        """Remove a note that still has a digest; its agreed state is forgotten.
 
         Raises StoreError if it cannot be removed.
         """
@@ -159,7 +159,7 @@ class NoteFolder:
         return self._folder.path(name).exists()
 
     def save(self) -> None:
-        """Keep what was agreed, in place of what was noted on the way. Raises StoreError if that fails."""
+        """Keep the agreed state, in place of the notes on the way. Raises StoreError if that fails."""
         lines = [json.dumps(asdict(each)) for _, each in sorted(self.agreed.items())]
         head = json.dumps({"format": _FORMAT, "version": 1, "folder": self.id})
         content = "\n".join([head, *lines, ""]).encode()
@@ -172,7 +172,7 @@ class NoteFolder:
             raise StoreError(of_system(place, error)) from error
 
     def _load(self) -> str:
-        """Read what was agreed; of a write that was noted last, only if its file got its name."""
+        """Read the agreed state; of a write that was noted last, only if its file got its name."""
         lines = _lines(self._home / _STATE)
         head = lines[0] if lines else {}
         if lines and (head.get("format"), head.get("version")) != (_FORMAT, 1):
@@ -242,7 +242,7 @@ def _objects(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _agreed_of(document: Mapping[str, Any]) -> Agreed | None:
-    """Return what was agreed on a note; None for what no run wrote, or a place outside the folder."""
+    """Return the agreed state of a note; None for a document no run wrote, or a place outside the folder."""
     try:
         agreed = Agreed(**document)
     except TypeError:

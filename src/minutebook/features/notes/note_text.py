@@ -1,4 +1,4 @@
-"""What a person says in a note, read back from its text."""
+"""A person's edits in a note, read back from its text."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ _FIXED = ("scope", "status", "importance", "valid_from", "valid_until", "reposit
 
 @dataclass(frozen=True, slots=True)
 class NoteText:
-    """What a note says: its fields, its text without links, and the lines after the links that are none."""
+    """The content of a note: its fields, its text without links, and the lines after the links that are none."""
 
     fields: Mapping[str, Any]
     content: str
@@ -82,7 +82,7 @@ class NoteText:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What a note changes of a memory, and the fields that it cannot change."""
+    """A note's changes to a memory, and the fields that it cannot change."""
 
     changes: dict[str, Any] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ def parsed(data: bytes, links: Collection[str]) -> NoteText:
 
 
 def edits(note: NoteText, written: NoteText) -> Edits:
-    """Return what a note says otherwise than the memory's own note, as it would be written now."""
+    """Return the differences of a note from the memory's own note, as it would be written now."""
     changes: dict[str, Any] = {}
     if note.whole != written.whole:
         changes["content"] = note.whole
@@ -144,5 +144,5 @@ def draft_of(note: NoteText, name: str, id: str) -> Draft:
 
 
 def is_same(note: NoteText, written: NoteText) -> bool:
-    """Tell whether a note says what the memory's own note would."""
+    """Tell whether a note equals the memory's own note."""
     return not edits(note, written).changes

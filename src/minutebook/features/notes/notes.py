@@ -36,7 +36,7 @@ ACT = "notes"
 
 
 class Deletion(StrEnum):
-    """What becomes of a memory whose note was deleted: asked again, written anew, or forgotten."""
+    """The treatment of a memory with a deleted note: asked again, written anew, or forgotten."""
 
     ASK = "ask"
     KEEP = "keep"
@@ -49,7 +49,7 @@ Asked = Callable[[str, str], Deletion]
 
 @dataclass(slots=True)
 class NotesReport:
-    """What a run did, by the names of notes; `left` are those that were left as they are, and why."""
+    """The results of a run, by the names of notes; `left` are those that were left as they are, and why."""
 
     taken: list[str] = field(default_factory=list)
     """Notes whose edits the store took."""
@@ -73,7 +73,7 @@ class NotesReport:
 
 
 class NoteSync:
-    """Brings a folder and the store together, by what they agreed on the last time."""
+    """Brings a folder and the store together, by their last agreed state."""
 
     def __init__(self, infrastructure: Infrastructure, memories: Memories) -> None:
         self._infrastructure = infrastructure
@@ -81,7 +81,7 @@ class NoteSync:
         self._memories = memories
 
     def run(self, caller: Caller, folder: Path, asked: Asked) -> NotesReport:
-        """Take in what was edited in a folder, then write what changed in the store.
+        """Take in the edits in a folder, then write the changes of the store.
 
         Raises Refused if the caller may not write, InvalidInput if the folder does not fit, StoreBusy if
         another process is at it, StoreError if a file cannot be written.
@@ -102,7 +102,7 @@ class NoteSync:
         hear: Callable[[NotesReport], None],
         stop: threading.Event,
     ) -> None:
-        """Do so whenever a note or the store changes, until `stop` is set; `hear` is called with what each did.
+        """Run whenever a note or the store changes, until `stop` is set; `hear` gets each report.
 
         Raises as `run` does.
         """
@@ -125,7 +125,7 @@ class NoteSync:
 
 
 class _Run:
-    """One run: first what the folder says, then what the store says."""
+    """One run: first the folder's edits, then the store's."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class _Run:
         self.report = NotesReport()
 
     def run(self) -> NotesReport:
-        """Do both, and keep what they agree on."""
+        """Do both, and keep the agreed state."""
         self._read_folder()
         self._write_folder()
         self._folder.save()
@@ -268,7 +268,7 @@ class _Run:
         self._taken[name] = digest
 
     def _set_aside(self, name: str, digest: str, agreed: Agreed) -> None:
-        """Keep what a note says whose memory is gone."""
+        """Keep a note aside that has lost its memory."""
         self.report.conflicts.append((name, self._put_beside(name, digest, agreed.id)))
         self._folder.remove(agreed, digest)
 
@@ -424,5 +424,5 @@ def _reason(error: MinutebookError) -> str:
 
 
 def _digest(memory: Memory) -> str:
-    """Return the digest of what a note shows of a memory itself."""
+    """Return the digest of the part of a memory that a note shows."""
     return digest_of(notes.memory_note(memory, ()).encode())

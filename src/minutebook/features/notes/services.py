@@ -1,4 +1,4 @@
-"""Composes what keeps a folder of notes in step."""
+"""Composes the sync with a folder of notes."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class NoteServices(FeatureServices):
-    """What keeps the store in step with a folder of notes."""
+    """The services that keep the store in step with a folder of notes."""
 
     @service
     def note_sync(self) -> "NoteSync":

@@ -1,4 +1,4 @@
-"""Move what belongs to no repository, or to another, to the projects that it is about, as a person reviews it."""
+"""Move records of no repository, or of another, to the projects that they are about, as a person reviews it."""
 
 import json
 from collections import Counter
@@ -125,7 +125,7 @@ def assign(
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How a person says what is to move: by ids and a repository, by a plan, or by what was moved before."""
+    """A person's choice of moves: by ids and a repository, by a plan, or by an earlier run's moves."""
 
     ids: Sequence[str]
     to: str | None
@@ -189,7 +189,7 @@ def _typed(path: Path) -> Path:
 
 
 def _evidence(app: "App", settings: "Settings", caller: Caller) -> "OwnerEvidence":
-    """Return what tells of records to which repository they belong."""
+    """Return the evidence of the repositories to which records belong."""
     from minutebook.features.projects.assigning import OwnerEvidence
 
     folders = {
@@ -238,7 +238,7 @@ def _reversed(move: "Move") -> "Move":
 
 
 def _note(settings: "Settings", moves: "Sequence[Move]") -> Path | None:
-    """Write what was moved into the data directory, for `--undo`; return the file."""
+    """Write the moves into the data directory, for `--undo`; return the file."""
     if not moves:
         return None
     path = settings.home / f"assigned-{datetime.now(UTC):%Y%m%dT%H%M%S%f}.json"

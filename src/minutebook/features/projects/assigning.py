@@ -1,4 +1,4 @@
-"""Move what belongs to one repository, or to none, to the repository that it is about."""
+"""Move the records of one repository, or of none, to the repository that they are about."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ class OwnerProposal:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What was moved, and what was left, each with its reason."""
+    """The moved records, and the remaining ones, each with its reason."""
 
     done: list[Move]
     left: list[tuple[Move, str]]
@@ -75,7 +75,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class OwnerEvidence:
-    """What tells of which repository a record is.
+    """The evidence of a record's repository.
 
     `repository_of` tells it of a folder, `folders` the folder of a session, `projects` the folder of
     an indexed project by its name.
@@ -229,7 +229,7 @@ class Assigning:
 
 
 def _evidence(memory: Memory, evidence: OwnerEvidence) -> tuple[str | None, str, bool]:
-    """Return the repository of a memory, what tells it, and whether that is sure."""
+    """Return the repository of a memory, its evidence, and whether that is sure."""
     if memory.scope is ScopeLevel.USER:
         # It is about a person, wherever they worked.
         return None, "", False

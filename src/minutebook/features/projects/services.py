@@ -1,4 +1,4 @@
-"""Composes what moves records to projects."""
+"""Composes the moves of records to projects."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Say where a memory belongs that is written in a folder; believe what the folder says of itself."""
+"""Show where a memory belongs that is written in a folder; trust the folder's own file."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -63,7 +63,7 @@ def where(
 
 
 def _shape(settings: Settings, place: FolderPlace, origins: Mapping[str, str]) -> dict[str, object]:
-    """Return what is said to a program."""
+    """Return the answer for a program."""
     return {
         "folder": str(place.folder),
         "project": None if place.root is None else str(place.root),
@@ -85,7 +85,7 @@ def _shape(settings: Settings, place: FolderPlace, origins: Mapping[str, str]) -
 
 
 def _believe(settings: Settings, place: FolderPlace, *, trust: bool) -> None:
-    """Note, or forget, that a folder is what it says. Raises InvalidInput if there is nothing to note."""
+    """Note, or forget, that a folder's own file is trusted. Raises InvalidInput if there is nothing to note."""
     from minutebook.services.maintenance.data_directory import make_home
 
     claim = place.claim if trust else place.confirmed
@@ -107,7 +107,7 @@ def _believe(settings: Settings, place: FolderPlace, *, trust: bool) -> None:
 def _counts(
     options: dict[str, str], settings: Settings, place: FolderPlace
 ) -> dict[str, dict[str, int]] | None:
-    """Count what is kept of the place and of no repository; None if there is no store yet."""
+    """Count the records of the place and of no repository; None if there is no store yet."""
     if settings.store is None and not settings.database.exists():
         return None
     with opened(options) as api:
@@ -128,7 +128,7 @@ def _lines(
     origins: Mapping[str, str],
     counts: Mapping[str, Mapping[str, int]] | None,
 ) -> list[str]:
-    """Return what is said to a person."""
+    """Return the answer for a person."""
     rows = [
         ("Folder", str(place.folder), ""),
         ("Project", str(place.root or "none"), ""),
@@ -166,7 +166,7 @@ def _repository(place: FolderPlace) -> str:
 
 
 def _consequences(settings: Settings, place: FolderPlace, origins: Mapping[str, str]) -> list[str]:
-    """Say what follows for what is written and searched."""
+    """Return the consequences for writing and searching."""
     if settings.repository is not None:
         origin = origins.get("repository", option_of("repository"))
         return [f"Held to the repository {settings.repository} by {origin}: the folder has no say."]

@@ -1,4 +1,4 @@
-"""Operations on the log of what questions got."""
+"""Operations on the log of questions and their hits."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ def recalls(
     limit: int,
     offset: int,
 ) -> RecallPage:
-    """List what questions got, the latest first; of a session, through a client, or with a memory."""
+    """List questions and their hits, the latest first; of a session, through a client, or with a memory."""
     check_range("limit", limit, 1000)
     found = _services(app).recalls.entries(
         caller,

@@ -1,4 +1,4 @@
-"""The recall log: which records each question got, written beside the answers, read by who may."""
+"""The recall log: the hits of each question, written beside the answers, for readers with the right."""
 
 import logging
 import threading
@@ -58,7 +58,7 @@ class ShownRecall:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """How often a record was recalled, and by whom, since an instant; None: nothing is logged."""
+    """How often a record was recalled, and by which callers, since an instant; None: nothing is logged."""
 
     since: datetime | None
     counts: list[RecallCount]
@@ -75,7 +75,7 @@ class Uses:
 
 
 class RecallLog:
-    """Notes what questions got, and tells it.
+    """Notes the hits of questions, and reads them back.
 
     An answer never waits for the log: a thread writes what was gathered in a second. Viewers, and readers
     bound to a part of an organization, read what they asked themselves. `screen`
@@ -147,7 +147,7 @@ class RecallLog:
         threading.Thread(target=self._write_later, name="recalls", daemon=True).start()
 
     def flush(self) -> bool:
-        """Write what was noted; tell whether that was possible. A failure is logged, and tried again."""
+        """Write the noted entries; tell whether that was possible. A failure is logged, and tried again."""
         with self._turn:
             with self._lock:
                 entries = [self._screen(each) for each in self._pending]
@@ -161,7 +161,7 @@ class RecallLog:
             return is_done
 
     def close(self) -> None:
-        """Write what is left, and no more."""
+        """Write the remaining entries, and no more."""
         self._stop.set()
         self.flush()
 
@@ -175,7 +175,7 @@ class RecallLog:
         limit: int,
         offset: int = 0,
     ) -> list[ShownRecall]:
-        """Return a page of the entries that the caller may read, newest first, with what they got."""
+        """Return a page of the entries that the caller may read, newest first, with their hits."""
         self.flush()
         known = None if record is None else (record.kind, record.id)
         found = [
@@ -202,7 +202,7 @@ class RecallLog:
         ]
 
     def sessions(self, caller: Caller, limit: int) -> list[RecallCount]:
-        """Return the sessions whose questions the caller may read, latest first, with their number."""
+        """Return the sessions with questions that the caller may read, latest first, with their number."""
         self.flush()
         found = [
             each
@@ -239,7 +239,7 @@ class RecallLog:
         return counts
 
     def may_read_all(self, caller: Caller) -> bool:
-        """Tell whether a caller reads what others asked, or only their own questions."""
+        """Tell whether a caller reads the questions of others, or only their own."""
         return policy.may_read_questions(caller)
 
     def clear(self, caller: Caller, organization: str) -> None:
@@ -263,14 +263,14 @@ class RecallLog:
         return replace(RecallQuery(organization=organization, asker=asker), **conditions)  # type: ignore[arg-type]
 
     def _homes(self, caller: Caller, record: Record | None = None) -> list[str]:
-        """Name the organizations in whose log a caller's reading looks, for a record alone its own."""
+        """Return the organizations with logs that a caller reads, for a record alone its own."""
         if record is not None and record.organization != SYSTEM_ORGANIZATION:
             return [record.organization]
         known = set(seen_by(self._store, caller).organizations)
         return sorted(known - {SYSTEM_ORGANIZATION} | {default_organization(caller)})
 
     def _records(self, caller: Caller, entries: Sequence[LoggedRecall]) -> dict[Key, Record]:
-        """Read what entries got, as far as the caller may see it, by the entry's organization."""
+        """Read the hits of entries, as far as the caller may see them, by the entry's organization."""
         ids: dict[tuple[str, Kind], set[str]] = {}
         for entry in entries:
             for got in entry.got:
@@ -296,7 +296,7 @@ class RecallLog:
                     return
 
     def _write(self, organization: str, entries: Sequence[LoggedRecall]) -> bool:
-        """Write an organization's entries, and at the first and now and then remove what is to leave."""
+        """Write an organization's entries, and at the first and now and then remove the expired ones."""
         rows, unpruned = self._store.recalls, self._unpruned
         try:
             for first in range(0, len(entries), WRITTEN_AT_ONCE):
@@ -319,5 +319,5 @@ class RecallLog:
 
 
 def _plain(text: str) -> str:
-    """Return a text without what a database cannot keep."""
+    """Return a text without the characters that a database cannot keep."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

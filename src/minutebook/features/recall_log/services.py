@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class RecallLogServices(FeatureServices):
-    """The log of what questions got."""
+    """The log of questions and their hits."""
 
     @service
     def recalls(self) -> "RecallLog":
-        """Note what questions got, and tell it."""
+        """Note the hits of questions, and read them back."""
         from minutebook.features.recall_log.recall_log import RecallLog
 
         settings = self.settings
@@ -34,19 +34,19 @@ class RecallLogServices(FeatureServices):
         )
 
     def close(self) -> None:
-        """Write what the log has gathered."""
+        """Write the gathered entries of the log."""
         if "recalls" in vars(self):
             self.recalls.close()
 
 
 def listener(app: App) -> "AnswerListener | None":
-    """Return what notes the answers to questions, None if nothing is to be noted."""
+    """Return the listener that notes the answers to questions, None if nothing is to be noted."""
     if app.settings.of(RecallLogSettings).recall_log == "off":
         return None
     return lambda *noted: app.get(RecallLogServices).recalls.note(*noted)
 
 
 def removed(app: App, caller: Caller, organization: str) -> Reset:
-    """Remove what the caller may read of an organization's log."""
+    """Remove the entries that the caller may read of an organization's log."""
     app.get(RecallLogServices).recalls.clear(caller, organization)
     return Reset(Counter())

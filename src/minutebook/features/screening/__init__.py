@@ -1,1 +1,1 @@
-"""Secrets in what is kept: found, and replaced."""
+"""Secrets in stored records: found, and replaced."""

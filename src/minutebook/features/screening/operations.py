@@ -1,4 +1,4 @@
-"""Operations on the secrets in what is kept."""
+"""Operations on the secrets in stored records."""
 
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 @operation("knowledge")
 def scan_secrets(app: "App", caller: Caller) -> Masked:
-    """Find the secrets in what is kept."""
+    """Find the secrets in stored records."""
     return Masked([], list(_services(app).secret_scan.scan(caller)))
 
 
 @operation("knowledge", writes=True)
 def mask_secrets(app: "App", caller: Caller, reason: str) -> Masked:
-    """Replace the secrets in what is kept, for good."""
+    """Replace the secrets in stored records, for good."""
     return _services(app).secret_scan.mask(in_call(caller, reason=reason))
 
 

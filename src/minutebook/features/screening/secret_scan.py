@@ -47,7 +47,7 @@ REMEDIES = {
 
 
 class SecretScan:
-    """Finds what screening would find today, whenever it was written."""
+    """Finds the secrets that screening would find today, in records of any time."""
 
     def __init__(self, infrastructure: Infrastructure, mentions: Mentions) -> None:
         self._store = infrastructure.records
@@ -58,12 +58,12 @@ class SecretScan:
         self._rules = infrastructure.rules
 
     def scan(self, caller: Caller) -> Iterator[Occurrence]:
-        """Yield the secrets in what the caller may see; soft-deleted memories and versions too."""
+        """Yield the secrets in the records that the caller may see; soft-deleted memories and versions too."""
         for _, occurrences in self._records(caller):
             yield from occurrences
 
     def counts(self, caller: Caller) -> Counter[Kind]:
-        """Count the secrets in what the caller may see, by the kind of record they stand in."""
+        """Count the secrets in the records that the caller may see, by kind of record."""
         return Counter(each.kind for each in self.scan(caller))
 
     def mask(self, caller: Caller) -> Masked:
@@ -109,7 +109,7 @@ class SecretScan:
             yield from self._trail.each(caller, view.organization)
 
     def _of_versions(self, memory: Memory) -> list[Occurrence]:
-        """Return the secrets in earlier versions; the last one says what the memory does."""
+        """Return the secrets in earlier versions; the last one equals the memory."""
         return [
             replace(
                 each,

@@ -1,4 +1,4 @@
-"""Composes what looks for secrets among the records."""
+"""Composes the search for secrets among the records."""
 
 from typing import TYPE_CHECKING
 

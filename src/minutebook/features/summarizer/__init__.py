@@ -1,1 +1,1 @@
-"""The built-in summarizer: what happened in a session, told by its own sentences. Pure."""
+"""The built-in summarizer: a session told by its own sentences. Pure."""

@@ -1,4 +1,4 @@
-"""What a session was about: its title and its summary, made of its own sentences and of facts.
+"""The title and summary of a session, made of its own sentences and of facts.
 
 The built-in summarizer, without any model. The same turns make the same account, always. The person's requests head
 what was said last of each; what a later turn took back is left out (`language.talks`), what is left open stands at the end.
@@ -97,7 +97,7 @@ class Sentence:
 
 
 def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
-    """Tell what a session of `count` turns came to; `read` gives its turns in order, each time anew."""
+    """Summarize a session of `count` turns; `read` gives its turns in order, each time anew."""
     facts = session_facts(read())
     found = list(sayings(read(), count))
     chances = chances_of(found)
@@ -170,7 +170,7 @@ def chances_of(found: Sequence[Sentence]) -> dict[int, float]:
 
 
 def _outline(found: Sequence[Sentence], chances: dict[int, float]) -> Iterator[str]:
-    """Yield the lines of a summary: the person's requests, each with what was said last of it, and what is open."""
+    """Yield the lines of a summary: the person's requests, each with its last result, and the open ends."""
     chosen = _chosen(found, chances)
     last = max((each.turn for each in found), default=0)
     left_open = [
@@ -199,7 +199,7 @@ def _outline(found: Sequence[Sentence], chances: dict[int, float]) -> Iterator[s
 
 
 def _headings(found: Sequence[Sentence], chances: dict[int, float], turn: int) -> Iterator[str]:
-    """Yield what the person asked for in a turn, in few words, if it says of what."""
+    """Yield the person's requests in a turn, in few words, if they name a subject."""
     for index, each in enumerate(found):
         is_own = each.turn == turn and each.by_user and chances.get(index, 1.0) < TAKEN_BACK
         if is_own and _telling(each.text) >= LEAST_TELLING and not _SAYS_NOTHING.match(each.text):
@@ -296,7 +296,7 @@ def title(found: Sequence[Sentence], facts: SessionFacts) -> str:
 
 
 def _fitness(each: Sentence) -> float:
-    """Tell how fit a sentence of the user is to say what the session is about."""
+    """Return how fit a sentence of the user is as the session's topic."""
     asks = is_request(each.text) or (each.turn == 0 and is_about_a_fault(each.text))
     says = _FOR_GOAL if asks and _telling(each.text) > 2 else 1.0
     points = _POINTING if _POINTS_BACK.match(each.text) else 1.0
@@ -304,7 +304,7 @@ def _fitness(each: Sentence) -> float:
 
 
 def _telling(sentence: str) -> int:
-    """Count the words of a sentence that say what it is about."""
+    """Count the content words of a sentence."""
     terms = word_terms(sentence)
     return sum(not (is_stop_term(term) or term in FILLER_TERMS) for term in terms)
 

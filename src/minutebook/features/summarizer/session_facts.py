@@ -1,4 +1,4 @@
-"""What the turns of a session show of its work: files, errors and their ends, what was done.
+"""Facts about a session's work from its turns: files, errors and their ends, the acts done.
 
 Signs are words, looked for in prompt, thought and response; each rule is told where it stands, and the
 scores that follow from them explain themselves. The words are English, German, Spanish and French
@@ -38,7 +38,7 @@ class ErrorMet:
 
 
 class FaultEnd(StrEnum):
-    """What became of the fault that a session began with."""
+    """The outcome of the fault that a session began with."""
 
     NONE = "no fault told at the beginning"
     OPEN = "the fault told at the beginning is open"
@@ -52,7 +52,7 @@ class FaultEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFacts:
-    """What was counted in a session.
+    """The counts of a session.
 
     `files` and `technologies` are those named most first. `outcomes` counts the turns whose response
     tells of something done, `answers` those that have a response, `has_request` tells whether something was
@@ -152,7 +152,7 @@ def is_request(sentence: str) -> bool:
 
 
 def without_politeness(sentence: str) -> str:
-    """Leave out what only makes a request polite: `Could you please fix it` becomes `fix it`."""
+    """Leave out the words that only make a request polite: `Could you please fix it` becomes `fix it`."""
     return _IS_POLITE.sub("", _POLITE_ANYWHERE.sub("", _bare(sentence)).lstrip(), count=1)
 
 
@@ -178,7 +178,7 @@ def says_gone(error: str, text: str) -> bool:
 
 
 def session_facts(turns: Iterable[Turn]) -> SessionFacts:
-    """Count what a session's turns show; they are read once, in order."""
+    """Count the facts in a session's turns; they are read once, in order."""
     tally = _Tally()
     for turn in turns:
         tally.read(turn)
@@ -370,7 +370,7 @@ def _tells_outcome(response: str) -> bool:
 
 
 def category_of(facts: SessionFacts) -> tuple[Category, str]:
-    """Choose the category whose words weigh most, and say why; `other` where little speaks for any.
+    """Choose the category with the heaviest words, and say why; `other` where little speaks for any.
 
     Who asks why something fails, and in the end has it mended, has had a fault mended (`bugfix`), unless
     nothing was to be changed (`analysis`). Work that was asked for and done, and shows no word of a
@@ -397,7 +397,7 @@ def category_of(facts: SessionFacts) -> tuple[Category, str]:
 
 
 def quality_of(facts: SessionFacts) -> Score:
-    """Score how well it went: 60, and what speaks for it or against it.
+    """Score how well it went: 60, plus and minus the evidence.
 
     25 for the share of errors resolved (15 where none was met and something was done), 15 where tests
     passed; less 10 a correction by the user, at most 40, and less 15 where an error stood at the end.
@@ -414,7 +414,7 @@ def quality_of(facts: SessionFacts) -> Score:
 
 
 def productivity_of(facts: SessionFacts) -> Score:
-    """Score how much of what was asked got done.
+    """Score how much of the requested work got done.
 
     25 where there is an answer; 20 where something was asked for; 25 for the share of turns with an
     outcome, full at two in three; 10 for files; 10 each where tests passed and where it landed; less 25

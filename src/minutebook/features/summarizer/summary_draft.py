@@ -1,4 +1,4 @@
-"""What a session came to, as a summarizer tells it, and how a model's answer becomes that."""
+"""The summary of a session as a summarizer drafts it, and how a model's answer becomes one."""
 
 import json
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ ANSWER_TOKENS = 1200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryDraft:
-    """What a session came to; `reasons` tells why, by the name of the field concerned."""
+    """The draft of a summary; `reasons` tells why, by the name of the field concerned."""
 
     title: str
     summary: str

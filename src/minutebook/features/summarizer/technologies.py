@@ -74,7 +74,7 @@ _IMPORTS = (
 
 
 def without_urls(text: str) -> str:
-    """Leave out every URL: what stands in one is neither a file nor a technology in use."""
+    """Leave out every URL: a name inside one is neither a file nor a technology in use."""
     return _URL.sub(" ", text)
 
 
@@ -90,7 +90,7 @@ def files_in(text: str) -> Iterator[str]:
 
 
 def technology_of(path: str) -> str | None:
-    """Tell by its name what a file is written in, None where that says nothing."""
+    """Return the technology of a file by its name, None where that tells nothing."""
     file = PurePosixPath(path)
     return _NAMED_FILES.get(file.name) or SUFFIXES.get(file.suffix.removeprefix("."))
 

@@ -29,7 +29,7 @@ _SEAL_SIZE = 256
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of itself: for which remote, from which machine, the number of the file there.
+    """The header of a file: its remote, its machine, its number there.
 
     `heads` are the ends of the machine's audit trails by organization; `covers` of a snapshot are the
     numbers up to which it holds each machine's files.
@@ -45,7 +45,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntry:
-    """What a machine knows of one record, with its lines; whether it was erased, and must not come back.
+    """A machine's state of one record, with its lines; whether it was erased, and must not come back.
 
     `is_persons` tells of a memory that a person wrote or confirmed it there as it is.
     """
@@ -66,7 +66,7 @@ class ChangeEntry:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A file that was read to its end and holds: its header, its digest, what it is about."""
+    """A file that was read to its end and holds: its header, its digest, its records."""
 
     path: Path
     header: Header
@@ -98,7 +98,7 @@ class ChangeWriter:
         )
 
     def add(self, entry: ChangeEntry) -> None:
-        """Write what is known of a record."""
+        """Write the state of a record."""
         organization, kind, id = entry.key
         named = {"kind": kind, "organization": organization, "id": id}
         mark = {"erased": True} if entry.erased else {}

@@ -1,4 +1,4 @@
-"""Compare a store with what all files of a remote come to, record by record."""
+"""Compare a store with the merged files of a remote, record by record."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class MachineComparison:
-    """What a store and its remote hold: how many records are the same, and which are not."""
+    """The comparison of a store and its remote: how many records are the same, and which are not."""
 
     equal: int
     differences: tuple[Difference, ...]
@@ -46,7 +46,7 @@ class MachineComparison:
 def compare(
     store: Store, files: RemoteFiles, marks: Marks, kinds: frozenset[Kind]
 ) -> MachineComparison:
-    """Compare what a store holds of some kinds with what the remote's files come to."""
+    """Compare a store's records of some kinds with the merged files of the remote."""
     there, refused = _replayed(files, kinds)
     equal, differences = 0, list[Difference]()
     for organization in store.organizations():
@@ -67,7 +67,7 @@ def compare(
 
 
 def _published(files: RemoteFiles, marks: Marks) -> dict[str, int]:
-    """Return by machine the number of the last file that was left in the remote, by what is noted here and there."""
+    """Return by machine the number of the last file left in the remote, by the notes here and there."""
     there, here = files.known(), marks.published()
     return {name: max(there.get(name, 0), here.get(name, 0)) for name in {*there, *here}}
 
@@ -88,7 +88,7 @@ def _behind(files: RemoteFiles, own: str, published: Mapping[str, int]) -> dict[
 def _replayed(
     files: RemoteFiles, kinds: frozenset[Kind]
 ) -> tuple[dict[Key, str], list[tuple[str, str]]]:
-    """Return the digest of each record as all files of the remote have it, and what cannot be read."""
+    """Return the digest of each record as all files of the remote have it, and the unreadable files."""
     snapshots, refused = files.snapshots()
     changes, others = files.verified("changes")
     read = [*snapshots, *changes]

@@ -9,7 +9,7 @@ _GONE = ".gone-"
 
 
 def remove_copies(work: Path, *, only_begun: bool = False, ignore_errors: bool = True) -> None:
-    """Remove the folders of remotes: their copies, and files on their way; or only those whose removal a kill cut short.
+    """Remove the folders of remotes: copies, files on their way; or only those left half removed by a kill.
 
     Each gets another name first: of a copy that is half removed no remote must go on. Raises OSError if one cannot be
     removed, unless errors are ignored.

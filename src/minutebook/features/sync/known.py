@@ -1,4 +1,4 @@
-"""What this store knows of each record in one remote, brought up to date with the records themselves."""
+"""This store's state of each record in one remote, brought up to date with the records themselves."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -106,7 +106,7 @@ class KnownRecords:
         self.marks = Marks(**noted) if noted else Marks(self._new_name())
 
     def save(self) -> None:
-        """Note the marks, in the transaction of what they speak of."""
+        """Store the marks, in the transaction of the rows they speak of."""
         self._rows.put_marks(self._remote, asdict(self.marks))
 
     def scan(self) -> None:
@@ -123,7 +123,7 @@ class KnownRecords:
                     self.save()
 
     def observe(self, key: Key) -> ReplicaState:
-        """Return what is known of a record, with lines; an edit that was made here since is noted."""
+        """Return the state of a record, with lines; an edit that was made here since is noted."""
         row = self._rows.get(self._remote, key)
         line = travelling_line(self._record(key))
         digest = digest_of(line)
@@ -146,7 +146,7 @@ class KnownRecords:
         return state
 
     def entry(self, key: Key) -> FileEntry:
-        """Return what is known of a record, that it was erased, if it was, and whether its words are a person's."""
+        """Return the entry of a record: its state, whether it was erased, and whether its words are a person's."""
         state = self.observe(key)
         is_erased = state.digests == {REMOVED} and self.is_erased(key)
         return FileEntry(key, state, is_erased, self._is_persons(key))
@@ -159,7 +159,7 @@ class KnownRecords:
         return self._doors.voice(memory) is Voice.PERSON
 
     def taken_from(self, organization: str, batch: Sequence[FileEntry]) -> list[TakenIn]:
-        """Return what became of memories in the last `take_all`, and which of them are a person's where they came from."""
+        """Return the changes to memories in the last `take_all`, and which are a person's where they came from."""
         persons = {each.key[2]: each.persons_text for each in batch if each.key[0] == organization}
         return [
             replace(each, is_persons=each.digests[1] == persons.get(each.memory))
@@ -167,7 +167,7 @@ class KnownRecords:
         ]
 
     def is_erased(self, key: Key) -> bool:
-        """Tell whether a record, or the memory whose version it is, was erased here: it must not come back."""
+        """Tell whether a record, or the memory of a version, was erased here: it must not come back."""
         organization, kind, id = key
         if kind is Kind.VERSION:
             kind, id = Kind.MEMORY, id.rpartition(".")[0]
@@ -180,7 +180,7 @@ class KnownRecords:
     def take_all(
         self, batch: Sequence[tuple[Key, ReplicaState]], erased: Collection[Key] = ()
     ) -> list[SyncConflict]:
-        """Merge what another machine knows of some records; return the conflicts that this made.
+        """Merge another machine's states of some records; return the conflicts that this made.
 
         Of those `erased` there, and those that were erased here, nothing stands afterwards.
 
@@ -279,7 +279,7 @@ class KnownRecords:
             self._put(key, digest, UNKNOWN.derived(line), UNSENT)
 
     def _keep(self, key: Key, shown: Record | None, earlier: Record | None) -> str:
-        """Bring the store to what is shown of a record; return its digest."""
+        """Bring the store to the version of a record to be shown; return its digest."""
         line = travelling_line(shown)
         if line == travelling_line(earlier):
             return digest_of(line)

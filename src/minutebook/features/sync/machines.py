@@ -74,7 +74,7 @@ _MISSING = (
 
 @dataclass(slots=True)
 class SyncReport:
-    """What a sync did: records that were sent and taken, conflicts, files that could not be read."""
+    """The results of a sync: records sent and taken, conflicts, files that could not be read."""
 
     machine: str = ""
     sent: int = 0
@@ -93,7 +93,7 @@ class SyncReport:
 
 
 class MachineSync:
-    """Exchanges edits with the stores of other machines; what is killed is ended by the next sync."""
+    """Exchanges edits with the stores of other machines; the next sync ends one that was killed."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class MachineSync:
         self._kinds = frozenset(TRAVELLING) - (set() if decisions_travel else {Kind.DECISION})
 
     def run(self, caller: Caller, remote: Remote, *, compact: bool = False) -> SyncReport:
-        """Take in what other machines changed, and send what was changed here.
+        """Take in the changes of other machines, and send those made here.
 
         Raises Refused if the caller may not take out and bring in a whole store, InvalidInput if the
         store or the remote does not fit, StoreBusy if a sync is under way, StoreError if the remote cannot
@@ -144,7 +144,7 @@ class MachineSync:
         return exchange.report
 
     def compare(self, caller: Caller, remote: Remote) -> MachineComparison:
-        """Compare every record here with what the remote's files come to; nothing is changed here.
+        """Compare every record here with the merged files of the remote; nothing is changed here.
 
         Raises as `run` does.
         """
@@ -241,7 +241,7 @@ class _Exchange:
     # What was cut short
 
     def resume(self) -> None:
-        """End what a kill cut short: send the file that was on its way; find out about a copy of this store."""
+        """End an exchange cut short by a kill: send the file on its way; find out about a copy of this store."""
         marks = self.marks
         self._work.mkdir(parents=True, exist_ok=True, mode=0o700)
         if marks.outbox is not None:
@@ -350,7 +350,7 @@ class _Exchange:
         self.report.files[verified.header.name] += 1
 
     def _erase(self, verified: Verified, erased: Collection[Key]) -> None:
-        """Enter in the trail what another machine erased and this one did not; its log of questions forgets it."""
+        """Enter in the trail the erasures of another machine that are new here; the log of questions forgets them."""
         for key in erased:
             organization, kind, id = key
             if kind is Kind.VERSION or self._known.is_erased(key):
@@ -365,7 +365,7 @@ class _Exchange:
             self._known.save()
 
     def _erase_decisions(self, verified: Verified) -> None:
-        """Erase here what decisions said that were erased on another machine; a repeated sync ends what a kill cut short."""
+        """Erase here the decisions erased on another machine; a repeated sync ends one cut short by a kill."""
         going: dict[str, list[str]] = {}
         for entry in entries(verified) if verified.decided else ():
             organization, kind, id = entry.key
@@ -381,7 +381,7 @@ class _Exchange:
             self.report.erased += len(ids)
 
     def note_erasure(self, *, is_open: bool) -> None:
-        """Note that files and free pages of before may hold what was erased, or that none does any more."""
+        """Note that older files and free pages may hold erased text, or that none does any more."""
         with self._store.transaction():
             self.marks.has_erased = is_open
             self._known.save()
@@ -401,7 +401,7 @@ class _Exchange:
         conflicts: Sequence[SyncConflict],
         batch: Sequence[ChangeEntry],
     ) -> None:
-        """Write to the trail what came, from which machine, and where that machine's own trail ended."""
+        """Write to the trail the records that came, their machine, and where that machine's own trail ended."""
         header = verified.header
         for name, since in begun.items():
             head = header.heads.get(name)
@@ -438,7 +438,7 @@ class _Exchange:
     # To the others
 
     def send(self) -> None:
-        """Send what was changed here, in as many files as it takes, and how far this store has come."""
+        """Send the changes made here, in as many files as it takes, and how far this store has come."""
         while rows := self._next_rows():
             number, staged = self.marks.number + 1, self._staged(self.marks.number + 1)
             organizations = sorted({row.key[0] for row in rows})
@@ -590,7 +590,7 @@ class _Exchange:
 
 
 def _erases_decision(entry: ChangeEntry) -> bool:
-    """Tell whether an edit of a decision stands that erased what it said."""
+    """Tell whether an edit of a decision stands that erased its text."""
     records = (each.record for each in entry.state.siblings if entry.key[1] is Kind.DECISION)
     return any(isinstance(each, Decision) and is_erased_decision(each) for each in records)
 

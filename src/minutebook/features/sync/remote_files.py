@@ -1,4 +1,4 @@
-"""What stands in a remote: who began it, which machines write there, and their files."""
+"""The content of a remote: its founder, the machines that write there, and their files."""
 
 import json
 import re
@@ -57,7 +57,7 @@ class RemoteFiles:
         return found, refused
 
     def machines(self) -> dict[str, dict[str, Any]]:
-        """Return what each machine told of itself; what cannot be read is passed over."""
+        """Return each machine's description of itself; unreadable ones are passed over."""
         found = {}
         for name in names_in(self._folder, "machines"):
             try:

@@ -41,7 +41,7 @@ class Remote(Protocol):
     """Where the files can be read since `pull`."""
 
     def pull(self) -> None:
-        """Bring what is there into `folder`. Raises StoreError if it cannot be reached."""
+        """Bring the remote's files into `folder`. Raises StoreError if it cannot be reached."""
 
     def publish(
         self, new: Mapping[str, bytes | Path], own: Mapping[str, bytes], gone: Collection[str] = ()

@@ -1,4 +1,4 @@
-"""Composes what keeps several machines in step."""
+"""Composes the sync of several machines."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SyncServices(FeatureServices):
-    """What keeps the store in step with other machines."""
+    """The services that keep the store in step with other machines."""
 
     @service
     def machine_sync(self) -> "MachineSync":

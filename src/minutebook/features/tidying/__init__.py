@@ -1,1 +1,1 @@
-"""What is not in order: suggestions, and what became of them."""
+"""Tidying: suggestions, and their outcomes."""

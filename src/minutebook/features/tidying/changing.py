@@ -51,7 +51,7 @@ class Changing:
         self._summaries = summaries
 
     def make(self, caller: Caller, examined: Examined) -> str:
-        """Make the change that was found to be due; return what `take_back` needs.
+        """Make the change that was found to be due; return the data that `take_back` needs.
 
         Raises whatever the service of its subject does.
         """
@@ -67,7 +67,7 @@ class Changing:
         return json.dumps([self._change(caller, examined, id) for _, id in goes])
 
     def refuse(self, caller: Caller, examined: Examined) -> str:
-        """Make what refusing a suggestion changes, if anything; return what `take_back` needs.
+        """Make the change of refusing a suggestion, if any; return the data that `take_back` needs.
 
         A wording that is refused is deprecated: it would say a third time what two memories say. Raises whatever
         the service of its subject does.
@@ -103,7 +103,7 @@ class Changing:
                 return partial(self._status.deprecate, caller, memory.id, said)
 
     def take_back(self, caller: Caller, suggestion: Suggestion) -> None:
-        """Undo a change that was made; what it changed is as it was before.
+        """Undo a change that was made; the changed records are as they were before.
 
         Raises Conflict if something else was done to the record since, or nothing is known of how it was.
         """

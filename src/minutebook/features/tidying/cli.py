@@ -114,7 +114,7 @@ def show(options: dict[str, str], numbers: tuple[str, ...], as_json: bool) -> No
 
 
 def _settling(act: Settle, done: str) -> Callable[[Callable[[], None]], Callable[..., object]]:
-    """Return what makes a command of an act: its numbers, reason and options; its help stands in its docstring."""
+    """Return the decorator that makes a command of an act: its numbers, reason and options, its docstring as help."""
 
     def decorate(described: Callable[[], None]) -> Callable[..., object]:
         @click.argument("numbers", metavar="N…", nargs=-1, required=True)

@@ -1,4 +1,4 @@
-"""What is to be said about records that a suggestion names, as they are now."""
+"""The findings on the records that a suggestion names, as they are now."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ CLIENT_HOOK = "before a prompt"
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What was found about some records: the one that changes last, and facts in words of theirs.
+    """The finding on some records: the one that changes last, and facts in their words.
 
     `due` is from when on it is so; `facts` are shown to people and kept nowhere.
     """
@@ -66,7 +66,7 @@ class Examined:
 
 
 class Examining:
-    """Looks at records, whoever asks: what is found is shown only to who may see all of them."""
+    """Examines records for anyone: findings are shown only to callers that may see all of them."""
 
     def __init__(self, store: Tended, candidates: Candidates, clock: Clock) -> None:
         self._store = store
@@ -100,7 +100,7 @@ class Examining:
         return found
 
     def alone(self, memory: Memory) -> Iterable[Examined]:
-        """Yield what is to be said of one memory alone, also what will be only when it is due."""
+        """Yield the findings on one memory alone, also those of a later day."""
         now = self._clock()
         if not _may_change(memory):
             return
@@ -272,7 +272,7 @@ class Examining:
 
 
 def suggestion_of(organization: str, examined: Examined, now: datetime) -> Suggestion:
-    """Return what is examined as a suggestion without a number."""
+    """Return a finding as a suggestion without a number."""
     finding = examined.finding
     is_pair = finding in (Finding.DUPLICATE, Finding.CONTRADICTION)
     more = ""

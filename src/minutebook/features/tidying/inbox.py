@@ -1,4 +1,4 @@
-"""The inbox: suggestions that wait for a person, what becomes of them, and how that is undone."""
+"""The inbox: suggestions that wait for a person, their settlement, and how that is undone."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ SUGGESTION = "suggestion"
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A suggestion as a reader sees it: its name, and what is found about its records as they are now.
+    """A suggestion as a reader sees it: its name, and the finding on its records as they are now.
 
     `examined` is None where nothing is to be suggested any more, or it is settled.
     """
@@ -35,7 +35,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Part of what waits, and how many of each kind there are that the reader may see."""
+    """Part of the open suggestions, and how many of each kind there are that the reader may see."""
 
     waiting: list[Waiting]
     counts: Counter[Finding]
@@ -60,7 +60,7 @@ class Inbox:
         offset: int = 0,
         kinds: frozenset[Finding] = frozenset(Finding),
     ) -> Listing:
-        """Return a page of what waits of some kinds, the most certain kinds first, with all counts."""
+        """Return a page of the open suggestions of some kinds, the most certain kinds first, with all counts."""
         counts = Counter[Finding]()
         seen: list[tuple[Finding, str, int]] = []
         for view in self._views(caller):
@@ -139,7 +139,7 @@ class Inbox:
         return self.read(caller, name)
 
     def apply_by_rules(self, caller: Caller, rules: Mapping[Finding, float]) -> Counter[Finding]:
-        """Apply what is open and at least as certain as a rule wants; once, whatever comes of it."""
+        """Apply the open suggestions at least as certain as a rule wants; once, whether or not it works."""
         applied = Counter[Finding]()
         for view in self._views(caller):
             for each in suggestions(self._store.tidy_rows, view.organization, State.OPEN):

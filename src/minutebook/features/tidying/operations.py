@@ -1,4 +1,4 @@
-"""Operations on what is not in order: look for it, list it, settle it."""
+"""Operations of tidying: look for disorder, list it, settle it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """A suggestion, why it is made, what became of it, and its records."""
+    """A suggestion, its reason, its outcome, and its records."""
 
     name: str
     organization: str
@@ -40,7 +40,7 @@ class Suggested:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One thing that waits: what it is settled by, its records, and the suggestion if it is one."""
+    """One open item: the name by which it is settled, its records, and the suggestion if it is one."""
 
     topic: Topic
     name: str
@@ -51,7 +51,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Tidied:
-    """What a round came to, then a page of what waits, and how many there are of each topic."""
+    """The results of a round, then a page of the open items, and how many there are of each topic."""
 
     looked_at: int
     found: Mapping[str, int]
@@ -71,7 +71,7 @@ def tidy(
     dry_run: bool,  # noqa: FBT001
     folder: FolderScope | None = None,
 ) -> Tidied:
-    """Look at what changed since the last time, and list what waits of some topics."""
+    """Look at the changes since the last time, and list the open items of some topics."""
     check_range("limit", limit, 1000)
     caller = in_folder(caller, folder)
     done = _services(app).rounds.run(caller, dry_run=dry_run)
@@ -88,7 +88,7 @@ def tidy(
 
 @dataclass(frozen=True, slots=True)
 class TidyState:
-    """When things were last looked at for disorder, what was found, what waits, and what did not run."""
+    """The state of tidying: the last round, its findings, the open items, and the rounds that did not run."""
 
     last_at: datetime | None
     looked_at: int
@@ -100,7 +100,7 @@ class TidyState:
 
 @operation()
 def tidy_state(app: "App", caller: Caller) -> TidyState:
-    """Tell when things were last looked at, and what waits."""
+    """Return when the last round was, and the open items."""
     state = _services(app).tidy_status.state(caller)
     return TidyState(
         state.last_at,
@@ -114,12 +114,12 @@ def tidy_state(app: "App", caller: Caller) -> TidyState:
 
 @operation("knowledge")
 def suggestions(app: "App", caller: Caller, names: Sequence[str]) -> list[Listed]:
-    """Return what waits, by its names."""
+    """Return the open items, by their names."""
     return [_listed(_services(app).review.named(caller, name)) for name in names]
 
 
 class Settle(StrEnum):
-    """What a person may do with what waits."""
+    """The acts by which a person settles an open item."""
 
     APPLY = "apply"
     REFUSE = "refuse"
@@ -128,7 +128,7 @@ class Settle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What was settled, and by name what stood in the way of others."""
+    """The settled items, and by name the obstacles to others."""
 
     done: list[Listed]
     failed: Mapping[str, MinutebookError]

@@ -36,7 +36,7 @@ _FINDINGS = frozenset(Finding) - {Finding.UNVERIFIED}
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that waits: what it is settled by, its records, and the suggestion if it is one.
+    """One open item: the name by which it is settled, its records, and the suggestion if it is one.
 
     `name` is the number of a suggestion, else the id of a memory or proposal; of decisions that contradict
     one another it is empty, since another decision settles them. `opens` is when a proposal can be accepted.
@@ -83,7 +83,7 @@ class Review:
     def page(
         self, caller: Caller, limit: int, offset: int = 0, topics: Sequence[Topic] = WAITING
     ) -> ReviewPage:
-        """Return a page of what waits of some topics, topic by topic, with all counts.
+        """Return a page of the open items of some topics, topic by topic, with all counts.
 
         Active memories are counted only where they are asked for: there may be very many.
         """
@@ -143,7 +143,7 @@ class Review:
         return Item(of_status.get(memory.status, Topic.ACTIVE), memory.id, (memory,))
 
     def apply(self, caller: Caller, name: str) -> Item:
-        """Make what is suggested so, or mark a memory as verified.
+        """Apply a suggestion, or mark a memory as verified.
 
         Raises what `Inbox.apply` and `StatusChanges.verify` do, and Conflict for a proposal, which needs the secret.
         """
@@ -190,7 +190,7 @@ class Review:
         return replace(item, waiting=self._inbox.undo(caller, name))
 
     def undo(self, caller: Caller, name: str) -> Item:
-        """Take back what was done to a suggestion, or let a declined proposal wait again.
+        """Undo the settlement of a suggestion, or let a declined proposal wait again.
 
         Raises what the service of each does, and Conflict for a memory.
         """

@@ -1,4 +1,4 @@
-"""Go through what changed since the last round, find what is not in order, and suggest changes."""
+"""Go through the changes since the last round, find disorder, and suggest changes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ ACTOR = "tidy rule"
 
 @dataclass(slots=True)
 class Round:
-    """What came of a round: how many changes were looked at, and by kind what is new and what was applied.
+    """The results of a round: how many changes were examined, and by kind the new and the applied ones.
 
     `is_elsewhere`: another process is at it, and nothing was done. `is_unfinished`: there is more to look at.
     """
@@ -57,7 +57,7 @@ class Round:
 
 
 class Rounds:
-    """Finds what is to be tidied, organization by organization, from where the last round stopped.
+    """Finds disorder, organization by organization, from where the last round stopped.
 
     `rules` say what may be applied unasked, from which certainty on; `kinds` what is looked for; `every`
     how often unasked, None: never.
@@ -87,7 +87,7 @@ class Rounds:
         self._kinds = kinds
 
     def run_if_due(self, caller: Caller) -> Round | None:
-        """Do as `run` does for the organizations whose time has come; None if none's has. Raises the same."""
+        """Do as `run` does for the organizations that are due; None if none is. Raises the same."""
         if self.every is None:
             return None
         before = (self._clock() - self.every).isoformat()
@@ -107,7 +107,7 @@ class Rounds:
         most: int | None = None,
         among: frozenset[str] | None = None,
     ) -> Round:
-        """Look at what changed and at what has come due; put suggestions into the inbox.
+        """Examine the changes and the findings that have come due; put suggestions into the inbox.
 
         Then apply what rules let be applied. A dry run counts what would be new, and writes nothing. `most`
         is how many changes are looked at, about; `among` are the organizations, None: all of the caller's.
@@ -164,15 +164,15 @@ class Rounds:
 
     @property
     def _finders(self) -> str:
-        """What was looked for, and by which rules: where that was other, all is looked at once more."""
+        """The finders and their rules: where these were others, everything is examined once more."""
         return f"{FINDERS} {' '.join(sorted(self._kinds))}"
 
     def _mark(self, sequence: int, ended: Mapping[str, object]) -> Mapping[str, object]:
-        """Return how far a round has come, and what is noted of the last one that came to its end."""
+        """Return how far a round has come, and the marks of the last one that came to its end."""
         return {"finders": self._finders, "sequence": sequence, **ended}
 
     def _suggestions(self, organization: str, found: Iterable[Examined]) -> list[Suggestion]:
-        """Return what is looked for of what was found; what is due later waits."""
+        """Return the wanted findings as suggestions; those of a later day wait."""
         now = self._clock()
         made = [suggestion_of(organization, each, now) for each in found]
         return [
@@ -213,7 +213,7 @@ class Rounds:
                 yield found
 
     def _what_is_due(self, organization: str, *, dry_run: bool) -> Counter[Finding]:
-        """Open the suggestions whose day has come; return how many of each kind."""
+        """Open the suggestions that have come due; return how many of each kind."""
         rows, opened = self._store.tidy_rows, Counter[Finding]()
         while due := rows.due(organization, self._clock(), BATCH):
             for each in due:
@@ -253,7 +253,7 @@ class Rounds:
                 yield found
 
     def _drop_stale(self, organization: str) -> None:
-        """Remove open suggestions that hold no more, and what undoes a change of records that are gone."""
+        """Remove open suggestions that hold no more, and the undo data of records that are gone."""
         rows = self._store.tidy_rows
         for state in (State.OPEN, State.APPLIED, State.REFUSED):
             last = 0
@@ -266,7 +266,7 @@ class Rounds:
                         rows.put(replace(each, undo=""))
 
     def _is_there(self, suggestion: Suggestion) -> bool:
-        """Tell whether a record that was changed is still kept: of what was removed nothing is to stay."""
+        """Tell whether a changed record is still kept: of removed records nothing is to stay."""
         if suggestion.finding is Finding.NO_SUMMARY:
             return True
         kind: type[Memory | Entity] = Memory
@@ -289,7 +289,7 @@ class _RowsInbox:
     def __call__(
         self, suggestions: Sequence[Suggestion], marks: Mapping[str, object]
     ) -> Counter[Finding]:
-        """Keep what is new; return how many open ones of each kind that is."""
+        """Keep the new suggestions; return how many open ones of each kind there are among them."""
         rows = self._store.tidy_rows
         with self._store.transaction(self._organization):
             added = rows.add(self._organization, suggestions)
@@ -298,7 +298,7 @@ class _RowsInbox:
 
 
 class _DryInbox:
-    """Counts what would be new, and keeps nothing."""
+    """Counts the suggestions that would be new, and keeps nothing."""
 
     def __init__(self, store: Tended, organization: str) -> None:
         self._rows = store.tidy_rows
@@ -342,7 +342,7 @@ class _EntityIndex:
 
 
 def _by_rule(caller: Caller) -> Caller:
-    """Return the caller by whom a rule acts: where the owner's process runs, the person who set it."""
+    """Return the caller for a rule's acts: where the owner's process runs, the person that set it."""
     asks = in_call(anywhere(caller), reason=ACTOR)
     is_owners = not caller.token and caller.role is Role.AGENT
     return replace(asks, role=Role.HUMAN) if is_owners else asks

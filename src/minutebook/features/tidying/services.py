@@ -1,4 +1,4 @@
-"""Composes what puts the records in order."""
+"""Composes the services of tidying."""
 
 import logging
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class TidyingServices(FeatureServices):
-    """What finds disorder, suggests changes and makes them."""
+    """The services that find disorder, suggest changes and make them."""
 
     @service
     def _examining(self) -> "Examining":
@@ -60,7 +60,7 @@ class TidyingServices(FeatureServices):
 
     @service
     def inbox(self) -> "Inbox":
-        """Show what is suggested, apply and refuse it."""
+        """Show, apply and refuse suggestions."""
         from minutebook.features.tidying.inbox import Inbox
 
         return Inbox(self.infrastructure, self._examining, self._changing)
@@ -83,7 +83,7 @@ class TidyingServices(FeatureServices):
 
     @service
     def rounds(self) -> "Rounds":
-        """Find what is to be tidied."""
+        """Find disorder among the records."""
         from minutebook.features.tidying.rounds import Rounds
 
         return Rounds(
@@ -115,7 +115,7 @@ RETRY = 3600.0
 
 
 def jobs(app: App) -> Iterable[Job]:
-    """Yield the job of the rounds that look for what is to be tidied, if they are made by schedule."""
+    """Yield the job of the tidying rounds, if they are made by schedule."""
     rounds = app.get(TidyingServices).rounds
 
     def tidy(caller: Caller) -> None:

@@ -1,4 +1,4 @@
-"""How tidying is: when the last round ended, what it found, what waits, and what should have run."""
+"""The state of tidying: the last round, its findings, the open items, and the rounds overdue."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class TidyState:
 
 
 class TidyStatus:
-    """Tells how tidying is; it needs nothing of what finds and changes."""
+    """Reads the state of tidying; it needs none of the finders and changers."""
 
     def __init__(self, store: Records, clock: Clock, every: timedelta | None) -> None:
         self.every = every
@@ -44,7 +44,7 @@ class TidyStatus:
         self._clock = clock
 
     def state(self, caller: Caller) -> TidyState:
-        """Tell when the last round ended, what it found, what waits, and whether one should have run."""
+        """Return when the last round ended, its findings, the open items, and whether one should have run."""
         noted = [self._store.tidy_rows.marks(name) for name in tended(self._store, caller)]
         ended = [datetime.fromisoformat(each["at"]) for each in noted if each.get("at")]
         found = Counter[Finding]()
@@ -93,7 +93,7 @@ class TidyStatus:
 
 
 def tended(store: Records, caller: Caller) -> list[str]:
-    """Return the organizations whose records a caller may have looked at, wherever they work."""
+    """Return the organizations with records that a caller may have examined, wherever they work."""
     names = store.seen_by(anywhere(caller)).organizations
     return [name for name in names if name != SYSTEM_ORGANIZATION]
 

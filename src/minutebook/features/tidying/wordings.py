@@ -1,4 +1,4 @@
-"""Pairs of memories that a client's model may word as one: what a prompt gives it, where its text is to go."""
+"""Pairs of memories that a client's model may word as one: the model's prompt, and the place of its text."""
 
 from collections.abc import Iterator
 
@@ -51,7 +51,7 @@ def _wording_of(records: tuple[object, ...]) -> frozenset[str]:
 
 
 def _is_in_reach(caller: Caller, memory: Memory) -> bool:
-    """Tell whether what the caller writes for the memory's user would be beside it."""
+    """Tell whether the caller's writing for the memory's user would be beside it."""
     try:
         here = resolve_scope(caller, None, None, memory.user)
     except (Refused, InvalidInput):

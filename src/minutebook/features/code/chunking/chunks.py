@@ -219,7 +219,7 @@ def _opens(
     starts: Sequence[int],
     leads: frozenset[int],
 ) -> bool:
-    """Tell whether what stands before a run is only remarks on it, or a heading that it is under."""
+    """Tell whether the lines before a run are only remarks on it, or a heading that it is under."""
     if run.owner is None or _is_long(starts, before.start, run.end):
         return False
     if not _is_head(before):

@@ -54,7 +54,7 @@ class RootProblem:
 
 @dataclass(eq=False)
 class Unreadable(MinutebookError):
-    """A file cannot be read, or is no longer what it was: gone, too large, binary."""
+    """A file cannot be read, or has changed since: gone, too large, binary."""
 
     path: str
     reason: Reason
@@ -74,7 +74,7 @@ class CodeFile:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What was read from a file at one moment: its text, and the SHA-256 of its bytes."""
+    """The content of a file at one moment: its text, and the SHA-256 of its bytes."""
 
     text: str
     digest: str

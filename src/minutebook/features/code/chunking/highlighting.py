@@ -1,4 +1,4 @@
-"""Tell what the parts of some source are, for people to read: keywords, strings, comments, names."""
+"""Classify the parts of some source for people to read: keywords, strings, comments, names."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -13,7 +13,7 @@ LONGEST = 200_000
 
 
 class HighlightedPart(StrEnum):
-    """What a stretch of source is."""
+    """The class of a stretch of source."""
 
     PLAIN = "plain"
     KEYWORD = "keyword"
@@ -60,7 +60,7 @@ _DEFINING = (
 
 
 def highlighted(text: str, language: str, start: int = 0, end: int | None = None) -> list[Piece]:
-    """Return the characters of a text from `start` to `end` in pieces, each with what it is.
+    """Return the characters of a text from `start` to `end` in pieces, each with its class.
 
     The whole text is parsed. A language without a grammar, and what cannot be parsed in time, is one
     plain piece.
@@ -90,7 +90,7 @@ def highlighted(text: str, language: str, start: int = 0, end: int | None = None
 def _marks(
     tree: tree_sitter.Tree, source: bytes, at: int, last: int
 ) -> Iterator[tuple[int, int, HighlightedPart]]:
-    """Yield where the parts that are not plain begin and end between two bytes, in order, and what they are."""
+    """Yield the start, end and class of the parts that are not plain between two bytes, in order."""
     cursor = tree.walk()
     parents: list[str] = []
     while True:
@@ -116,7 +116,7 @@ def _marks(
 def _part_of(
     node: tree_sitter.Node, field: str | None, parent: str, source: bytes
 ) -> HighlightedPart | None:
-    """Tell what a node is with all that it holds; None if that is for what it holds to say."""
+    """Return the class of a node as a whole; None if its children have classes of their own."""
     kind = node.type
     if "comment" in kind:
         return HighlightedPart.COMMENT

@@ -1,4 +1,4 @@
-"""What `.gitignore`, `.git/info/exclude` and `.memoryignore` leave out.
+"""The files that `.gitignore`, `.git/info/exclude` and `.memoryignore` leave out.
 
 The library turns a pattern into a regular expression; which pattern decides is told here, going down
 from the root as Git does: a folder left out is never looked into, so a pattern is asked about an
@@ -26,7 +26,7 @@ _INSIDE = re.compile(r"/\*\*(/?)$")
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The patterns of one file, last first, and the length of what leads to the folder they are for."""
+    """The patterns of one file, last first, and the length of the path to the folder they are for."""
 
     depth: int
     patterns: tuple[tuple[re.Pattern[str], bool], ...]
@@ -94,7 +94,7 @@ def _read(path: str, folder: str) -> _Rules | None:
 
 
 def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
-    """Compile a line; None for remarks and for what is no pattern, which Git passes over too."""
+    """Compile a line; None for remarks and for invalid patterns, which Git passes over too."""
     line = _STARS.sub("**", line.rstrip("\r"))
     stars = max(part.count("*") for part in line.split("/"))
     if max(stars, line.count("**")) > _MAX_STARS:

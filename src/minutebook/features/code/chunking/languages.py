@@ -1,4 +1,4 @@
-"""Know the language of a file, and what counts as a definition there; `languages.toml` lists them."""
+"""Know the language of a file, and the definitions in it; `languages.toml` lists them."""
 
 import re
 import tomllib

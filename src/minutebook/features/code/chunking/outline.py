@@ -1,4 +1,4 @@
-"""What is defined where in a file, line by line, and what that says where no grammar is needed.
+"""The definitions of a file line by line, and an outline where no grammar is needed.
 
 Markdown and YAML are read here by their lines: what is asked of them is little, and the scanners of
 their grammars write past their buffer when blocks nest deeply.
@@ -34,7 +34,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The definitions of a file in order, outer before inner, and what helps to cut it.
+    """The definitions of a file in order, outer before inner, and the lines that help to cut it.
 
     `leads` are the lines that belong to the definition right below them. `costs()` gives for each line
     how much a cut before it hurts, higher is worse; it is asked for only if something is too long.

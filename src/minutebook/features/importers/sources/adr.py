@@ -110,7 +110,7 @@ class _Record:
 
 
 class _Folder:
-    """The records of a folder, by what their links call them."""
+    """The records of a folder, by the names that links use for them."""
 
     def __init__(self, records: list[_Record]) -> None:
         self._by_path = {record.file.name: record for record in records}
@@ -131,7 +131,7 @@ class _Folder:
         return next(iter(self.linked(record, "superseded_by")), None)
 
     def target(self, record: _Record) -> str:
-        """Return what a record is about: the title of the first of those that it took the place of."""
+        """Return the target of a record: the title of the first record in its chain of supersessions."""
         seen = {record.file.name}
         while earlier := self.linked(record, "supersedes"):
             if earlier[0].file.name in seen:
@@ -186,7 +186,7 @@ def _record(source: ImportSource, file: SourceFile) -> _Record | UnreadPart | No
 
 
 def _without_fields(text: str, said: dict[str, Any]) -> str:
-    """Return what stands below a title but for the fields that some formats put there as `- Date: …`."""
+    """Return the text below a title but for the fields that some formats put there as `- Date: …`."""
     kept = []
     for line in text.split("\n"):
         match = _FIELD.fullmatch(line.strip())

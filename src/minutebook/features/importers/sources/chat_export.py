@@ -1,4 +1,4 @@
-"""What a person asks of ChatGPT or Claude as the export of their data: conversations.json, alone or in a zip."""
+"""The data export of ChatGPT or Claude: conversations.json, alone or in a zip."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -168,7 +168,7 @@ def _said(message: Mapping[str, Any]) -> str:
 
 
 def _attached(message: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what was attached: a file's name, and its text if there is one."""
+    """Yield the attachments: a file's name, and its text if there is one."""
     for field in ("attachments", "files"):
         for each in objects_at(message, field):
             text = text_at(each, "extracted_content")

@@ -1,4 +1,4 @@
-"""What claude-mem keeps: observations, summaries of sessions, prompts and directives of its SQLite file."""
+"""The records of claude-mem: observations, summaries of sessions, prompts and directives of its SQLite file."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -46,7 +46,7 @@ def read(source: ImportSource) -> Iterator[Found]:
 
 
 class _Rollout:
-    """One file. What the person said stands there twice: as an event, and among the model's items."""
+    """One file. The person's words stand there twice: as an event, and among the model's items."""
 
     def __init__(self, source: ImportSource, file: SourceFile) -> None:
         self._source = source

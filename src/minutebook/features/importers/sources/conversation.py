@@ -20,7 +20,7 @@ _TICK = timedelta(microseconds=1)
 
 
 class Message(NamedTuple):
-    """What a message is known by, where it stands, and its instant, if it names one."""
+    """The id of a message, its position, and its instant, if it names one."""
 
     key: str
     place: SourcePlace
@@ -29,7 +29,7 @@ class Message(NamedTuple):
 
 @dataclass(slots=True)
 class _Open:
-    """A turn whose end was not read yet, and the message that began it."""
+    """A turn without its end yet, and the message that began it."""
 
     where: Message
     context: str = ""
@@ -40,7 +40,7 @@ class _Open:
 
 @dataclass(slots=True)
 class Conversation:
-    """One session of a source, read message by message; what ends a turn gives it out.
+    """One session of a source, read message by message; the end of a turn yields it.
 
     The thought holds, in order, reasoning, what was said before a tool was used, each use of a tool
     and what it answered. `undated` is the instant of messages that name none.
@@ -89,14 +89,14 @@ class Conversation:
             self._opened(where).answer.append(text)
 
     def use(self, where: Message, tool: str, arguments: str) -> None:
-        """Add the use of a tool; what was said before it becomes part of the thought."""
+        """Add the use of a tool; the text before it becomes part of the thought."""
         turn = self._opened(where)
         turn.thought += turn.answer
         turn.answer.clear()
         turn.thought.append(f"[{tool}] {_cut(arguments)}".rstrip())
 
     def result(self, text: str) -> None:
-        """Add what a tool answered."""
+        """Add the result of a tool."""
         if self._turn is not None and text.strip():
             self._turn.thought.append(f"→ {_cut(text)}")
 

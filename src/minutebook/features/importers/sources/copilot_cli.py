@@ -1,4 +1,4 @@
-"""Sessions of Copilot CLI: a folder a session, whose `events.jsonl` has a line of JSON an event."""
+"""Sessions of Copilot CLI: a folder a session, with an `events.jsonl` of one JSON event a line."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath

@@ -206,7 +206,7 @@ _LINK = "it is a link, and may lead out of the folder"
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a plain file, never what a link leads to, and never waiting for a writer."""
+    """Open a plain file, never the target of a link, and never waiting for a writer."""
     handle = os.open(path, _FLAGS | _BINARY)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)

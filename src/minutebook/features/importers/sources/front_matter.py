@@ -1,4 +1,4 @@
-"""The front matter of a note: YAML between two fences, bounded, and what may stand in metadata."""
+"""The front matter of a note: YAML between two fences, bounded, and the values allowed in metadata."""
 
 from collections.abc import Mapping
 from datetime import date, datetime

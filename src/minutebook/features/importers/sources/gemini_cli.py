@@ -50,7 +50,7 @@ def read(source: ImportSource) -> Iterator[Found]:
 def _messages(
     source: ImportSource, file: SourceFile, document: dict[str, Any]
 ) -> Iterator[_Line | UnreadPart]:
-    """Yield the messages of a chat that stand; fill in what is said of the chat itself."""
+    """Yield the messages of a chat that stand; fill in the chat's own fields."""
     if file.path.suffix == ".json":
         whole = source.document(file)
         if isinstance(whole, UnreadPart):
@@ -131,7 +131,7 @@ def _add_answer(
 
 
 def _result(tool: Mapping[str, Any]) -> str:
-    """Return what a tool answered: the output of its response, else what was shown of it."""
+    """Return the result of a tool: the output of its response, else the text displayed for it."""
     pieces = []
     for part in objects_at(tool, "result"):
         response = part.get("functionResponse")

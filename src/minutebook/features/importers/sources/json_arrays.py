@@ -64,7 +64,7 @@ def _of_archive(
 
 
 def _elements(stream: Any, place: SourcePlace) -> Iterator[tuple[SourcePlace, Any] | UnreadPart]:
-    """Yield the elements of an array; of an object, what it holds alone."""
+    """Yield the elements of an array; of an object, its only array's."""
     window = _Window(stream)
     try:
         first = window.next_sign("")
@@ -83,7 +83,7 @@ def _elements(stream: Any, place: SourcePlace) -> Iterator[tuple[SourcePlace, An
 
 
 class _TooLarge(ValueError):
-    """An element or a member is larger than what is held or read."""
+    """An element or a member is larger than the limit for holding or reading it."""
 
 
 class _Window:

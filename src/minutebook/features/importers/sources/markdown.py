@@ -82,7 +82,7 @@ class _Note:
 
     @property
     def title(self) -> str:
-        """The title: what links call the note."""
+        """The title: the name by which links refer to the note."""
         title = self.fields.get("title")
         return title.strip() if isinstance(title, str) and title.strip() else self.stem
 
@@ -93,7 +93,7 @@ class _Note:
 
     @property
     def key(self) -> str:
-        """What stays the same if the text changes."""
+        """The key that stays the same if the text changes."""
         permalink = self.fields.get("permalink")
         return permalink if isinstance(permalink, str) and permalink else self.file.name
 
@@ -227,7 +227,7 @@ def _observation(note: _Note, number: int, line: str) -> MemoryDraft | None:
 
 
 def _text(note: _Note) -> Iterator[MemoryDraft]:
-    """Yield what is left of the text as a memory, unless it is headings alone."""
+    """Yield the rest of the text as a memory, unless it is headings alone."""
     text = "\n".join(note.kept).strip("\n")
     if not any(line.strip() and not _HEADING.match(line) for line in note.kept):
         return
@@ -247,7 +247,7 @@ def _text(note: _Note) -> Iterator[MemoryDraft]:
 
 
 def _own(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
-    """Yield what a note of our own export says: a memory or an entity, and no further entity."""
+    """Yield the record in a note of our own export: a memory or an entity, and no further entity."""
     kind, type = note.fields[MARK], note.fields.get("type")
     text, _, links = (
         note.text.rpartition(f"\n{LINKS}\n") if LINKS in note.text else (note.text, "", "")
@@ -289,7 +289,7 @@ def _own(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
 
 
 def _target(link: str, titles: Mapping[str, str]) -> str | None:
-    """Return the title of the note that a link names, or what it calls one that is not there."""
+    """Return the title of the note that a link names, or the link's own text if there is no such note."""
     name = re.split(r"[|#^]", link, maxsplit=1)[0].strip().removesuffix(".md")
     if not name:
         return None

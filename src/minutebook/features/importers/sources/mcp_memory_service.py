@@ -99,7 +99,7 @@ def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
 
 
 def _metadata(value: object) -> dict[str, Any]:
-    """Return metadata, which the database keeps as JSON; what is none stays as a text."""
+    """Return metadata, which the database keeps as JSON; any other value stays as a text."""
     if isinstance(value, str) and value:
         try:
             read = json.loads(value)

@@ -74,7 +74,7 @@ class _Item:
 
     @property
     def name(self) -> str:
-        """What a node is called; empty if it has no name."""
+        """The name of a node; empty if it has none."""
         return text_at(self.fields, "name", "title")
 
     @property
@@ -84,7 +84,7 @@ class _Item:
 
     @property
     def type(self) -> str:
-        """What a node is."""
+        """The type of a node."""
         telling = [label for label in self.labels if label not in _WIDE]
         if telling:
             return telling[0]
@@ -104,7 +104,7 @@ class _Item:
 
     @property
     def rest(self) -> dict[str, Any]:
-        """What else it says: its attributes, and fields that no part of a record has; no vectors."""
+        """The other properties: its attributes, and fields that no part of a record has; no vectors."""
         attributes = self.fields.get("attributes")
         if isinstance(attributes, str):
             attributes = _object_in(attributes)
@@ -119,7 +119,7 @@ class _Item:
 
 
 def read(source: ImportSource) -> Iterator[Found]:
-    """Yield nodes as entities, what is said of them and of edges as memories, edges that hold as relations."""
+    """Yield nodes as entities, the facts of nodes and edges as memories, edges that hold as relations."""
     names: dict[str, str] = {}
     for file in source.files:
         for each in _items(source, file):
@@ -198,7 +198,7 @@ def _item(place: SourcePlace, value: dict[str, Any], listed: str) -> _Item | Unr
 
 
 def _type_in(listed: str) -> str:
-    """Return the type of edges whose list names it."""
+    """Return the type of the edges in the list that names it."""
     return {"episodic_edges": "MENTIONS", "community_edges": "HAS_MEMBER"}.get(listed, "RELATES_TO")
 
 
@@ -295,7 +295,7 @@ def _memory(
 
 
 def _key(item: _Item, *names: str) -> str:
-    """Return what stays the same in the next export: a uuid, else names with the graph's own id.
+    """Return the key that stays the same in the next export: a uuid, else names with the graph's own id.
 
     Another graph numbers from 0, too.
     """

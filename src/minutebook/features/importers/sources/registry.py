@@ -26,7 +26,7 @@ from minutebook.features.importers.sources.files import ImportSource, UsualPlace
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """A program whose files can be read, and where it keeps them, if that is the same everywhere."""
+    """A program with readable files, and the place of these, if that is the same everywhere."""
 
     title: str
     is_wanted: Wanted
@@ -86,6 +86,6 @@ SOURCES: Mapping[str, SourceKind] = {
 
 
 def found_in(source: ImportSource, kind: SourceKind) -> Iterator[Found]:
-    """Yield what a source holds, first what of its files had to be left out."""
+    """Yield the drafts of a source, first the parts of its files that had to be left out."""
     yield from source.left_out
     yield from kind.read(source)

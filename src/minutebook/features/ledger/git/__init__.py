@@ -1,1 +1,1 @@
-"""Decisions as commits: what they look like in a file, and how they come into Git and back."""
+"""Decisions as commits: their form in a file, and their ways into Git and back."""

@@ -88,7 +88,7 @@ class Checkout:
             self.lock.unlink()
 
     def _check_unchanged(self, files: Iterable[str]) -> None:
-        """Refuse to write over what a person changed and did not commit."""
+        """Refuse to write over a person's uncommitted changes."""
         for path in files:
             full = self.root / path
             if not full.resolve().is_relative_to(self.root.resolve()):

@@ -55,7 +55,7 @@ def check_can_erase(ledger: Repository) -> None:
 
 
 def erase(ledger: Repository, ids: Collection[str]) -> None:
-    """Rewrite the history without what some decisions said, and remove the old objects.
+    """Rewrite the history without the texts of some decisions, and remove the old objects.
 
     Call it with the ledger's lock held. May be repeated after a kill. Raises LedgerError as
     `check_can_erase` does, or if Git fails; until the branch moves, nothing is changed.
@@ -84,7 +84,7 @@ def _move(repository: pygit2.Repository, branch: str, head: pygit2.Oid) -> None:
 
 
 class _History:
-    """Writes commits, trees and files anew where they held what the decisions said."""
+    """Writes commits, trees and files anew where they held the texts of the decisions."""
 
     def __init__(
         self, repository: pygit2.Repository, ledger: Repository, ids: frozenset[str]
@@ -130,7 +130,7 @@ class _History:
         return line
 
     def _message(self, message: bytes) -> bytes:
-        """Return a commit's message without its subject, which names what was decided, if it is about one of them."""
+        """Return a commit's message without its subject, which names the decision, if it is about one of them."""
         named = set(re.findall(rb"(?m)^Decision: (\S+)$", message))
         if not named & {id.encode() for id in self._ids}:
             return message
@@ -157,7 +157,7 @@ class _History:
 
 
 def _remove_unreachable(common: Path, objects: Objects, head: pygit2.Oid) -> None:
-    """Remove every object that the head does not lead to; what was packed is loose afterwards."""
+    """Remove every object that the head does not lead to; packed objects are loose afterwards."""
     folder = common / "objects"
     kept = set(_reachable(objects, head))
     packs = [path for path in (folder / "pack").glob("*") if path.is_file()]

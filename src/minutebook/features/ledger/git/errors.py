@@ -1,4 +1,4 @@
-"""What Git and the disk say, as LedgerErrors with a reason and a remedy."""
+"""The messages of Git and the disk, as LedgerErrors with a reason and a remedy."""
 
 import shutil
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ _ANY = Reason("run `git fsck` there; if it finds nothing, try again")
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Raise what goes wrong inside as a LedgerError that names the repository."""
+    """Raise the errors inside as a LedgerError that names the repository."""
     try:
         yield
     except (pygit2.GitError, OSError, KeyError, ValueError) as error:

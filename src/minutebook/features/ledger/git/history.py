@@ -1,4 +1,4 @@
-"""A ledger read back: all of it, or what came since a commit, checked act by act on the way."""
+"""A ledger read back: all of it, or the commits since one, checked act by act on the way."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ class Commission:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a branch brought: decisions as they are now, and what its commits may not have done.
+    """The news of a branch: decisions as they are now, and the rules that its commits broke.
 
     `commits` counts those looked at, `removed` names the decisions that are no longer there. `came` and
     `changed` have the commits that brought a decision, and that changed it last, by its id.
@@ -82,7 +82,7 @@ def news(
     until: str | None = None,
     key: bytes | None = None,
 ) -> News:
-    """Return what came after a commit (None: from the beginning), up to another (None: the head).
+    """Return the news after a commit (None: from the beginning), up to another (None: the head).
 
     `key` is that by which the store that reads proves its own commits. Each commit in between is compared with each of its parents, so the cost grows with their
     number. Raises LedgerBroken if the earlier commit is no longer part of the branch, LedgerError
@@ -163,7 +163,7 @@ def _commission(
 def _signed(
     repository: Repository, brought: Sequence[dict[str, Commission]]
 ) -> list[dict[str, Commission]]:
-    """Note who signed the commits that the store does not prove."""
+    """Note the signers of the commits that the store does not prove."""
     asked = {
         each.id
         for by_id in brought

@@ -1,4 +1,4 @@
-"""A decision as a Markdown file: what a program needs in front, what a person reads below."""
+"""A decision as a Markdown file: fields for programs in front, text for people below."""
 
 import hashlib
 import re
@@ -190,7 +190,7 @@ def _front(head: str) -> dict[str, Any]:
 
 
 def _sections(body: str) -> dict[str, str]:
-    """Split the body at our headings; a section is what stands between two blank lines' ends."""
+    """Split the body at our headings; a section is the text between them, without the blank lines at its ends."""
     lines = body.split("\n")
     indices = [index for index, line in enumerate(lines) if line in _HEADINGS]
     ends = [*indices[1:], len(lines)]

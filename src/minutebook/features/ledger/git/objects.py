@@ -44,7 +44,7 @@ _ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What of a commit is used; `at` is the committer's time in seconds, `author` the author's name and address."""
+    """The used parts of a commit; `at` is the committer's time in seconds, `author` the author's name and address."""
 
     id: pygit2.Oid
     tree: pygit2.Oid
@@ -104,7 +104,7 @@ class Objects:
         return _shallow(self._common)
 
     def commit(self, id: pygit2.Oid) -> Commit:
-        """Read a commit; one whose parents a shallow clone left out has none."""
+        """Read a commit; one with parents that a shallow clone left out has none."""
         data = self.read(id, ObjectType.COMMIT)
         tree, parents, at, author, is_signed = None, [], 0, "", False
         head, _, message = data.partition(b"\n\n")
@@ -369,7 +369,7 @@ class _Walk:
 
     @property
     def is_open(self) -> bool:
-        """Whether what waits may still change what was found."""
+        """Whether the waiting commits may still change the result."""
         if self._open:
             return True
         return bool(self.found and self._waiting and -self._waiting[0][0] >= self._oldest)

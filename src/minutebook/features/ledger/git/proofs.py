@@ -1,4 +1,4 @@
-"""Who made a commit: the proof by which a store knows its own, and signatures that a person trusts."""
+"""The maker of a commit: the proof by which a store knows its own, and signatures that a person trusts."""
 
 import hashlib
 import hmac
@@ -39,7 +39,7 @@ def is_proved(
 
 
 def signers(objects: Path, commits: Collection[str]) -> dict[str, str]:
-    """Return who signed commits, by commit: those whose signature Git calls good, by a key of full trust.
+    """Return the signers of commits, by commit: for signatures that Git calls good, by a key of full trust.
 
     The person's own Git settings say which keys these are (`gpg.ssh.allowedSignersFile`, GnuPG's keyring).
     Those of the repository are not read: whoever sends one could name keys and programs there. Empty

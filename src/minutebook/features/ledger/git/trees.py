@@ -1,4 +1,4 @@
-"""Git's trees: files put into one, decisions read out of one, and what two of them differ in."""
+"""Git's trees: files put into one, decisions read out of one, and the differences of two."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

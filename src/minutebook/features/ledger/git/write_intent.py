@@ -1,4 +1,4 @@
-"""What a commit under way still has to do, on disk, so that the next one finds what a kill left."""
+"""The remaining steps of a commit under way, on disk, so that the next one finds the remains of a kill."""
 
 import json
 from contextlib import suppress

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerAct:
-    """What one commit says: who did what when, and the decisions as they are after it.
+    """The act of one commit: its author and time, and the decisions as they are after it.
 
     `by_owner` is an act of the person at this machine whom nobody named: in their own repository, they
     are who Git is configured for. `origin` is what the client told of itself, if known.
@@ -90,7 +90,7 @@ class _OutcomeUnknown(Exception):
 
 
 class Writer:
-    """What holds the ledger's lock; people and their Git may commit all the same."""
+    """The holder of the ledger's lock; people and their Git may commit all the same."""
 
     def __init__(self, ledger: Repository, held: CommitRight) -> None:
         self._ledger = ledger

@@ -1,1 +1,1 @@
-"""What is to be tidied, told from texts and names alone. Pure: no store, no clock, no model."""
+"""The rules of tidying, on texts and names alone. Pure: no store, no clock, no model."""

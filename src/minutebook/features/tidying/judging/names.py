@@ -1,4 +1,4 @@
-"""Tell whether two entities are one: by their names, aliases, types, and by whom they stand beside."""
+"""Tell whether two entities are one: by their names, aliases, types and neighbours."""
 
 import re
 import unicodedata
@@ -23,7 +23,7 @@ _LEAST_LEFT_OUT = 0.55
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What is known of an entity: its names, its type, the ids of what it is related to."""
+    """An entity as tidying knows it: its names, its type, the ids of its neighbours."""
 
     name: str
     type: str

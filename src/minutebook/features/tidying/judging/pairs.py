@@ -31,7 +31,7 @@ _SENTENCE_END = re.compile(r"[.!?:;]\s*$")
 
 
 class Verdict(StrEnum):
-    """What a newer text is to an older one that it is like."""
+    """The relation of a newer text to an older one that it is like."""
 
     SAME = "same"
     OTHERWISE = "otherwise"
@@ -60,7 +60,7 @@ class _Differing(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """A word of a text, with what is asked of it again and again."""
+    """A word of a text, with the traits that are asked of it again and again."""
 
     text: str
     key: str
@@ -92,7 +92,7 @@ class _Span:
 
 
 def compare(older: str, newer: str) -> Comparison:
-    """Tell what a newer text is to an older one that it is like."""
+    """Compare a newer text with an older one that it is like."""
     if " ".join(older.split()).casefold() == " ".join(newer.split()).casefold():
         return Comparison(Verdict.SAME, 0.99)
     if len(older) > LONGEST or len(newer) > LONGEST:
@@ -119,7 +119,7 @@ def _opposed(
     only_new: Sequence[_Word],
     differing: _Differing,
 ) -> Comparison:
-    """Judge texts of which one denies what the other affirms."""
+    """Judge texts of which one denies the statement that the other affirms."""
     shared = _share(old, new)
     # What both are about must be the same: a name or a number beside the denial is another thing.
     others = [each for each in (*only_old, *only_new) if each.is_number or each.is_name]
@@ -300,23 +300,23 @@ def _is_measured(span: _Span) -> bool:
 
 
 def _is_subject(span: _Span) -> bool:
-    """Tell whether what differs is what the texts are about."""
+    """Tell whether the difference is the subject of the texts."""
     return span.is_before_verb and not _is_measured(span)
 
 
 def _plays_role(span: _Span) -> bool:
-    """Tell whether what differs is who does what one person at a time does."""
+    """Tell whether the difference is the holder of a role that one person at a time has."""
     return span.after is not None and span.after.plain in LISTS["roles"]
 
 
 def _names_one(span: _Span) -> bool:
-    """Tell whether what differs says which of several things of a kind the text is about."""
+    """Tell whether the difference picks one of several things of a kind as the subject."""
     beside = (each for each in (span.before, span.after) if each is not None)
     return not _is_measured(span) and any(each.plain in LISTS["kinds"] for each in beside)
 
 
 def _is_place(span: _Span) -> bool:
-    """Tell whether what differs says where the rest holds: a bare name after a preposition that no verb asks for."""
+    """Tell whether the difference is the place where the rest holds: a bare name after a free preposition."""
     if span.before is None or span.before.plain not in LISTS["places"] or _sort(span.old) == "day":
         return False
     is_time = span.old[0].is_number and "." not in span.old[0].text
@@ -337,13 +337,13 @@ def _governs(word: _Word) -> bool:
 
 
 def _acts(span: _Span) -> bool:
-    """Tell whether what differs does something in a later clause: a verb stands right after it."""
+    """Tell whether the difference is an agent in a later clause: a verb stands right after it."""
     is_verb = span.after is not None and (span.after.is_verb or span.after.plain in LISTS["roles"])
     return is_verb and not span.is_before_verb
 
 
 def _is_scope(span: _Span, words: frozenset[str]) -> bool:
-    """Tell whether what differs says for what, or of what, the rest holds."""
+    """Tell whether the difference is the scope of the rest: for or of a thing."""
     is_number = span.old[0].is_number
     return not is_number and span.before is not None and span.before.plain in words
 
@@ -357,7 +357,7 @@ def _is_value(span: _Span) -> bool:
 
 
 def _is_exchangeable(span: _Span) -> bool:
-    """Tell whether both sides of a place are names or words; who plays a role is a value among any number of notes."""
+    """Tell whether both sides of a place are names or words; a holder of a role is a value beside any of these."""
     is_role = span.is_before_verb and _plays_role(span)
     return not is_role and all(_sort(side) in ("name", "word") for side in (span.old, span.new))
 

@@ -60,7 +60,7 @@ _TRUST_LONG = 600
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The first day on which what a text says is past, the words that tell it, how certain in [0, 1]."""
+    """The first day on which a text's statement is past, the words that tell it, how certain in [0, 1]."""
 
     past_from: date
     words: str
@@ -68,7 +68,7 @@ class End:
 
 
 def end_of(text: str, written: date) -> End | None:
-    """Return when what a text says is past by its own words; None if it names no such day.
+    """Return when a text's statement is past by its own words; None if it names no such day.
 
     Of several days the last counts. `written` is the day on which the text was written.
     """

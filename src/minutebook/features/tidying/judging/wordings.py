@@ -1,4 +1,4 @@
-"""Hold a text that says what several memories say together against them: what it leaves out, what it adds."""
+"""Hold a joint wording of several memories against them: the facts it leaves out, those it adds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def faithfulness(wording: str, texts: Iterable[str]) -> Faithfulness:
 
 
 def _telling(text: str) -> dict[str, str]:
-    """Return the words of a text that say what it is about, by their terms, in order."""
+    """Return the content words of a text, by their terms, in order."""
     found: dict[str, str] = {}
     for word in words(text):
         terms = word_terms(word)
