@@ -299,6 +299,12 @@ def test_an_import_of_a_feature_from_elsewhere_is_a_seam(
     assert [(each.part, each.feature) for each in found] == ([seam] if seam else [])
 
 
+def test_a_feature_that_nothing_imports_can_be_removed() -> None:
+    able = removal.removable()
+    assert {"bench", "erasure", "migration", "notes"} <= set(able)
+    assert "ledger" not in able
+
+
 def test_more_seams_than_the_table_allows_are_found() -> None:
     one = seams.Seam("core", "ledger", "app.py", "features/ledger/git/markdown.py")
     assert list(seams.excess([one])) == []

@@ -1,7 +1,8 @@
 """Checks the rules of the house that no linter knows; `make check` runs it.
 
 Prints each finding as `file:line: what; remedy` and exits with 1 if there is any. With `--seams` it prints the imports
-from the core to features, and between features (`tools/seams.py`).
+from the core to features, and between features (`tools/seams.py`); with `--removal` it removes features one at a time from a
+copy, the named ones or each that can be, and looks whether the rest stands (`tools/removal.py`).
 """
 
 import ast
@@ -442,7 +443,8 @@ def _imports(
                 yield name, getattr(node, "lineno", 1)
 
 
-def _python(root: Path, *folders: str) -> dict[PurePosixPath, str]:
+def read_python(root: Path, *folders: str) -> dict[PurePosixPath, str]:
+    """Return the text of each Python file below some folders of the project, by its path."""
     return {
         PurePosixPath(path.relative_to(root).as_posix()): path.read_text(encoding="utf-8")
         for folder in folders
@@ -452,7 +454,7 @@ def _python(root: Path, *folders: str) -> dict[PurePosixPath, str]:
 
 def check(root: Path) -> list[Finding]:
     """Check the whole project below its root folder."""
-    python = _python(root, "src", "tests", "tools", "benchmarks")
+    python = read_python(root, "src", "tests", "tools", "benchmarks")
     texts = [
         *root.glob("*.md"),
         *(root / "docs").rglob("*.md"),
@@ -481,8 +483,12 @@ def check(root: Path) -> list[Finding]:
 
 def main(words: Sequence[str] = ()) -> int:
     """Print what is not in order, or with `--seams` the seams; return the exit status."""
+    if words[:1] == ["--removal"]:
+        from tools import removal  # it looks at seams by this module
+
+        return removal.main(words[1:])
     if "--seams" in words:
-        print(*seams.report(find_seams(_python(ROOT, "src"))), sep="\n")
+        print(*seams.report(find_seams(read_python(ROOT, "src"))), sep="\n")
         return 0
     findings = check(ROOT)
     for finding in findings:
