@@ -86,15 +86,15 @@ def test_an_import_that_is_killed_goes_on(begun: Run, tmp_path: Path) -> None:
     script = f"""
 import itertools
 from minutebook.features.importers.sources import claude_code
-from minutebook.features.importers.sources.files import Source
+from minutebook.features.importers.sources.files import ImportSource
 
-objects = Source.objects
+objects = ImportSource.objects
 
 def gated(source, file):
     yield from itertools.islice(objects(source, file), 600)
     open({str(tmp_path / "gate")!r}).read()
 
-Source.objects = gated
+ImportSource.objects = gated
 from minutebook.cli import main
 main(["import", "claude-code", {str(path)!r}])
 """
