@@ -3,7 +3,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tools import class_names, seams
+from tools import class_names, removal, seams
 from tools.check_house import (
     check,
     check_cycles,
