@@ -10,7 +10,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def __getattr__(name: str) -> object:
-    """Import what opens a memory when it is asked for, which most who import this package never do.
+    """Import the openers of a memory when they are asked for: most users of this package need none.
 
     Type checkers read `__init__.pyi`.
     """

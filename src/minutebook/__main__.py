@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Run what was typed; Ctrl-C ends it with 130 even while modules are imported."""
+    """Run the typed command; Ctrl-C ends it with 130 even while modules are imported."""
     if sys.platform == "win32":
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             use_utf8(stream)

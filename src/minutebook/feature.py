@@ -1,4 +1,4 @@
-"""The seam: how a feature enters the core. Each is a folder of `features/` whose `feature.py` says all that it adds.
+"""The seam: how a feature enters the core. Each is a folder of `features/`; its `feature.py` lists all that it adds.
 
 A text `module:name` names a class or a function; `.module:name` is one of the feature's own folder. It is imported when it
 is first needed, for most of what a short command costs is imports.
@@ -18,7 +18,7 @@ FOLDER = "minutebook.features"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """What a feature adds to the core; each text names a class or a function as `module:name`."""
+    """The additions of a feature to the core; each text names a class or a function as `module:name`."""
 
     name: str
     needs: Sequence[str] = ()
@@ -59,7 +59,7 @@ class Feature:
     """What a reset removes: a function from an App, a Caller and an organization to a Counter of kinds and the number left."""
 
     def load(self, name: str) -> Any:
-        """Import and return what a text names."""
+        """Import and return the object that a text names."""
         module, _, attribute = name.partition(":")
         return getattr(import_module(self.module(module)), attribute)
 
@@ -76,7 +76,7 @@ def features() -> Sequence[Feature]:
 
 
 def loaded(register: str) -> Iterator[Any]:
-    """Import and yield what each feature has in a register, such as `jobs`."""
+    """Import and yield the entries of each feature in a register, such as `jobs`."""
     for each in features():
         if name := getattr(each, register):
             yield each.load(name)

@@ -1,4 +1,4 @@
-"""What a server was asked for when it was started, read with next to nothing imported.
+"""The request to a server when it was started, read with next to nothing imported.
 
 The thin proxy runs on this alone: argv and environment are passed on to the daemon as they are, and
 `config/` settles there what they say. Only what tells one daemon from another is looked at here.
@@ -220,7 +220,7 @@ class Invocation:
         return f"{zlib.crc32(json.dumps(identity).encode()):08x}"
 
     def settings_stamp(self) -> list[int]:
-        """Return what tells the file of settings from the same after a change."""
+        """Return a stamp that differs once the file of settings has changed."""
         return stamp(os.path.join(self.home, FILE))
 
     def _stated(self, name: str) -> str | None:
@@ -306,7 +306,7 @@ def absolute(name: str, value: str, folder: str = "") -> str:
 
 
 def _absolute_table(value: str, folder: str) -> str:
-    """Make the paths in a table of folders, written as JSON, absolute; `load` refuses what is none."""
+    """Make the paths in a table of folders, written as JSON, absolute; `load` refuses an invalid one."""
 
     def mended(value: object) -> object:
         match value:
@@ -341,7 +341,7 @@ def _is_path(name: str, value: str) -> bool:
 
 
 def stamp(path: str) -> list[int]:
-    """Return what tells a file from the same after a change: instant and size; [] where there is none."""
+    """Return a stamp that differs once a file has changed: instant and size; [] where there is none."""
     try:
         found = os.stat(path)
     except OSError:

@@ -28,7 +28,7 @@ def models_of(settings: Settings) -> Models:
 
 
 def unloaded_model(settings: Settings) -> tuple[str, str]:
-    """Tell the state of a model that nobody has loaded yet, and what a person may do about it."""
+    """Return the state of a model that nobody has loaded yet, and a person's remedy."""
     match settings.embedder:
         case "none":
             return "off", "`embedder` is none, so search is by words and graph"

@@ -1,4 +1,4 @@
-"""Where the settings put things: the data directory, and what in it is derived."""
+"""The paths of the settings: the data directory, and the derived files in it."""
 
 import socket
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def data_directory(settings: Settings) -> DataDirectory:
-    """Return the data directory of these settings, with what in it can be made again."""
+    """Return the data directory of these settings, with the files in it that can be made again."""
     copies = [path for copies_of in loaded("copies") for path in copies_of(settings)]
     return DataDirectory(
         settings.database,
@@ -27,7 +27,7 @@ def data_directory(settings: Settings) -> DataDirectory:
 
 
 def damage_of(settings: Settings) -> "list[Finding]":
-    """Return what is lost of a damaged or lost file of a store, and which backups bring it back."""
+    """Return the losses of a damaged or lost file of a store, and the backups that bring it back."""
     from minutebook.features.archives.backups import MOST_KNOWN, known_backups
     from minutebook.services.maintenance.doctor import of_damage
     from minutebook.store.sqlite import damage

@@ -35,19 +35,19 @@ def scope_of(place: FolderPlace) -> FolderScope:
 
 
 def repository_by_path(settings: Settings) -> Callable[[str], str | None]:
-    """Return what tells the repository of a folder by its path; it tells None where folders have no say."""
+    """Return the function from a folder's path to its repository; it returns None where folders have no say."""
     return repository_at(settings) if follows_folders(settings) else lambda folder: None
 
 
 def repository_known(settings: Settings) -> Callable[[str], str | None]:
-    """Return what does the same with nothing written: a repository that has no name yet is none."""
+    """Return the same function with nothing written: a repository that has no name yet is none."""
     if not follows_folders(settings):
         return lambda folder: None
     return lru_cache(maxsize=4096)(lambda folder: known_place(settings, Path(folder)).repository)
 
 
 def repository_at(settings: Settings) -> Callable[[str], str | None]:
-    """Return what tells the repository of a folder by its path, each folder read once."""
+    """Return the function from a folder's path to its repository, each folder read once."""
 
     @lru_cache(maxsize=4096)
     def found(folder: str) -> str | None:

@@ -64,7 +64,7 @@ class MinutebookMemoryTool(BetaAbstractMemoryTool):
         self._name = name
 
     def execute(self, command: BetaMemoryTool20250818Command) -> Any:
-        """Do a command. Raises ToolError if it cannot be done, also for what the memory refuses."""
+        """Do a command. Raises ToolError if it cannot be done, also if the memory refuses it."""
         try:
             return super().execute(command)
         except MinutebookError as error:

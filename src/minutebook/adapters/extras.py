@@ -1,4 +1,4 @@
-"""What an adapter says where its library is not installed."""
+"""The error of an adapter without its library installed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -109,7 +109,7 @@ class MinutebookStore(BaseStore):
         return found[op.offset : op.offset + op.limit]
 
     def _ranked(self, op: SearchOp) -> Iterator[tuple[Memory, float | None]]:
-        """Yield what answers the query, the best first, then the other items, without a score."""
+        """Yield the items that answer the query, the best first, then the others, without a score."""
         assert op.query is not None
         limit = _MOST_RANKED if op.filter else min(op.offset + op.limit, _MOST_RANKED)
         seen = set()

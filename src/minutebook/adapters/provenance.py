@@ -1,4 +1,4 @@
-"""Whose words a retrieved memory has, as the metadata of another library's record."""
+"""The voice of a retrieved memory, as the metadata of another library's record."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from minutebook.api import Hit
 
 
 def provenance_of(hit: Hit) -> dict[str, Any]:
-    """Return what a hit says of its memory, in values that are JSON."""
+    """Return the provenance of a hit's memory, in values that are JSON."""
     memory = hit.memory
     return {
         "relevance": hit.relevance,

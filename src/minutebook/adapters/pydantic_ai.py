@@ -68,7 +68,7 @@ def _mendable() -> Iterator[None]:
 
 
 def _told(hit: Hit) -> dict[str, Any]:
-    """Return what a model is told of a hit: the text, whose words it is, and since when it holds."""
+    """Return the parts of a hit that a model is told: the text, its voice, and since when it holds."""
     return {
         "id": hit.memory.id,
         "text": hit.text,

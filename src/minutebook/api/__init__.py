@@ -31,7 +31,7 @@ __all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> object:
-    """Import what defines a name when it is asked for: a command needs little of it."""
+    """Import the module of a name when it is asked for: a command needs few of them."""
     if name in _MODULE_OF:
         return getattr(import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -57,7 +57,7 @@ class AsyncDecisions(_Threaded[Decisions]):
 
 
 class AsyncSessions(_Threaded[Sessions]):
-    """What was said in sessions, turn by turn, and what they came to."""
+    """The turns of sessions, in order, and their summaries."""
 
     append = _in_thread(Sessions.append)
     turns = _in_thread(Sessions.turns)
@@ -78,7 +78,7 @@ class AsyncMinutebook(_Threaded[Minutebook]):
 
     @property
     def sync(self) -> Minutebook:
-        """The memory whose methods run in threads."""
+        """The memory with methods that run in threads."""
         return self._sync
 
     close = _in_thread(Minutebook.close)
@@ -96,7 +96,7 @@ class AsyncMinutebook(_Threaded[Minutebook]):
 def _in_background(
     open_it: Callable[P, Minutebook],
 ) -> Callable[P, AbstractAsyncContextManager[AsyncMinutebook]]:
-    """Return what opens a memory in a thread, and closes it at the end of the block."""
+    """Return the opener of a memory in a thread, which closes it at the end of the block."""
 
     @asynccontextmanager
     @wraps(open_it)

@@ -1,4 +1,4 @@
-"""A memory for programs: what contracts offer to agents, as typed methods."""
+"""A memory for programs: the tools that contracts offer to agents, as typed methods."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -62,7 +62,7 @@ class Entities:
         return entity_of(shape["entity"])
 
     def find(self, name: str = "", *, limit: int = 20, offset: int = 0) -> list[Entity]:
-        """Return the entities whose name begins so, by name."""
+        """Return the entities with a name that begins so, by name."""
         given = {"name": name, "limit": limit, "offset": offset}
         return [entity_of(each) for each in self._call("find_entities", given).content["entities"]]
 
@@ -149,7 +149,7 @@ class Decisions:
         limit: int = 10,
         mode: Literal["strict", "balanced", "audit"] = "strict",
     ) -> list[FoundDecision]:
-        """Find what was decided: what holds now, with `balanced` proposals too, with `audit` the past."""
+        """Find decisions: the active ones, with `balanced` proposals too, with `audit` the past."""
         given = {"query": query, "limit": limit, "mode": mode}
         names = ("id", "kind", "status", "preview", "score")
         return [
@@ -176,7 +176,7 @@ class Decisions:
 
 
 class Sessions:
-    """What was said in sessions, turn by turn, and what they came to."""
+    """The turns of sessions, in order, and their summaries."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -382,7 +382,7 @@ class Minutebook:
         importance: float | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Memory:
-        """Change what is given of a memory; its earlier texts are kept. Raises NotFound, Refused."""
+        """Change the given fields of a memory; its earlier texts are kept. Raises NotFound, Refused."""
         given = _given(
             id=id,
             content=text,

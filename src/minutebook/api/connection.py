@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a call came to: the contract's answer, and by name what is said beside it."""
+    """The reply to a call: the contract's answer, and by name the notes beside it."""
 
     content: Mapping[str, Any]
     notes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Connection(Protocol):
         """Read a resource of a contract."""
 
     def close(self) -> None:
-        """Let go of what the connection holds."""
+        """Release the resources of the connection."""
 
 
 class Operating(ABC):
@@ -70,7 +70,7 @@ class Operating(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what the connection holds."""
+        """Release the resources of the connection."""
 
 
 def _unshown(part: float) -> None:

@@ -1,4 +1,4 @@
-"""What stands in the way of a call to a server, besides the errors of the domain."""
+"""Errors of a call to a server, besides the errors of the domain."""
 
 from dataclasses import dataclass, field
 
@@ -39,7 +39,7 @@ class DaemonEnded(MinutebookError):
 
     @property
     def sentence(self) -> Reason:
-        """What is not known, and what to do."""
+        """The sentence that the outcome is unknown, with the remedy."""
         return Reason(
             "the daemon ended while it ran `{operation}`, so it is not known whether it was done; "
             "look at what is stored before you run it again",
@@ -49,11 +49,11 @@ class DaemonEnded(MinutebookError):
 
 @dataclass(eq=False)
 class Told(MinutebookError):
-    """What stood in the way elsewhere, in the words of who said it: an error that is not known here."""
+    """An error raised elsewhere, in the words of its sender: one that is not known here."""
 
     reason: str
 
     @property
     def sentence(self) -> Reason:
-        """What was said."""
+        """The sender's sentence."""
         return Reason(self.reason)

@@ -30,4 +30,4 @@ class Here(Operating):
             self.notes |= {name: note.text for name, note in notes.items()}
 
     def close(self) -> None:
-        """Leave the app open: who opened it closes it."""
+        """Leave the app open: its opener closes it."""

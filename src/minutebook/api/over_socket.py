@@ -23,7 +23,7 @@ class OverSocket(Operating):
     def __init__(
         self, connection: socket.socket, otherwise: Callable[[], Operating] | None
     ) -> None:
-        """`otherwise` opens another way for what only reads, if the daemon ends meanwhile."""
+        """`otherwise` opens another way for calls that only read, if the daemon ends meanwhile."""
         super().__init__()
         self._connection = connection
         self._answers = connection.makefile("rb")
@@ -31,7 +31,7 @@ class OverSocket(Operating):
         self._other: Operating | None = None
 
     def is_ready(self, invocation: Invocation) -> bool:
-        """Tell whether the daemon will do what it is asked for by who is invoked so. Raises OSError."""
+        """Tell whether the daemon will do the request of this invocation. Raises OSError."""
         return greet(self._connection, self._answers, invocation)
 
     def _run(self, operation: Operation[P, R], *arguments: P.args, **named: P.kwargs) -> R:
@@ -51,7 +51,7 @@ class OverSocket(Operating):
             return self._other.run(operation, *arguments, **named)
 
     def _answered(self, request: Mapping[str, Any]) -> Any:
-        """Return what the daemon answers. Raises its error, ConnectionError if it ends before."""
+        """Return the daemon's answer. Raises its error, ConnectionError if it ends before."""
         say(self._connection, request)
         while message := next_answer(self._answers):
             match message:

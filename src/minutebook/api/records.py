@@ -1,4 +1,4 @@
-"""What a program is given: values that never change, read from the answers of the contracts."""
+"""Values that programs get: they never change, and are read from the answers of the contracts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalShare:
-    """What one signal said of a hit: its rank, 1 the best, None if it did not find it; its part of the score."""
+    """The share of one signal in a hit: its rank, 1 the best, None if it did not find it; its part of the score."""
 
     rank: int | None
     share: float
@@ -120,7 +120,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What is known of an entity: its relations, who stands at their other ends, and who names it."""
+    """The graph around an entity: its relations, the entities at their other ends, and the memories naming it."""
 
     entity: Entity
     relations: list[Relation]
@@ -178,7 +178,7 @@ class FoundDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One turn of a session: what was asked, thought and answered."""
+    """One turn of a session: the prompt, the thought and the answer."""
 
     id: str
     session: str
@@ -206,7 +206,7 @@ class TurnHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a session came to; the four figures are from 0 to 100."""
+    """The summary of a session; the four figures are from 0 to 100."""
 
     session: str
     at: datetime
@@ -260,7 +260,7 @@ def version_of(shape: Shape) -> Version:
 
 
 def hit_of(shape: Shape, marks: Mapping[str, tuple[str, ...]]) -> Hit:
-    """Read a hit; `marks` has by id what reads as instructions."""
+    """Read a hit; `marks` has by id the passages that read as instructions."""
     memory = memory_of(shape["memory"])
     return Hit(
         memory=memory,

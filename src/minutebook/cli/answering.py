@@ -1,4 +1,4 @@
-"""`--json` of commands that act: what a command returns, printed in the place of its lines."""
+"""`--json` of commands that act: the command's result, printed in the place of its lines."""
 
 import click
 
@@ -34,7 +34,7 @@ def _note_json(context: click.Context, option: click.Parameter, value: bool) -> 
 
 
 def show(answer: object) -> None:
-    """Print what a command returned, if JSON is wanted."""
+    """Print the result of a command, if JSON is wanted."""
     if wants_json():
         from minutebook.cli.records import shape_of
 

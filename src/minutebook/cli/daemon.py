@@ -109,7 +109,7 @@ def _stop(options: dict[str, str], *, is_for_all: bool) -> list[int]:
 def _daemons(
     options: dict[str, str], *, is_for_all: bool
 ) -> "list[tuple[DaemonAddress, dict[str, Any]]]":
-    """Find all daemons of the store, whatever their other settings, and what they say of themselves.
+    """Find all daemons of the store, whatever their other settings, and their descriptions of themselves.
 
     With `is_for_all`, those of this user's other stores too. Names on stderr those that say nothing.
     """
@@ -135,7 +135,7 @@ def _daemons(
 
 
 def daemons_of(settings: "Settings") -> "list[tuple[DaemonAddress, dict[str, Any]]]":
-    """Find the daemons of a store that answer at once, and what they say of themselves."""
+    """Find the daemons of a store that answer at once, and their descriptions of themselves."""
     from minutebook.server.daemon import client
     from minutebook.server.daemon.rendezvous import all_of_this_user
 

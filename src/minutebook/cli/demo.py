@@ -246,7 +246,7 @@ async def _decide(story: Story) -> list[str]:
 
 
 def _show(line: str) -> None:
-    """Print what the server answered."""
+    """Print the server's answer."""
     echo(line)
 
 

@@ -95,7 +95,7 @@ def _refuse(kind: str, text: str, lines: Sequence[str], more: bool) -> None:  # 
 
 
 def _described(record: Named) -> str:
-    """Return what a person recognizes a record by."""
+    """Return the text by which a person recognizes a record."""
     match record:
         case Token():
             text = record.name
@@ -161,7 +161,7 @@ def completing_values(choices: type[StrEnum]) -> Complete:
 
 
 def _completing_names(names: Callable[["Operating"], Iterable[tuple[str, str]]]) -> Complete:
-    """Return what completes names, each with its description, that operations give."""
+    """Return the completion of names, each with its description, that operations give."""
 
     def complete(
         context: click.Context, _: click.Parameter, incomplete: str

@@ -1,4 +1,4 @@
-"""The keyboard and the stdin of the person who typed a command; either may be closed."""
+"""The keyboard and the stdin of the person at the terminal; either may be closed."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ TEXT_FILE = click.File(encoding="utf-8")
 
 
 def stdin_text(most: int = -1) -> str:
-    """Return what stdin holds, so many characters at most, without the last line's end; "" if it is closed."""
+    """Return the text of stdin, so many characters at most, without the last line's end; "" if it is closed."""
     return "" if sys.stdin is None else sys.stdin.read(most).rstrip("\n")
 
 

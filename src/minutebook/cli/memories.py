@@ -239,7 +239,7 @@ def search(
 
 
 def _weighed(found: Found) -> str:
-    """Say when and by whom a hit was written, and what perhaps revises it."""
+    """Say the time and author of a hit, and its possible revision."""
     known = written(found.record)
     parts = [] if known is None else [f"{known.at:%Y-%m-%d}", known.by, known.status]
     if found.revised_by is not None:
@@ -248,7 +248,7 @@ def _weighed(found: Found) -> str:
 
 
 def _explained(share: Share, details: Mapping[str, float]) -> str:
-    """Say how strong a signal is, what it adds to the score, and what was measured."""
+    """Say how strong a signal is, its part of the score, and the measurements."""
     rank = "not found" if share.rank is None else f"rank {share.rank}"
     adds = f"{share.normalised:.3f} × {share.weight:.2f} = {share.normalised * share.weight:.3f}"
     measured = {"lexical": {"BM25": share.raw}, "vector": details}.get(share.signal, {})

@@ -1,4 +1,4 @@
-"""What does not run on the server of `--url`, and what to do instead."""
+"""The commands that do not run on the server of `--url`, and the alternatives."""
 
 _OF_STORE = frozenset(
     {
@@ -19,7 +19,7 @@ _OF_MACHINE = frozenset(
 
 
 def why_not(command: str) -> str | None:
-    """Say why a command does not run on a server, and what to do; None if it does."""
+    """Say why a command does not run on a server, and the alternative; None if it does."""
     if command in _OF_STORE:
         return (
             f"`{command}` runs where the store is: type it on the server's machine, without --url"

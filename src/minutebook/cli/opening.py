@@ -56,7 +56,7 @@ def server_named() -> Server | None:
 
 
 def connected_to(server: Server) -> "OverHttp":
-    """Return a server as what does operations. Raises InvalidInput for an address or a token that is none."""
+    """Return a server as an `Operating`. Raises InvalidInput for an invalid address or token."""
     from minutebook.api.over_http import OverHttp
 
     origin = Origin(client="minutebook", version=__version__)
@@ -76,7 +76,7 @@ def _on_server(server: Server) -> "Operating":
 def daemon_of(
     options: dict[str, str], otherwise: "Callable[[], Operating] | None" = None
 ) -> "OverSocket | None":
-    """Return the daemon as what does operations; None if it is off, not ready, or has other settings.
+    """Return the daemon as an `Operating`; None if it is off, not ready, or has other settings.
 
     `otherwise` opens another way for what only reads, should the daemon end meanwhile.
     """
@@ -88,7 +88,7 @@ def daemon_of(
 
 @contextmanager
 def opened(options: dict[str, str]) -> Iterator["Operating"]:
-    """Have operations done for a person at the keyboard, to whom system scope is open too.
+    """Have operations done for the person at the keyboard, with system scope open to them, too.
 
     The server of `--url` does them, or the daemon if one is ready, or this process, which then opens the
     store. Raises StoreError if there is no store: what only reads or changes must not begin one in a
@@ -197,7 +197,7 @@ def wait_for_model(embedding: "Embedding") -> None:
 
 
 def _until_loaded(embedding: "Embedding") -> Progress:
-    """Return a progress callback that waits while the model loads, and shows what it waits for."""
+    """Return a progress callback that waits while the model loads, and shows that."""
 
     def progress(part: float, what: str) -> None:
         if embedding.is_started:
@@ -207,7 +207,7 @@ def _until_loaded(embedding: "Embedding") -> Progress:
 
 
 def _embed_what_was_written(app: "App") -> None:
-    """Embed a first batch of what this command wrote; a long import is left to the next process that stays."""
+    """Embed a first batch of this command's texts; a long import is left to the next process that stays."""
     app.embedding.start()
     wait_for_model(app.embedding)
     try:

@@ -1,4 +1,4 @@
-"""The one way from a command to the terminal: what was stored cannot steer it, forge a line or hide.
+"""The one way from a command to the terminal: stored text cannot steer it, forge a line or hide.
 
 `echo` and `warn` escape every control and bidirectional character of the lines they are given. What
 may stay is marked by `style` (colours) and `body` (line ends of a long text); a mark holds a number
@@ -50,7 +50,7 @@ def shown(line: str) -> str:
 
 
 def wants_json() -> bool:
-    """Tell whether the frame prints what the command returns, as JSON."""
+    """Tell whether the frame prints the command's result, as JSON."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(JSON))
 
@@ -69,7 +69,7 @@ def warn(*lines: str, fg: str | None = None) -> None:
 
 
 def say(shape: object, lines: str | Iterable[str], as_json: bool) -> None:  # noqa: FBT001
-    """Print the line or lines, or the shape as JSON, whose values read back exactly."""
+    """Print the line or lines, or the shape as JSON, with values that read back exactly."""
     if as_json:
         document = json.dumps(shape, indent=2, ensure_ascii=False, default=_plain)
         click.echo(escaped_in_json(document))

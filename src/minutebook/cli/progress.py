@@ -1,4 +1,4 @@
-"""Show how far long work is, and say what Ctrl-C leaves of it."""
+"""Show how far long work is, and say how Ctrl-C leaves it."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -65,7 +65,7 @@ def preparing_shown() -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def interruptible(*lines: str) -> Iterator[None]:
-    """Have Ctrl-C print what became of the work, and exit as a shell has it."""
+    """Have Ctrl-C print the state of the work, and exit as a shell has it."""
     try:
         yield
     except KeyboardInterrupt:

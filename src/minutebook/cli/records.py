@@ -1,4 +1,4 @@
-"""What a command did, as `--json` prints it: records in the shapes of the API."""
+"""The result of a command, as `--json` prints it: records in the shapes of the API."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from minutebook.domain.records import Decision, Edge, Memory, Token
 
 
 def shape_of(answer: object) -> object:
-    """Return what a command answered with each record of the store as the API's record of its kind."""
+    """Return the answer of a command with each record of the store as the API's record of its kind."""
     match answer:
         case Memory():
             return asdict(_memory(answer))

@@ -22,7 +22,7 @@ _LISTS = {
 
 
 def sentence(error: MinutebookError) -> str:
-    """Say to a person what stood in the way."""
+    """Word an error for a person."""
     match error:
         case NotFound(kind=kind) if kind in _LISTS:
             return f"{error}; `minutebook {_LISTS[kind]}` shows those there are"

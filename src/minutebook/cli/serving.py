@@ -1,4 +1,4 @@
-"""Serve, connect clients, and show what is served and set."""
+"""Serve, connect clients, and show the served contracts and the settings."""
 
 import difflib
 import getpass
@@ -307,7 +307,7 @@ def install(
 
 
 class _Entry:
-    """What a client's configuration is to hold of these settings: plans of it, and of its removal."""
+    """The entry of these settings in a client's configuration: plans of it, and of its removal."""
 
     def __init__(
         self,
@@ -334,7 +334,7 @@ class _Entry:
         return clients.plan_removal(self._client, **self._named)
 
     def remote(self, url: str, token_variable: str | None) -> "Installation":
-        """Plan an entry of a server at a URL. Raises InvalidInput for what that server decides itself."""
+        """Plan an entry of a server at a URL. Raises InvalidInput for settings that the server decides itself."""
         from minutebook.install import clients
 
         _check_remote(self._options, self._contracts)

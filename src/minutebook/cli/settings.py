@@ -167,7 +167,7 @@ def _document(path: Path) -> "TOMLDocument":
 
 
 def _write(path: Path, text: str) -> None:
-    """Put a file in the place of what was there, whole; for its owner's eyes, as it may hold keys."""
+    """Put a file in the place of another, whole; for its owner's eyes, as it may hold keys."""
     from minutebook.disk.atomic_file import replace_file
     from minutebook.services.maintenance.data_directory import make_home
 

@@ -1,4 +1,4 @@
-"""What all commands share: who asks, the store opened for them, answers and errors in words."""
+"""The common frame of commands: the caller, the store opened for them, answers and errors in words."""
 
 import importlib
 import sys
@@ -49,7 +49,7 @@ STOPPED_WAITING = (
 
 
 def identity(run: Callable[..., object]) -> Callable[..., object]:
-    """Add the options that say where the store is and who asks; `run` gets those typed, by name, first."""
+    """Add the options of the store and the caller; `run` gets those typed, by name, first."""
     return _with_options(run, IDENTITY)
 
 
@@ -59,7 +59,7 @@ def home_option(run: Callable[..., object]) -> Callable[..., object]:
 
 
 def serving(run: Callable[..., object]) -> Callable[..., object]:
-    """Add the options that say what is served, and in whose name; likewise."""
+    """Add the options of the served contracts and their caller; likewise."""
     return _with_options(run, SERVING)
 
 
@@ -128,7 +128,7 @@ class Commands(click.Group):
 
 
 class Group(Commands):
-    """Commands by subject, which show what was refused or failed in a sentence, not a traceback.
+    """Commands by subject, which show refusals and failures in a sentence, not a traceback.
 
     `subjects` gives for each subject its modules, each with the names of its commands. A
     module is imported when one of its commands is asked for.
@@ -184,7 +184,7 @@ class Group(Commands):
             formatter.write_dl([each for each in records if each is not None])
 
     def main(self, *arguments: Any, **more: Any) -> Never:
-        """Run what was typed and end the process, with 130 wherever Ctrl-C came in between."""
+        """Run the typed command and end the process, with 130 wherever Ctrl-C came in between."""
         try:
             # Else click itself would end with 1 and "Aborted!" before or after the command's own part.
             status: Any = super().main(*arguments, **{**more, "standalone_mode": False})
@@ -203,7 +203,7 @@ class Group(Commands):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Read what was typed; what click says of it is escaped, as it quotes it."""
+        """Read the typed command; messages of click are escaped, as they quote it."""
         if environment().get(NO_COLOR):
             extra["color"] = False
         with _escaped_usage_errors():
@@ -253,14 +253,14 @@ def _escaped_usage_errors() -> Iterator[None]:
 
 
 def as_shown(error: MinutebookError) -> MinutebookError:
-    """Return an error as the person who typed the command may read it: who came by a token has no role to choose."""
+    """Return an error as the person at the terminal may read it: a caller with a token has no role to choose."""
     if server_named() is None or not isinstance(error, Refused):
         return error
     return replace(error, needs=None)
 
 
 def _stopped(context: click.Context) -> str:
-    """Say what Ctrl-C leaves of a command that says nothing more precise."""
+    """Say how Ctrl-C leaves a command that says nothing more precise."""
     api: Operating | None = context.meta.get(CONNECTION)
     if api is None:
         return STOPPED

@@ -1,4 +1,4 @@
-"""Make tokens for those who come over HTTP, list them, change them and take them back."""
+"""Make tokens for callers over HTTP, list them, change them and take them back."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING

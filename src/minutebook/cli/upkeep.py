@@ -181,7 +181,7 @@ def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":
 
 
 def _clear_left(settings: Settings) -> None:
-    """Remove what killed backups, restores and exports left; say so on stderr."""
+    """Remove the unfinished files that killed backups, restores and exports left; say so on stderr."""
     from minutebook.places import data_directory
 
     if removed := data_directory(settings).clear():

@@ -29,7 +29,7 @@ Trusts = Callable[[str, str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a folder says of itself and nobody confirmed: the key of the folder, and the name."""
+    """A folder's unconfirmed claim: the key of the folder, and the name."""
 
     place: str
     repository: str
@@ -73,7 +73,7 @@ def repository_of(folder: Path, trusts: Trusts = trusts_nothing) -> str | None:
 def find_place(
     folder: Path, trusts: Trusts = trusts_nothing, home: Path | None = None
 ) -> FolderPlace:
-    """Return where a folder belongs; what cannot be read or believed is told as its problem.
+    """Return where a folder belongs; unreadable or untrusted claims are told as its problem.
 
     `home` is the person's home folder, which belongs to no project itself.
     """
@@ -172,7 +172,7 @@ def _folder_file(folder: Path, home: Path, git: GitFolder | None) -> FolderFile 
 
 
 def _key(path: Path, git: GitFolder | None) -> str:
-    """Return what names a folder that is trusted: for all worktrees of a repository the same."""
+    """Return the key of a trusted folder: for all worktrees of a repository the same."""
     if git is None or git.doubt is not None:
         return str(path.parent)
     below = path.parent.relative_to(git.root)

@@ -16,7 +16,7 @@ _KEYS = ("repository", "hooks")
 
 @dataclass(frozen=True, slots=True)
 class FolderFile:
-    """What the file says: the name of the repository, and that hooks are to keep silent."""
+    """The content of the file: the name of the repository, and that hooks are to keep silent."""
 
     path: Path
     repository: str | None = None
@@ -24,7 +24,7 @@ class FolderFile:
 
 
 def read_folder_file(path: Path) -> FolderFile | None:
-    """Return what a `.minutebook.toml` says; None if there is none.
+    """Return the content of a `.minutebook.toml`; None if there is none.
 
     Raises InvalidInput, which names file, line and key, if it is broken or says anything else.
     """

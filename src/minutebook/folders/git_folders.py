@@ -54,7 +54,7 @@ class Identity:
 
 
 def around(folder: Path, home: Path) -> Iterator[Path]:
-    """Yield a folder and those it is in, from inside out; the home folder and what it is in belong to no project."""
+    """Yield a folder and its parents, from inside out; the home folder and its parents belong to no project."""
     outside = {home, *home.parents}
     for each in (folder, *folder.parents)[:_DEEPEST]:
         if each in outside or each == each.parent:
@@ -146,7 +146,7 @@ def _directory_at(path: str | None, root: Path) -> Path | None:
 
 
 def _linked(root: Path, mark: Path) -> GitFolder:
-    """Return what a `.git` file leads to: a worktree's repository, or a submodule's.
+    """Return the target of a `.git` file: a worktree's repository, or a submodule's.
 
     Whoever made the folder wrote the file; it is believed if the other end leads back here.
     """

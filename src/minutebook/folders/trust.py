@@ -1,4 +1,4 @@
-"""The folders whose own word a person believes, in a file of the data directory."""
+"""The folders that a person trusts about their own names, in a file of the data directory."""
 
 import json
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class TrustedFolders:
         return True
 
     def _read(self) -> Mapping[str, str]:
-        """Return what was noted. Raises InvalidInput if the file is damaged."""
+        """Return the trusted folders. Raises InvalidInput if the file is damaged."""
         try:
             known = json.loads(read_small(self._path) or "{}")
         except (OSError, ValueError, RecursionError) as error:

@@ -34,7 +34,7 @@ _PRIVATE = 0o600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Whose machine this is: `sys.platform`, home, working directory and process environment.
+    """The machine and its user: `sys.platform`, home, working directory and process environment.
 
     Of the environment these are looked at: APPDATA, LOCALAPPDATA, XDG_CONFIG_HOME,
     and those that the clients name (`moved`).
@@ -202,7 +202,7 @@ def apply(installation: Installation) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UnsafeEntry:
-    """An entry by which the folder that a client is in can run code, and what mends it."""
+    """An entry by which the folder that a client is in can run code, and its remedy."""
 
     path: Path
     title: str

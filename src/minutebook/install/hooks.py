@@ -29,7 +29,7 @@ _NO_COMMAND = "const COMMAND = []"
 
 
 def hook_client(client: str) -> HookClient:
-    """Return what is known of a client's hooks. Raises InvalidInput if it has none."""
+    """Return the hook interface of a client. Raises InvalidInput if it has none."""
     found = HOOKS.get(client)
     if found is not None:
         return found
@@ -55,7 +55,7 @@ def plan_hooks(
     remove: bool = False,
     earlier: Installation | None = None,
 ) -> Installation:
-    """Work out the settings with our hooks, each once, or without them; what others entered stays.
+    """Work out the settings with our hooks, each once, or without them; other entries stay.
 
     `command` is the program with its options, to which `hook CLIENT` belongs. If `earlier` is a plan of
     the same file, the plan that is returned has its change, too, and takes its place. Writes nothing. Raises
@@ -127,7 +127,7 @@ def _parsed(text: str | None, path: Path) -> dict[str, Any]:
 
 
 def _without_ours(listed: Any, client: HookClient, path: Path) -> list[Any]:
-    """Return what is listed for an event without our hooks; a group that held nothing else is left out."""
+    """Return the entries of an event without our hooks; a group that held nothing else is left out."""
     if not isinstance(listed, list):
         raise InvalidInput(str(path), "must have a list at each event of hooks")
     left = []

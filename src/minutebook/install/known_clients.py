@@ -11,7 +11,7 @@ from minutebook.install.config_edits import Format, Value
 
 
 class Base(StrEnum):
-    """What a client's path starts from: the home, or where applications keep their settings."""
+    """The base of a client's path: the home, or where applications keep their settings."""
 
     HOME = "home"
     APPLICATIONS = "applications"
@@ -21,7 +21,7 @@ class Base(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalForm:
-    """How an entry names a program to start: its keys, and what else the client wants there.
+    """The form of an entry for a program to start: its keys, and the client's further ones there.
 
     Where `arguments` is empty the command is one list with its arguments.
     """
@@ -48,7 +48,7 @@ class RemoteForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientFile:
-    """A file of a client: where it is for a user and in a project, and what makes the client read it again.
+    """A file of a client: where it is for a user and in a project, and how the client reads it again.
 
     `user` is the path below `base`, None where there is no such file that can be edited; `project` the path
     below the working directory. `on_windows` is the user's path there if it differs. `moved` is the variable

@@ -1,4 +1,4 @@
-"""The clients whose sessions run commands, as `known_hooks.toml` lists them."""
+"""The clients with sessions that run commands, as `known_hooks.toml` lists them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

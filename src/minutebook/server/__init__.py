@@ -1,1 +1,1 @@
-"""Who speaks MCP, so that nobody else must: the transports, the identity of callers, the clients."""
+"""The MCP server: the transports, the identity of callers, the clients."""

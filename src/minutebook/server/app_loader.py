@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class NotOpen:
-    """A store that is not open yet; `error` is what stood in the way at the last attempt, if any."""
+    """A store that is not open yet; `error` is that of the last attempt, if any."""
 
     error: MinutebookError | None
 
@@ -46,7 +46,7 @@ class AppLoader:
             threading.Thread(target=self._try, name="open", daemon=True).start()
 
     def __call__(self) -> App:
-        """Return the app, opened by now. Raises what opening it raised, and tries again at the next call."""
+        """Return the app, opened by now. Raises the error of opening it, and tries again at the next call."""
         with self._lock:
             if self._app is None:
                 try:

@@ -1,4 +1,4 @@
-"""Run what requests ask for: in worker threads, within limits, logged, whatever happens."""
+"""Run requests: in worker threads, within limits, logged, whatever happens."""
 
 import hashlib
 import logging
@@ -60,7 +60,7 @@ Observer = Callable[[str, str, float, Failure | None], None]
 
 
 class Wording(Protocol):
-    """What words errors for those who asked: a contract, or the pages."""
+    """The wording of errors for callers: a contract's, or the pages'."""
 
     @property
     def name(self) -> str:
@@ -74,7 +74,7 @@ class Wording(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CallJob(Generic[T_co]):
-    """What a request asks of a contract or of the pages, and in whose name.
+    """A request to a contract or to the pages, and its caller.
 
     `act` is its name in the log and in metrics; errors are worded with the `arguments`. `unopened`
     answers where the store could not be opened; None if the job then fails.
@@ -212,7 +212,7 @@ class Dispatcher:
 def _log_call(
     contract: str, act: str, seconds: float, failure: Failure | None, caller: Caller
 ) -> None:
-    """Log who called what, how it went and how long it took; nothing of what was sent or answered."""
+    """Log a call's caller, name, outcome and duration; nothing of its arguments or its answer."""
     facts = {
         "contract": contract,
         "tool": act,
@@ -238,14 +238,14 @@ def _safe_id(id: str | int | None) -> str:
 
 
 def failure_in(outcome: object) -> Failure | None:
-    """Return what a job failed with, or None."""
+    """Return the failure of a job, or None."""
     if isinstance(outcome, Answer):
         return outcome.error
     return outcome if isinstance(outcome, Failure) else None
 
 
 def protocol_error(failure: Failure, meta: Mapping[str, Any] | None = None) -> MCPError:
-    """Return a failure as a JSON-RPC error, for requests whose results cannot hold one.
+    """Return a failure as a JSON-RPC error, for requests with results that cannot hold one.
 
     `meta` is the request's.
     """
@@ -262,6 +262,6 @@ def error_facts(failure: Failure | None, meta: Mapping[str, Any] | None) -> dict
 
 
 def connection_of(session: ServerSession) -> Connection:
-    """Return the connection of a request's session: what is kept there ends with it."""
+    """Return the connection of a request's session: values kept there end with it."""
     # The SDK means handlers to use `Connection.exit_stack` and `.state`, and has no public way there.
     return session._connection

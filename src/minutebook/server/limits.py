@@ -1,4 +1,4 @@
-"""Limits: what all callers share, how much of it one principal may hold, and what a refusal says.
+"""Limits: those of all callers together, the share of one principal, and the text of a refusal.
 
 `Limits` is the table. A principal (`Caller.principal`) stays the same while secrets are
 renewed. The owner, who comes without a token, is bound by what there is, not by a share of it.
@@ -75,7 +75,7 @@ def quota_of(total: int) -> int:
 
 
 class TooManyRequests(MCPError):
-    """A limit is reached; the message says which, and what to do."""
+    """A limit is reached; the message says which, and the remedy."""
 
     def __init__(self, reason: str, **values: object) -> None:
         self.reason = Reason(reason, **values)
@@ -83,7 +83,7 @@ class TooManyRequests(MCPError):
 
 
 class ConcurrencyLimit:
-    """Counts what is under way: at most `total`, and of one principal at most `quota`."""
+    """Counts the calls under way: at most `total`, and of one principal at most `quota`."""
 
     def __init__(self, total: int | None, quota: int, exceeded: str, *, binds_owner: bool = False):
         self._total = total
@@ -120,7 +120,7 @@ class ConcurrencyLimit:
 
 
 class FairQueue:
-    """Has what each principal asks for wait in a queue of its own for what all share.
+    """Has each principal's requests wait in a queue of its own for the shared resource.
 
     A principal holds `alone` of it, or `crowded` while another has asked in the last CROWDED_SECONDS;
     the owner has it at once. At most `waiting` wait in a queue.
@@ -172,7 +172,7 @@ class FairQueue:
                 raise
 
     def release(self, principal: str, holder: object) -> None:
-        """Take back what a holder has."""
+        """Take back the share of a holder."""
         if principal != OWNER:
             self._queues[principal].release_on_behalf_of(holder)
             self._drop(principal)
@@ -185,7 +185,7 @@ class FairQueue:
             del self._queues[principal]
 
     def _divide(self) -> None:
-        """Divide what is shared by the number of callers in the last seconds."""
+        """Divide the shared resource by the number of callers in the last seconds."""
         since = self._clock() - CROWDED_SECONDS
         self._called = {
             each: at for each, at in self._called.items() if at > since or each in self._queues

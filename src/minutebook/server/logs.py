@@ -40,7 +40,7 @@ class _Plain(logging.Formatter):
         return escaped(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802
-        """Return the traceback, whose last line quotes the error."""
+        """Return the traceback, without the error's text in its last line."""
         return escaped(super().formatException(ei), keep="\n")
 
 

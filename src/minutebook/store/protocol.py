@@ -407,7 +407,7 @@ class Tended(Store, Protocol):
         """Return the faults of the store, a sentence each; nothing if all is sound."""
 
     def to_analyse(self) -> int:
-        """Count the texts whose text index is being made anew, as another version analysed them."""
+        """Count the texts with a text index that is being made anew, as another version analysed them."""
 
     def placement(self) -> Placement | None:
         """Return on how many machines the records are; None if they are in a file."""

@@ -1,1 +1,1 @@
-"""Web pages, where a person reads, corrects and answers for what is kept."""
+"""Web pages, where a person reads, corrects and answers for the records."""

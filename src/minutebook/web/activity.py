@@ -1,4 +1,4 @@
-"""Activity: who did what and what was refused, as the audit trail has it; and the proof of the trail."""
+"""Activity: acts and refusals, as the audit trail has them; and the proof of the trail."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ FIELDS = ("actor", "client", "act", "subject", "outcome", "since")
 
 
 def show(visit: Visit) -> Page:
-    """Show the trail, newest first. Raises Forbidden to those who see a part of an organization."""
+    """Show the trail, newest first. Raises Forbidden to callers that see a part of an organization."""
     wanted, limit = _given(visit.query), shown(visit.query, SHOWN, MOST)
     mark = mark_of(visit.app.trail.ends(visit.caller))
     conditions = conditions_of(visit.query)
@@ -60,7 +60,7 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 
 
 def conditions_of(query: Mapping[str, str]) -> dict[str, Any]:
-    """Read what entries an address asks for. Raises InvalidInput if a day cannot be read."""
+    """Read the conditions on entries in an address. Raises InvalidInput if a day cannot be read."""
     given: dict[str, Any] = _given(query)
     return given | {"since": day("since", given.get("since", ""))}
 
@@ -83,7 +83,7 @@ def ends_of(mark: str) -> dict[str, int]:
 
 
 def subject_address(entry: Entry) -> str:
-    """Return the address of what an entry concerns, empty if it has no page; it may be gone."""
+    """Return the address of an entry's subject, empty if it has no page; it may be gone."""
     match entry.subject_kind:
         case Kind.MEMORY if entry.subject != "*":
             path = "/memories"

@@ -144,7 +144,7 @@ class BrowserAuthentication:
         return catalogue.chosen(choice, request.headers.get("accept-language", ""))
 
     def guarded(self, act: str, view: View) -> Endpoint:
-        """Return the endpoint that shows a view to people who are signed in, errors as pages."""
+        """Return the endpoint that shows a view to signed-in people, errors as pages."""
 
         async def endpoint(request: Request) -> Response:
             try:
@@ -166,7 +166,7 @@ class BrowserAuthentication:
         return endpoint
 
     async def enter(self, request: Request) -> Response:
-        """Sign the owner in who follows a one-time link."""
+        """Sign in the owner that follows a one-time link."""
         if not self._sign_ins.redeem(request.query_params.get("key", "")):
             reason = _("This link was used already, or its two minutes are over.")
             remedy = _("`minutebook ui` opens another.")
@@ -215,7 +215,7 @@ class BrowserAuthentication:
         return response
 
     async def come_back(self, request: Request) -> Response:
-        """Sign in the person whom the provider's answer identifies."""
+        """Sign in the person in the provider's answer."""
         if self._host.provider is None:
             return await self.unserved(request, HTTPException(HTTPStatus.NOT_FOUND))
         try:
@@ -294,7 +294,7 @@ class BrowserAuthentication:
     async def _streamed(
         self, request: Request, begin: Callable[[Caller], Awaitable[AsyncIterator[str]]]
     ) -> ASGIApp:
-        """Return what sends events to a browser that is signed in, until it is not."""
+        """Return the app that sends events to a browser that is signed in, until it is not."""
         try:
             known = await self._known(request)
             if known is None:
@@ -337,7 +337,7 @@ class BrowserAuthentication:
         return self._failed(request, trouble, error.headers)
 
     async def _known(self, request: Request) -> _Known | None:
-        """Return who asks; None if the browser is not signed in, or no longer. Raises StoreError."""
+        """Return the signed-in person; None if the browser is not signed in, or no longer. Raises StoreError."""
         sign_in = self._sign_ins.find(request.cookies.get(self._cookie(request), ""))
         if sign_in is None:
             return None

@@ -40,7 +40,7 @@ _SPOKEN: ContextVar[Language] = ContextVar("language", default=ENGLISH)
 
 
 class Later:
-    """A text of the catalogue that a module keeps: `str` gives it in the language of who looks."""
+    """A text of the catalogue that a module keeps: `str` gives it in the language of the reader."""
 
     __slots__ = ("message",)
 
@@ -64,12 +64,12 @@ def number_of(one: str, many: str, count: int, /, **values: object) -> str:
 
 
 def later(message: str) -> Later:
-    """Mark a text that is read before it is known who looks, such as a module's constant."""
+    """Mark a text that is read before its reader is known, such as a module's constant."""
     return Later(message)
 
 
 def later_number_of(one: str, many: str) -> Callable[[int], str]:
-    """Mark a text for a count that is read before it is known who looks."""
+    """Mark a text for a count that is read before its reader is known."""
     return partial(number_of, one, many)
 
 
@@ -91,7 +91,7 @@ def spoken() -> Language:
 
 @contextmanager
 def speaking(language: Language) -> Iterator[None]:
-    """Use a language for what is done inside, in threads that are begun inside, too."""
+    """Use a language for the work inside, in threads that are begun inside, too."""
     token = _SPOKEN.set(language)
     try:
         yield
@@ -112,7 +112,7 @@ def chosen(cookie: str, accepted: str) -> Language:
 
 
 def _weighed(part: str) -> tuple[float, str]:
-    """Read one part of `Accept-Language`, such as `de-AT;q=0.8`; what cannot be read weighs nothing."""
+    """Read one part of `Accept-Language`, such as `de-AT;q=0.8`; an unreadable one weighs nothing."""
     tag, _, parameter = part.partition(";")
     name, _, value = parameter.strip().partition("=")
     if not name:

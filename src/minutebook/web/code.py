@@ -27,7 +27,7 @@ FIELDS = ("project", "language", "path")
 
 @dataclass(frozen=True, slots=True)
 class CodeQuery:
-    """What the address asks for: the question and the filters that are set."""
+    """The query in an address: the question and the filters that are set."""
 
     text: str
     fields: Mapping[str, str]
@@ -40,7 +40,7 @@ class CodeQuery:
 
 
 def show(visit: Visit) -> Page:
-    """Show what was found; without a question the projects and how far each index is.
+    """Show the hits; without a question the projects and how far each index is.
 
     Raises NotFound for a project that the caller may not see, InvalidInput for an unknown language.
     """
@@ -97,7 +97,7 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 
 
 def code_query(parameters: Mapping[str, str]) -> CodeQuery:
-    """Read what an address asks for."""
+    """Read the query in an address."""
     given = {name: parameters.get(name, "").strip() for name in FIELDS}
     return CodeQuery(
         parameters.get("q", "").strip(), {name: value for name, value in given.items() if value}
@@ -111,7 +111,7 @@ def projects_part(projects: Sequence[ProjectSummary]) -> tuple[Markup, str]:
 
 
 def _choices(known: list[str], chosen: str | None) -> list[str]:
-    """Return what a field offers: what is known, and what the address has chosen."""
+    """Return the choices of a field: the known values, and the one in the address."""
     return sorted({*known, chosen} if chosen else set(known))
 
 

@@ -1,4 +1,4 @@
-"""Decisions: what holds on which target and how it came about; proposals that wait for an admin."""
+"""Decisions: the active one of each target and its history; proposals that wait for an admin."""
 
 from typing import Any
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from minutebook.web.wording import Trouble, trouble_of
 
 
 def listed(visit: Visit) -> Page:
-    """Show what holds by target, and the proposals that wait."""
+    """Show the active decisions by target, and the proposals that wait."""
     app, caller = visit.app, visit.caller
     by_target: dict[str, list[Decision]] = {}
     for each in app.get(LedgerServices).decisions.truths(caller):
@@ -34,7 +34,7 @@ def listed(visit: Visit) -> Page:
 
 
 def show(visit: Visit, trouble: Trouble | None = None) -> Page:
-    """Show a decision with its chain, or a proposal beside what it would replace."""
+    """Show a decision with its chain, or a proposal beside the decision it would replace."""
     app, caller = visit.app, visit.caller
     found = app.get(LedgerServices).decisions.read(caller, visit.path["id"])
     chain = app.get(LedgerServices).decisions.beside(caller, found)

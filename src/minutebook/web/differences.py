@@ -14,7 +14,7 @@ _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Change(StrEnum):
-    """What became of a stretch of text."""
+    """The change of a stretch of text."""
 
     SAME = "same"
     ADDED = "added"
@@ -23,7 +23,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some text, and what became of it."""
+    """Some text, and its change."""
 
     change: Change
     text: str

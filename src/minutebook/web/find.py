@@ -40,7 +40,7 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class Kinds(StrEnum):
-    """What is searched."""
+    """The kinds of records to search."""
 
     ALL = "all"
     MEMORIES = "memories"
@@ -51,7 +51,7 @@ class Kinds(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FindQuery:
-    """What the address asks for: the question, what is searched, and which memories."""
+    """The query in an address: the question, the kinds to search, and which memories."""
 
     text: str
     kinds: Kinds
@@ -78,7 +78,7 @@ class FindQuery:
 
 
 def show(visit: Visit) -> Page:
-    """Show what was found; without a question the memories kept last."""
+    """Show the hits; without a question the memories kept last."""
     query = find_query(visit.query)
     facts: dict[str, Any] = {
         "query": query,
@@ -105,7 +105,7 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/"): ("find", show)}
 
 
 def find_query(parameters: Mapping[str, str]) -> FindQuery:
-    """Read what an address asks for. Raises InvalidInput, which names the field that is not fit."""
+    """Read the query in an address. Raises InvalidInput, which names the field that is not fit."""
     given = {name: parameters.get(name, "").strip() for name in FIELDS}
     where = MemoryQuery(
         type=_choice(MemoryType, "type", given["type"]),

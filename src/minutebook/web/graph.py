@@ -50,7 +50,7 @@ EDGE = 40
 
 @dataclass(frozen=True, slots=True)
 class GraphQuery:
-    """What the address asks for: the thing in the middle, what else is opened, how many edges of each.
+    """The query in an address: the node in the middle, the other opened ones, how many edges of each.
 
     `of` names an opened thing whose list begins with its edge number `first`; the others' begin with 0.
     """
@@ -66,7 +66,7 @@ class GraphQuery:
         return f"/graph?{self.parameters(**changes)}"
 
     def parameters(self, **changes: Any) -> str:
-        """Return what follows the `?` in such an address."""
+        """Return the part after the `?` in such an address."""
         query = replace(self, **{"of": "", "first": 0, **changes})
         parameters = {"at": query.at}
         if query.opened:
@@ -99,7 +99,7 @@ class Section:
 
 @dataclass(slots=True)
 class _DrawnGraph:
-    """What is shown: things by id, what was opened from the middle outwards, the tree of the drawing."""
+    """The graph shown: nodes by id, those opened from the middle outwards, the tree of the drawing."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     opened: list[Surrounded] = field(default_factory=list)
@@ -142,7 +142,7 @@ def show(visit: Visit) -> Page:
 
 
 def drawing(visit: Visit) -> Data:
-    """Return what a script draws: the frame, things with their places, lines by places in that list."""
+    """Return the data that a script draws: the frame, nodes with their places, lines by places in that list."""
     query = graph_query(visit.query)
     graph = _gathered(visit, query)
     placed, ended = places(query.at, graph.branches), _ended(visit, graph)
@@ -175,7 +175,7 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 
 
 def graph_query(parameters: Mapping[str, str]) -> GraphQuery:
-    """Read what an address asks for. Raises InvalidInput, which names the part that is not fit."""
+    """Read the query in an address. Raises InvalidInput, which names the part that is not fit."""
     at = parameters.get("at", "").strip()
     named = [each.strip() for each in parameters.get("open", "").split(",")]
     opened = tuple(dict.fromkeys(each for each in named if each and each != at))
@@ -187,14 +187,14 @@ def graph_query(parameters: Mapping[str, str]) -> GraphQuery:
 
 
 def name_of(node: Node) -> str:
-    """Return what a thing is called: an entity's name, a memory's title or its first words."""
+    """Return the label of a node: an entity's name, a memory's title or its first words."""
     if isinstance(node, Entity):
         return node.name
     return " ".join((node.title or node.content)[:200].split()) or node.id
 
 
 def address_of(node: Node) -> str:
-    """Return the address of a memory's page; empty for an entity, whose page is the graph around it."""
+    """Return the address of a memory's page; empty for an entity, as its page is the graph around it."""
     return memory_address(node.id) if isinstance(node, Memory) else ""
 
 
@@ -218,7 +218,7 @@ def _entities(visit: Visit) -> Page:
 
 
 def _gathered(visit: Visit, query: GraphQuery) -> _DrawnGraph:
-    """Gather what was opened, from the middle outwards; what no longer hangs on it is left out.
+    """Gather the opened nodes, from the middle outwards; those no longer joined to it are left out.
 
     Raises NotFound if the thing in the middle is not there to be seen.
     """
@@ -241,7 +241,7 @@ def _gathered(visit: Visit, query: GraphQuery) -> _DrawnGraph:
 
 
 def _frame(placed: Collection[RadialPlace]) -> tuple[int, int, int, int]:
-    """Return what the drawing takes with its names: left, top, width and height, in pixels."""
+    """Return the frame of the drawing with its names: left, top, width and height, in pixels."""
     xs, ys = [0.0], [0.0]
     for each in placed:
         outwards = math.radians(each.angle)
@@ -266,7 +266,7 @@ def _key(step: GraphStep) -> tuple[str, str]:
 
 
 def _lines(graph: _DrawnGraph) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each drawn edge once: where from, where to, its kind, what it says."""
+    """Yield each drawn edge once: its start, its end, its kind, its label."""
     seen = set()
     for each in graph.opened:
         for step in each.steps:

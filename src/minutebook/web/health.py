@@ -1,4 +1,4 @@
-"""Health: what is kept, how store and model are, what is not in order and what mends it."""
+"""Health: the counts, the state of store and model, the faults and their remedies."""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
@@ -27,12 +27,12 @@ COUNTED: dict[Kind, Later] = {
 
 
 def show(visit: Visit) -> Page:
-    """Show counts of what the caller sees, the model's state, and projects of code."""
+    """Show the counts that the caller sees, the model's state, and projects of code."""
     return Page("health.html", _facts(visit) | {"findings": None})
 
 
 def examine(visit: Visit) -> Page:
-    """Examine the whole store. Raises Forbidden to those who do not answer for all of it."""
+    """Examine the whole store. Raises Forbidden to callers that do not answer for all of it."""
     if not _answers_for_all(visit):
         reason = "it concerns all organizations; its owner may, and an admin's token that is held to none"
         raise Forbidden("examine the store", reason)
@@ -49,7 +49,7 @@ def examine(visit: Visit) -> Page:
 
 
 def mend(visit: Visit) -> Goto:
-    """Rebuild what is derived from the records. Raises Forbidden to all but the owner, StoreDamaged."""
+    """Rebuild the derived data. Raises Forbidden to all but the owner, StoreDamaged."""
     if not _is_owner(visit):
         reason = "its owner may, at this page as `minutebook ui` opens it, or by `minutebook doctor --repair`"
         raise Forbidden("mend the store", reason)
@@ -58,7 +58,7 @@ def mend(visit: Visit) -> Goto:
 
 
 def back_up(visit: Visit) -> Goto:
-    """Make a backup and restore it for a test. Raises Forbidden to those who do not answer for all."""
+    """Make a backup and restore it for a test. Raises Forbidden to callers that do not answer for all."""
     if not _answers_for_all(visit):
         reason = (
             "it holds all organizations; its owner may, and an admin's token that is held to none"
@@ -114,7 +114,7 @@ def _facts(visit: Visit) -> dict[str, Any]:
 
 
 def _for_review(visit: Visit) -> dict[str, Any]:
-    """Count what a person should look at."""
+    """Count the items that a person should look at."""
     app, caller = visit.app, visit.caller
     before = (app.clock() - STALE_AFTER).date()
     until = datetime.combine(before, time(), UTC)
@@ -135,7 +135,7 @@ def _for_review(visit: Visit) -> dict[str, Any]:
 
 
 def _is_owner(visit: Visit) -> bool:
-    """Tell whether this is the owner of the machine, who came by a one-time link."""
+    """Tell whether this is the owner of the machine, signed in by a one-time link."""
     return not visit.caller.token
 
 

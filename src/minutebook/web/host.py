@@ -1,4 +1,4 @@
-"""What the pages ask of the server that shows them."""
+"""The interface of the server that shows the pages."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class ProviderFault(StrEnum):
 
 
 class ProviderError(Exception):
-    """A sign-in at a provider failed: why, and what is known of it."""
+    """A sign-in at a provider failed: why, and the known details."""
 
     def __init__(self, fault: ProviderFault, detail: str) -> None:
         super().__init__(detail)
@@ -39,7 +39,7 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who signed in at a provider, for how many seconds, and the ID token that says so."""
+    """A person signed in at a provider, for how many seconds, and the ID token as proof."""
 
     caller: Caller
     lasts: float
@@ -67,7 +67,7 @@ class Host(Protocol):
         """Return where a browser goes to sign in. Raises ProviderError."""
 
     async def redeem(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
-        """Return the person whom the provider's answer identifies; the refusal of an ID token is audited.
+        """Return the person in the provider's answer; the refusal of an ID token is audited.
 
         Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
         """
@@ -93,7 +93,7 @@ class Host(Protocol):
         """
 
     async def look(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
-        """Run a short task whose answer others wait for, too. Raises MinutebookError as `run` does."""
+        """Run a short task with an answer that others wait for, too. Raises MinutebookError as `run` does."""
 
     def stream(
         self,
@@ -102,7 +102,7 @@ class Host(Protocol):
         response: ASGIApp,
         check: Callable[[], Awaitable[object]],
     ) -> ASGIApp:
-        """Return what serves an endless response until the server ends, or `check` says so.
+        """Return the app that serves an endless response until the server ends, or `check` says so.
 
         `check` raises Unidentified once the caller is let in no more. Beyond the limit on streams
         the answer is 429.

@@ -30,7 +30,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Boxes, the arrows from each to what superseded it, and the size of the whole in pixels."""
+    """Boxes, the arrows from each to the one that superseded it, and the size of the whole in pixels."""
 
     boxes: list[Box]
     arrows: list[tuple[Box, Box]]
@@ -67,7 +67,7 @@ def drawing(chain: Sequence[Decision]) -> Drawing | None:
 
 
 def _lines(title: str) -> tuple[str, ...]:
-    """Break a title into two lines at a space, where it has one; what is left over is cut off."""
+    """Break a title into two lines at a space, where it has one; the rest is cut off."""
     words = " ".join(title.split())
     if len(words) <= _LINE:
         return (words,)

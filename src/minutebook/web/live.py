@@ -83,7 +83,7 @@ class Live:
         since: Mapping[str, int],
         until: Mapping[str, int],
     ) -> str:
-        """Return the event of what came between two marks; all who watch the same share one."""
+        """Return the event of the changes between two marks; all watchers of the same share one."""
         # Who may read a trail reads all of it, so the organization tells what may be seen.
         seen = caller.organization, spoken().code, *sorted(map(str, conditions.items()))
         key = (*seen, mark_of(since), mark_of(until))

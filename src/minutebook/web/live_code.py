@@ -22,7 +22,7 @@ Eyes = tuple[str | None, frozenset[str] | None, str | None, Language]
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What was seen when: `mark` differs once something has changed; none while an index is made."""
+    """The view at a time: `mark` differs once something has changed; none while an index is made."""
 
     at: float
     mark: object
@@ -31,7 +31,7 @@ class _Look:
 
 
 class LiveProjects:
-    """Tells viewers how far indices are: one look a second serves all who may see the same."""
+    """Tells viewers how far indices are: one look a second serves all that may see the same."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

@@ -1,4 +1,4 @@
-"""Turn what is stored into markup that does nothing but show it."""
+"""Turn stored text into markup that does nothing but show it."""
 
 import re
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def day(iso: str) -> str:
 
 
 def with_commands(text: object) -> Markup:
-    """Show what stands between backquotes in a text as code: commands and names."""
+    """Show the parts between backquotes in a text as code: commands and names."""
     parts = _BACKQUOTED.split(visible(str(text)))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if at % 2 else escape(part)
@@ -91,7 +91,7 @@ def percent(part: float) -> str:
 
 
 def shown(value: object) -> object:
-    """Make every text that a template shows visible; what is markup already stays."""
+    """Make every text that a template shows visible; markup stays as it is."""
     return visible(value) if type(value) is str else value
 
 

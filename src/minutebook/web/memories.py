@@ -1,4 +1,4 @@
-"""A memory: its text, where it came from, when it held, how it changed; and what may be done to it."""
+"""A memory: its text, its origin, when it held, how it changed; and the acts on it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ LONGEST_REASON = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A version and what it changed of the one before; None for the first and for early ones."""
+    """A version and its changes from the one before; None for the first and for early ones."""
 
     version: Version
     stretches: list[Stretch] | None
@@ -43,7 +43,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What may be done to a memory: words for its page, what it asks for, and the service's act.
+    """An act on a memory: words for its page, the fields of its form, and the service's act.
 
     `run` does it and returns the address to go to. Each asks for a reason too, which the trail keeps.
     """
@@ -58,7 +58,7 @@ class Act:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """What its form asks for."""
+        """The fields of its form."""
         return (*self.asks, "reason")
 
     @property
@@ -95,13 +95,13 @@ def show(visit: Visit) -> Page:
 
 
 def ask(visit: Visit) -> Page:
-    """Show what an act does and asks for, before anything is done."""
+    """Show the effect of an act and its form, before anything is done."""
     memory = visit.app.memories.read_any(visit.caller, visit.path["id"])
     return _act_page(visit, memory, {"version": str(memory.version), **_standing(memory)})
 
 
 def do(visit: Visit) -> Page | Goto:
-    """Do an act; if it is refused, show its page again with the reason and what was typed."""
+    """Do an act; if it is refused, show its page again with the reason and the typed fields."""
     memory = visit.app.memories.read_any(visit.caller, visit.path["id"])
     act = _act(visit)
     try:
@@ -150,7 +150,7 @@ def acts_on(memory: Memory) -> list[str]:
 
 
 def changes(versions: list[Version]) -> list[Changed]:
-    """Say what each version changed, the last first."""
+    """Return the changes of each version, the last first."""
     shown = []
     for number, version in enumerate(versions):
         is_early = number == 0 or number < len(versions) - VERSIONS
@@ -175,7 +175,7 @@ def joined(memory: Memory, links: list[Linked]) -> list[tuple[str, str, Memory]]
 
 
 def time_line(memory: Memory, versions: list[Version], now: datetime) -> dict[str, Any]:
-    """Place what happened to a memory on a line from 0 to 100, and the span in which it held."""
+    """Place the events of a memory on a line from 0 to 100, and the span in which it held."""
     marks = [(memory.valid_from, _("holds from")), (memory.ingestion_time, _("kept"))]
     if memory.event_time not in (memory.ingestion_time, memory.valid_from):
         marks.append((memory.event_time, _("happened")))
@@ -200,7 +200,7 @@ def time_line(memory: Memory, versions: list[Version], now: datetime) -> dict[st
 
 
 def address(id: str, done: str = "") -> str:
-    """Return the address of a memory; `done` names what was just done to it."""
+    """Return the address of a memory; `done` names the act just done to it."""
     return f"/memories/{quote(id, safe='')}" + (f"?done={done}" if done else "")
 
 
@@ -231,7 +231,7 @@ def _whole(version: Version) -> str:
 
 
 def _standing(memory: Memory) -> dict[str, str]:
-    """Return what the fields of an act's form hold at first."""
+    """Return the first values of the fields of an act's form."""
     return {"title": memory.title or "", "text": memory.content}
 
 

@@ -1,4 +1,4 @@
-"""Render pages: the templates, what all of them have, and errors as pages."""
+"""Render pages: the templates, their common parts, and errors as pages."""
 
 import gzip
 import hashlib
@@ -38,7 +38,7 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request of a person who is signed in.
+    """One request of a signed-in person.
 
     `path` holds the parts of the address, `query` what follows the `?`, `form` the fields that were
     sent. `wants_part` says that script asks for the results alone. `places` is where the clients of
@@ -56,7 +56,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a view shows: a template, what it is given, and the HTTP status."""
+    """The result of a view: a template, its values, and the HTTP status."""
 
     template: str
     facts: Mapping[str, Any]
@@ -76,7 +76,7 @@ class Goto:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a script of ours asks for, as JSON."""
+    """The data for a script of ours, as JSON."""
 
     value: object
 
@@ -86,7 +86,7 @@ View = Callable[[Visit], Page | Goto | Data]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around each page: who is signed in, the key of its forms, which part is open."""
+    """The frame of each page: the signed-in person, the key of its forms, which part is open."""
 
     caller: Caller | None = None
     csrf: str = ""
@@ -109,7 +109,7 @@ def rendered(answer: Page | Goto | Data, frame: Frame) -> Response:
 
 
 def trouble_page(trouble: Trouble, frame: Frame, headers: Mapping[str, str] = {}) -> Response:
-    """Return the page that says what went wrong, with its status."""
+    """Return the page of an error, with its status."""
     response = rendered(Page("trouble.html", {"trouble": trouble}, trouble.status), frame)
     response.headers.update(headers)
     return response
@@ -117,7 +117,7 @@ def trouble_page(trouble: Trouble, frame: Frame, headers: Mapping[str, str] = {}
 
 @cache
 def environment() -> Environment:
-    """Return what finds and renders the templates: everything is escaped but markup."""
+    """Return the environment that finds and renders the templates: everything is escaped but markup."""
     made = Environment(
         loader=PackageLoader("minutebook.web"),
         autoescape=True,

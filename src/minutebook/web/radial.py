@@ -1,4 +1,4 @@
-"""Place a tree around its root: rings for the steps from it, a sector for what hangs on each thing."""
+"""Place a tree around its root: rings for the steps from it, a sector for the children of each node."""
 
 import math
 from collections.abc import Mapping, Sequence

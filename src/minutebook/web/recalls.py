@@ -1,4 +1,4 @@
-"""What was recalled: which records each question got, by session, client and memory."""
+"""Recalls: which records each question got, by session, client and memory."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ CHOICES = ("session", "client", "memory")
 
 
 def show(visit: Visit) -> Page:
-    """Show what questions got: of a session, a client, about a memory, or the latest.
+    """Show questions and their hits: of a session, a client, about a memory, or the latest.
 
     Raises NotFound if the caller may not see the memory.
     """
@@ -59,7 +59,7 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/recalls"): ("recalls
 
 
 def address(given: Mapping[str, str], first: int = 0) -> str:
-    """Return the address of what questions got, from one on."""
+    """Return the address of the list of questions, from one on."""
     parts = {**given, **({"from": str(first)} if first else {})}
     return "/recalls" + (f"?{urlencode(parts)}" if parts else "")
 

@@ -1,4 +1,4 @@
-"""Review: what waits for a person, many at once, and how each act is undone."""
+"""Review: the items that wait for a person, many at once, and how each act is undone."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class Done:
 
 @dataclass(slots=True)
 class ReviewOutcome:
-    """What came of several acts: those that were done, and what stood in the way of others."""
+    """The outcome of several acts: those that were done, and the obstacles to others."""
 
     done: list[Done] = field(default_factory=list)
     troubles: list[tuple[str, Trouble]] = field(default_factory=list)
@@ -58,7 +58,7 @@ class ReviewOutcome:
 
 
 def show(visit: Visit) -> Page:
-    """Show what waits, of one topic or of all."""
+    """Show the open items, of one topic or of all."""
     return _page(
         visit, visit.query, ReviewOutcome(_acts_in(visit.query)), visit.query.get("undone", "")
     )
@@ -77,7 +77,7 @@ def do(visit: Visit) -> Page | Goto:
 
 
 def undo(visit: Visit) -> Page | Goto:
-    """Undo what was just done, unless something else happened since."""
+    """Undo the last act, unless something else happened since."""
     visit = with_reason(visit)
     outcome = ReviewOutcome()
     for each in _acts_in(visit.form):
@@ -129,7 +129,7 @@ def _page(visit: Visit, query: Mapping[str, str], outcome: ReviewOutcome, undone
 
 
 def _answered(visit: Visit, outcome: ReviewOutcome, more: Mapping[str, object]) -> Page | Goto:
-    """Lead back to the list, or show it with what stood in the way."""
+    """Lead back to the list, or show it with the obstacles."""
     if outcome.troubles:
         return _page(visit, visit.form, outcome, str(more.get("undone", "")))
     fields: dict[str, object] = dict(more)
@@ -166,7 +166,7 @@ def _shown(visit: Visit, item: Item) -> dict[str, Any]:
 
 
 def _warnings(memory: Memory) -> list[str]:
-    """Return what a person should look at before they confirm a memory."""
+    """Return the points that a person should look at before they confirm a memory."""
     texts = (
         (_("reads as instructions"), marks_of(memory.text)),
         (_("holds a secret"), masked_fields(memory)[1]),
@@ -189,7 +189,7 @@ def _settle(
     of_suggestion: str,
     of_memory: str,
 ) -> None:
-    """Settle what was chosen, one by one."""
+    """Settle the chosen items, one by one."""
     for name in _picked(visit.form):
         try:
             item = visit.app.get(TidyingServices).review.named(visit.caller, name)
@@ -255,7 +255,7 @@ def _check_last(visit: Visit, done: Done) -> None:
 
 
 def _acts_in(fields: Mapping[str, str]) -> list[Done]:
-    """Read from an address or a form what was done."""
+    """Read the acts done from an address or a form."""
     acts = []
     for number in range(LISTED):
         parts = fields.get(f"u{number}", "").split(" ", 2)

@@ -1,4 +1,4 @@
-"""Ways to a provider and back: what binds the answer to the browser that set out, and to its request."""
+"""Ways to a provider and back: the binding of the answer to the browser that set out, and to its request."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ _LONGEST_PATH = 1500
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """One way to the provider: what is sent there, and where the browser goes in the end.
+    """One way to the provider: the values sent there, and where the browser goes in the end.
 
     `cookie` is kept by the browser; `state` and `nonce` come back from the provider, `verifier` goes
     there from this server alone.
@@ -37,7 +37,7 @@ class RoundTrip:
 
     @property
     def challenge(self) -> str:
-        """What the provider compares the verifier with (S256, RFC 7636)."""
+        """The challenge that the provider compares the verifier with (S256, RFC 7636)."""
         return _encoded(hashlib.sha256(self.verifier.encode()).digest())
 
 

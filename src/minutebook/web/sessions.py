@@ -1,4 +1,4 @@
-"""Sessions: what was asked, thought and answered, in order, with its summary and a search inside."""
+"""Sessions: prompts, thoughts and answers, in order, with their summary and a search inside."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -30,7 +30,7 @@ def listed(visit: Visit) -> Page:
 
 
 def show(visit: Visit) -> Page:
-    """Show a session: its summaries, a page of its turns, or what a search inside it finds.
+    """Show a session: its summaries, a page of its turns, or the hits of a search inside it.
 
     Raises NotFound if there is no session of that name.
     """

@@ -38,7 +38,7 @@ ENDS: dict[str, tuple[Later, timedelta | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class TokenAct:
-    """What may be done to a token: words for its page, and whether it asks for an end."""
+    """An act on a token: words for its page, and whether it asks for an end."""
 
     title: Later
     says: Later
@@ -48,12 +48,12 @@ class TokenAct:
 
 
 def show(visit: Visit) -> Page:
-    """Show who the person is and may do, the tokens if they are theirs to make, rules and clients."""
+    """Show the person's identity and rights, the tokens if they are theirs to make, rules and clients."""
     return _shown(visit, {})
 
 
 def create(visit: Visit) -> Page:
-    """Make a token and show its secret, this once; what is refused shows the form again."""
+    """Make a token and show its secret, this once; a refusal shows the form again."""
     try:
         issued = visit.app.tokens.create(visit.caller, _grant(visit))
     except MinutebookError as error:
@@ -63,7 +63,7 @@ def create(visit: Visit) -> Page:
 
 
 def ask(visit: Visit) -> Page:
-    """Show what an act on a token does. Raises Forbidden to all but the owner, NotFound."""
+    """Show the effect of an act on a token. Raises Forbidden to all but the owner, NotFound."""
     return _asked(visit)
 
 
@@ -152,7 +152,7 @@ def _act(visit: Visit) -> TokenAct:
 
 
 def _grant(visit: Visit) -> Grant:
-    """Read what a new token grants. Raises InvalidInput, which names the field that is not fit."""
+    """Read the grant of a new token. Raises InvalidInput, which names the field that is not fit."""
     form = {name: value.strip() for name, value in visit.form.items()}
     named = tuple(part.strip() for part in form.get("repositories", "").split(",") if part.strip())
     role = form.get("role", "")

@@ -44,7 +44,7 @@ class SignIn:
 
 
 class SignIns:
-    """Begins, finds and ends what keeps a browser signed in.
+    """Begins, finds and ends the sign-ins of browsers.
 
     `owner` is the caller that a one-time link makes; None if there is no such link. `places` is
     where the clients of the owner's machine keep their configuration.
@@ -77,7 +77,7 @@ class SignIns:
         return secret
 
     def find(self, secret: str) -> SignIn | None:
-        """Return what a cookie's secret stands for, and note its use; None if it ended or never was."""
+        """Return the sign-in of a cookie's secret, and note its use; None if it ended or never was."""
         key, now = _digest(secret), self._clock()
         with self._lock:
             found = self._kept.get(key)
@@ -90,7 +90,7 @@ class SignIns:
             return found
 
     def peek(self, secret: str) -> SignIn | None:
-        """Return what a cookie's secret stands for, without noting a use."""
+        """Return the sign-in of a cookie's secret, without noting a use."""
         with self._lock:
             found = self._kept.get(_digest(secret))
         return None if found is None or _is_over(found, self._clock()) else found
@@ -114,7 +114,7 @@ class SignIns:
         return self.owner is not None and ends is not None and self._clock() < ends
 
     def form_key(self, visitor: str) -> str:
-        """Return what the sign-in form of a browser that is not signed in must send back."""
+        """Return the key that the sign-in form of a browser that is not signed in must send back."""
         return hmac.new(self._key, visitor.encode(), hashlib.sha256).hexdigest()
 
 

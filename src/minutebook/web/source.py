@@ -49,7 +49,7 @@ class CodeHit:
 
 
 def code_hits(found: Sequence[FoundCode], question: str, shown: int = SHOWN) -> list[CodeHit]:
-    """Return what was found as it is shown."""
+    """Return the hits of code as they are shown."""
     terms = sought_terms(question)
     hits = []
     for each in found:

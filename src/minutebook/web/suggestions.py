@@ -1,4 +1,4 @@
-"""What waits for a person, in the words of the pages."""
+"""The items that wait for a person, in the words of the pages."""
 
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode

@@ -1,4 +1,4 @@
-"""Time: what was known and what was true on a day, and what changed between two."""
+"""Time: the facts known and those true on a day, and the changes between two."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class Day:
 
 
 def show(visit: Visit) -> Page | Goto:
-    """Show what was known, or what was true, on a day."""
+    """Show the memories known, or those true, on a day."""
     query, now = visit.query, visit.app.clock()
     if "step" in query:
         return Goto(address(_stepped(query, now), _sight(query)))
@@ -95,7 +95,7 @@ def show(visit: Visit) -> Page | Goto:
 
 
 def changes(visit: Visit) -> Page:
-    """Show what changed from the beginning of one day to the end of another.
+    """Show the changes from the beginning of one day to the end of another.
 
     Raises InvalidInput if they are no days, or end before they begin.
     """
@@ -143,7 +143,7 @@ def address(on: str, sight: str = KNOWN, first: int = 0) -> str:
 
 
 def changes_address(since: str, until: str, show: int = SHOWN) -> str:
-    """Return the address of what changed between two days."""
+    """Return the address of the changes between two days."""
     more = {} if show == SHOWN else {"show": show}
     return "/time/changes?" + urlencode({"since": since, "until": until, **more})
 

@@ -1,4 +1,4 @@
-"""Why: a question answered as a caller would get it, and what was left out for which reason."""
+"""Why: a question answered as a caller would get it, and the records left out, with reasons."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ REASONS: dict[Absence, Later] = {
 
 
 def show(visit: Visit) -> Page:
-    """Show what a caller gets for a question. Raises Forbidden to who may not look as another."""
+    """Show a caller's hits for a question. Raises Forbidden to callers that may not look as another."""
     text = visit.query.get("q", "").strip()
     given = {name: value for name in SCOPES if (value := visit.query.get(name, "").strip())}
     role = visit.query.get("as", "").strip()
@@ -60,7 +60,7 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/why"): ("why", show)
 
 
 def _other(visit: Visit, role: str, given: dict[str, str]) -> Caller:
-    """Return with whose eyes to look: the visitor's own, if the address names nobody."""
+    """Return the caller to look as: the visitor itself, if the address names nobody."""
     if not role and not given:
         return visit.caller
     if role and role not in tuple(Role):

@@ -1,4 +1,4 @@
-"""Errors as a person reads them on a page: a status, a headline, what happened, what to do."""
+"""Errors as a person reads them on a page: a status, a headline, the cause, the remedy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ VERDICTS: dict[Verdict, Later] = {
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What went wrong, for a page: its HTTP status, a headline, what happened, what to do."""
+    """An error for a page: its HTTP status, a headline, the cause, the remedy."""
 
     status: int
     title: str
@@ -81,7 +81,7 @@ def trouble_of(error: MinutebookError) -> Trouble:
 
 
 def notes_said(notes: Mapping[str, Note]) -> dict[str, str]:
-    """Return what is to be said to a person beside an answer, in their language; nothing that is for agents."""
+    """Return the notes beside an answer for a person, in their language; none of those for agents."""
     # An agent needs to know how much was looked through; a person sees it on other pages.
     return {
         name: said(getattr(note.text, "values", {}).get("said", note.text))
@@ -131,7 +131,7 @@ def provider_trouble(error: ProviderError) -> Trouble:
 
 
 def _refusal(error: Refused) -> tuple[str, str]:
-    """Return the headline of a refusal, and what helps."""
+    """Return the headline of a refusal, and the remedy."""
     match error:
         case UnderReview():
             return _("Still under review"), ""
@@ -147,7 +147,7 @@ def _refusal(error: Refused) -> tuple[str, str]:
 
 
 def _unavailable(error: MinutebookError) -> tuple[str, str]:
-    """Return the headline of what stands in the way for now, or until somebody mends it, and what helps."""
+    """Return the headline of an obstacle for now, or until somebody mends it, and the remedy."""
     match error:
         case StoreBusy():
             return _("Others are writing"), _("Nothing was changed. Try again in a moment.")

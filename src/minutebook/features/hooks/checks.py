@@ -1,4 +1,4 @@
-"""What `doctor` examines of the hooks on this machine."""
+"""The checks of `doctor` on the hooks on this machine."""
 
 from minutebook.config import Settings
 from minutebook.features.hooks.cli import trouble_in
@@ -7,7 +7,7 @@ from minutebook.services.maintenance.doctor import Finding
 
 
 def checks_here(settings: Settings) -> list[Finding]:
-    """Return what hooks did badly of late, by their log."""
+    """Return the recent failures of hooks, by their log."""
     trouble = trouble_in(log.entries(str(settings.home)))
     remedy = (
         "`minutebook hooks` says more; `minutebook settings set hook_wait 0.3` gives them longer"

@@ -1,4 +1,4 @@
-"""What `doctor` examines of the configuration of clients."""
+"""The checks of `doctor` on the configuration of clients."""
 
 from minutebook.cli.serving import places_here
 from minutebook.config import Settings

@@ -16,7 +16,7 @@ _MINUTE = "%Y-%m-%dT%H:%MZ"
 
 
 def status(api: "Operating", settings: Settings) -> Mapping[str, object]:
-    """Return the times of the last round and of the next, what the last one found, and what waits."""
+    """Return the times of the last round and of the next, the last one's findings, and the open items."""
     state, last = api.run(tidy_state), None
     if state.last_at is not None:
         looked = count_of(state.looked_at, "change")

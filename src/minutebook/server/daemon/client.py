@@ -1,4 +1,4 @@
-"""Serve through the daemon that can serve what was asked for: find it, or have it started.
+"""Serve through a daemon that fits the request: find it, or have it started.
 
 Standard library only, for the thin proxy imports it; what only a start needs is in `spawning.py`.
 """
@@ -98,7 +98,7 @@ def serve(invocation: Invocation) -> None:
 
 
 class _Server:
-    """What serves a client: the daemon; another when it has ended; else this process."""
+    """The server of a client: the daemon; another when it has ended; else this process."""
 
     def __init__(self, invocation: Invocation) -> None:
         self._invocation = invocation
@@ -288,7 +288,7 @@ class _Waiting:
 
 
 def _hung(invocation: Invocation, how: str) -> str:
-    """Return the message that the daemon lives and does not answer, and what a person can do."""
+    """Return the message that the daemon lives and does not answer, and the remedy."""
     pid = daemon_address(invocation.address).socket.process()
     return f"it lives but {how}; end it" + (f" with: kill -9 {pid}" if pid else "")
 
@@ -307,7 +307,7 @@ def ask(
 
 
 def stop(address: DaemonAddress) -> bool:
-    """Ask a daemon to answer what is under way and end; tell whether it accepts nobody any more."""
+    """Ask a daemon to answer the calls under way and end; tell whether it accepts nobody any more."""
     ask(address, "stop")
     until = time.monotonic() + WELCOME_WAIT
     while os.path.exists(address.socket.path):

@@ -21,7 +21,7 @@ _USER_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
 def greet(
     connection: socket.socket, answers: "BinaryIO", invocation: Invocation, *, reads: bool = False
 ) -> bool:
-    """Say who asks, and tell whether the daemon is ready to do what it is asked for. Raises OSError.
+    """Introduce the client, and tell whether the daemon is ready to do its request. Raises OSError.
 
     `reads` says that a daemon may answer whose settings were changed just now.
     """

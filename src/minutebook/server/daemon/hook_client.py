@@ -90,7 +90,7 @@ class _Call:
         self.end("no daemon" if self._is_awaiting else "late")
 
     def end(self, outcome: str, output: str = "") -> "NoReturn":
-        """Print what there is, note the outcome and end the process; whoever comes second does nothing."""
+        """Print the output, note the outcome and end the process; the second caller does nothing."""
         self._ending.acquire()
         took = round((time.monotonic() - self._began) * 1000)
         if output:
@@ -103,7 +103,7 @@ class _Call:
         os._exit(0)
 
     def _say_printed(self) -> None:
-        """Have the daemon note what was told, which it does of nothing that came too late."""
+        """Have the daemon note the printed brief, which it does of nothing that came too late."""
         try:
             if self._connection is not None:
                 say(self._connection, {"printed": True})

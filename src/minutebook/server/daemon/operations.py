@@ -1,4 +1,4 @@
-"""What the daemon does for processes of this machine: operations of commands, hooks, the pages."""
+"""The services of the daemon for processes of this machine: operations of commands, hooks, the pages."""
 
 import json
 import logging
@@ -25,7 +25,7 @@ Send = Callable[[Mapping[str, Any]], None]
 
 
 class LeftToClient(Exception):
-    """The daemon cannot do what it is asked for as its client would, who is to do it."""
+    """The daemon cannot do the request as its client would, so the client does it."""
 
 
 class ClientLost(Exception):
@@ -34,7 +34,7 @@ class ClientLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DaemonHost:
-    """What the daemon lends to a client.
+    """The parts of the daemon that serve a client.
 
     `check` raises LeftToClient for settings of a client that are not the daemon's. Within `stay` the
     daemon does not end by itself.
@@ -46,7 +46,7 @@ class DaemonHost:
 
 
 def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost) -> None:
-    """Do what a client asks for, one thing after the other, until it leaves.
+    """Do a client's requests, one after the other, until it leaves.
 
     Raises OSError if it is gone before, ValueError if what it says is not in its form.
     """
@@ -92,7 +92,7 @@ class _Client:
         self._note_printed: Callable[[], None] | None = None
 
     def serve(self, request: Mapping[str, Any]) -> None:
-        """Do one thing, and send what it comes to."""
+        """Do one request, and send its result."""
         try:
             match request:
                 case {"operation": str(name), "arguments": dict(given)}:

@@ -1,4 +1,4 @@
-"""The daemon: one process that serves all stdio clients whose settings are the same.
+"""The daemon: one process that serves all stdio clients with the same settings.
 
 It has one store, one model and one watcher for them. `spawning.py` starts it.
 """
@@ -291,7 +291,7 @@ class Daemon:
             raise LeftToClient(f"it was started with another {', '.join(differing)}")
 
     def _check_stated(self, settings: Settings) -> None:
-        """Do the same for what only reads: it need not wait for the settings that were just changed."""
+        """Do the same for calls that only read: they need not wait for the settings that were just changed."""
         self._is_outdated()
         if differing := _differing(settings, self._configured.latest):
             raise LeftToClient(f"it was started with another {', '.join(differing)}")
@@ -309,7 +309,7 @@ class Daemon:
             self._address.unlink()
 
     def _finish(self) -> None:
-        """Answer what is under way, and end the connections."""
+        """Answer the calls under way, and end the connections."""
         with self._lock:
             connections = list(self._connections.items())
         for _, connection in connections:
@@ -395,7 +395,7 @@ class BadHello(Exception):
 
 
 def _hello(line: bytes) -> Mapping[str, Any]:
-    """Return what a client says first. Raises BadHello if it is not in its form."""
+    """Return a client's first message. Raises BadHello if it is not in its form."""
     try:
         hello = json.loads(line)
     except (ValueError, RecursionError):

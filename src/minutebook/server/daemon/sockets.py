@@ -12,7 +12,7 @@ BACKLOG = 1024
 
 
 class DaemonSocket:
-    """A file that leads to a daemon, for those who may read it."""
+    """A file that leads to a daemon, for users that may read it."""
 
     def __init__(self, path: str) -> None:
         self.path = path

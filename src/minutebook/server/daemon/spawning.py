@@ -185,7 +185,7 @@ def _how_it_ended(death: _Died, invocation: Invocation) -> str:
 
 
 def _log_of(invocation: Invocation) -> int:
-    """Open the log to which a daemon says what keeps it from starting, where there can be one."""
+    """Open the log to which a daemon writes why it cannot start, where there can be one."""
     how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     try:
         Path(invocation.home).mkdir(mode=0o700, parents=True, exist_ok=True)

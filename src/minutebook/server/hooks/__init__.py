@@ -1,1 +1,1 @@
-"""Hooks: events of clients' sessions, what is answered, what is kept, and the log of them."""
+"""Hooks: events of clients' sessions, the answers, the captured records, and the log of them."""

@@ -1,4 +1,4 @@
-"""What the daemon answers at moments of a session, by the settings of the client that asks."""
+"""The daemon's answers at moments of a session, by the settings of the client that asks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ CONTRACT = "hooks"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of an event; what the client is to print, its tokens, and the ids of what it shows."""
+    """The outcome of an event; the client's output, its tokens, and the ids of the records shown."""
 
     outcome: str
     output: Mapping[str, object] | None = None
@@ -41,7 +41,7 @@ def nothing() -> None:
 def answer(
     app: "App", settings: Settings, client: str, fields: Mapping[str, Any], folder: Path | None
 ) -> tuple[Answer, Callable[[], None]]:
-    """Answer an event by its fields; return with it what notes that the client printed it.
+    """Answer an event by its fields; return with it the function to note that the client printed it.
 
     `folder` is the client's configuration folder where a variable names it.
     """
@@ -73,7 +73,7 @@ def answer(
 
 
 def asked_here(settings: Settings, client: str, event: HookEvent) -> Asked:
-    """Return what a client of this machine asks for, by the settings and the log of hooks."""
+    """Return the request of a client of this machine, by the settings and the log of hooks."""
     known = Known(log.entries(str(settings.home)), event.session)
     return Asked(
         event.session,
@@ -90,7 +90,7 @@ def asked_here(settings: Settings, client: str, event: HookEvent) -> Asked:
 
 
 def _caller(settings: Settings, client: str, session: str) -> Caller:
-    """Return who asks: the agent of the client, with an agent's rights."""
+    """Return the caller: the agent of the client, with an agent's rights."""
     agent = client if settings.agent == ANYBODY else settings.agent
     origin = Origin(client=client, version=__version__, contract=CONTRACT, session=tidied(session))
     return replace(settings.caller(), name=agent, call=Call(request="hook", origin=origin))

@@ -1,4 +1,4 @@
-"""What is kept of a client's session: its transcript when it ends, or its turns one by one."""
+"""The records of a client's session: its transcript when it ends, or its turns one by one."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -57,7 +57,7 @@ def capture(
     event: HookEvent,
     folder: Path | None,
 ) -> str:
-    """Keep what an event brings, and sum the session up if it is over; return what came of it.
+    """Keep the records of an event, and sum the session up if it is over; return the outcome.
 
     That is noted in the log of hooks, too: whoever asked has not waited.
     """
@@ -98,7 +98,7 @@ def _found(client: str, event: HookEvent, folder: Path | None) -> Iterable[Found
 
 
 def found_turns(client: str, event: HookEvent, folder: Path | None) -> list[TurnDraft]:
-    """Return the turns that an event brings, without what is private.
+    """Return the turns that an event brings, without private parts.
 
     Raises InvalidInput for a transcript that is none of the client's.
     """
@@ -127,7 +127,7 @@ def _turn(client: str, event: HookEvent) -> Found:
 def _import(
     app: "App", settings: Settings, caller: "Caller", event: HookEvent, found: Iterable[Found]
 ) -> tuple[int, set[str]]:
-    """Import what was found; return how many turns were new or had grown, and the sessions' names."""
+    """Import the found drafts; return how many turns were new or had grown, and the sessions' names."""
     from minutebook.features.importers.source_imports import Outcome
 
     names: set[str] = set()

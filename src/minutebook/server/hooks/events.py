@@ -1,4 +1,4 @@
-"""Events of clients' sessions in one form, and what is answered in each client's own."""
+"""Events of clients' sessions in one form, and the answers in each client's own."""
 
 import re
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ class HookEvent:
 
 
 def read_event(fields: Mapping[str, Any]) -> HookEvent:
-    """Read what a client said of an event."""
+    """Read a client's message about an event."""
     name = text_at(fields, "hook_event_name", "hookEventName")
     roots = fields.get("workspace_roots")
     root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else "/"
@@ -69,7 +69,7 @@ def read_event(fields: Mapping[str, Any]) -> HookEvent:
 
 
 def output_of(client: str, event: str, text: str) -> Mapping[str, Any]:
-    """Return what has a client put a text before what the person asked."""
+    """Return the output that has a client put a text before the person's prompt."""
     if client == "cursor":
         return {"additional_context": text}
     nested = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}

@@ -1,4 +1,4 @@
-"""What a session was told already, and which folders hooks leave alone, by this machine's log and settings."""
+"""The records that a session was told already, and the folders that hooks leave alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatch
@@ -10,7 +10,7 @@ FORGETS = frozenset({"compact", "clear"})
 
 
 class Known:
-    """What a session was told already, in time to be read, as the log of hooks has it.
+    """The records that a session was told already, in time to be read, by the log of hooks.
 
     What it was told before it was compacted or cleared, it has forgotten.
     """

@@ -1,4 +1,4 @@
-"""What the hooks of clients did lately: a line a call in the data directory, never what was said.
+"""The last calls of the clients' hooks: a line a call in the data directory, never their texts.
 
 Standard library only, and little of it: the process of a hook writes it.
 """
@@ -14,7 +14,7 @@ LARGEST = 256 * 1024
 
 
 def append(home: str, **entry: object) -> None:
-    """Add an entry with the present instant. What cannot be written is given up: a hook never fails."""
+    """Add an entry with the present instant. A failed write is given up: a hook never fails."""
     path = os.path.join(home, NAME)
     line = json.dumps({"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **entry})
     try:

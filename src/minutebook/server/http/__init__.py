@@ -1,1 +1,1 @@
-"""Who speaks HTTP: MCP for each contract at its path, plain operations, and how the server is."""
+"""The HTTP server: MCP for each contract at its path, plain operations, and its health."""

@@ -1,4 +1,4 @@
-"""Authenticate requests, apply the rate limit, end streams whose token was revoked."""
+"""Authenticate requests, apply the rate limit, end streams of revoked tokens."""
 
 import logging
 from collections import defaultdict
@@ -95,7 +95,7 @@ class AccessControl:
         return await anyio.to_thread.run_sync(ask, provider, limiter=self._provider_threads)
 
     async def person(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
-        """Return who signed in at the provider.
+        """Return the person that signed in at the provider.
 
         Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
         """

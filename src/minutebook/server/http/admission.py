@@ -50,7 +50,7 @@ class Admission:
 
 
 class _Principals:
-    """The principals of what requests show: of each the last few, so that none makes another forgotten."""
+    """The principals of requests' credentials: of each the last few, so that none makes another forgotten."""
 
     def __init__(self) -> None:
         self._of: dict[bytes, str] = {}
@@ -58,11 +58,11 @@ class _Principals:
         self._shown: dict[str, dict[bytes, None]] = {}
 
     def of(self, shown: bytes) -> str | None:
-        """Return the principal of what is shown; None if it was not remembered."""
+        """Return the principal of a credential; None if it was not remembered."""
         return self._of.get(shown)
 
     def remember(self, shown: bytes, principal: str) -> None:
-        """Remember the principal of what was shown."""
+        """Remember the principal of a credential."""
         by_it = self._shown[principal] = self._shown.pop(principal, {})
         by_it.pop(shown, None)
         by_it[shown] = None
@@ -80,7 +80,7 @@ class _Principals:
 
 
 def _shown(request: Request) -> bytes:
-    """Return the digest of what a request shows of who it is."""
+    """Return the digest of a request's credential."""
     headers = request.headers
     text = headers.get("authorization") or headers.get("cookie", "")
     return hashlib.sha256(text.encode("latin-1")).digest()

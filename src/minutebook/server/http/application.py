@@ -126,7 +126,7 @@ class _ContractPaths:
 
 
 def _paths_below(top: str, contracts: Mapping[str, T]) -> dict[str, T]:
-    """Return what serves each contract by its path below `top`, the first contract at `top` itself too."""
+    """Return the endpoint of each contract by its path below `top`, the first contract at `top` itself too."""
     below = {f"{top}{path}": each for path, each in contracts.items()}
     return {top: next(iter(below.values())), **below} if below else below
 
@@ -134,7 +134,7 @@ def _paths_below(top: str, contracts: Mapping[str, T]) -> dict[str, T]:
 def _lifespan(
     endpoints: Iterable[Endpoint], end: Callable[[], None]
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return what runs the endpoints as long as the application is served, then `end`."""
+    """Return the lifespan that runs the endpoints as long as the application is served, then `end`."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -159,7 +159,7 @@ def _pages(
 
 
 def _middleware(metrics: Metrics, names: AllowedHosts, limits: Limits) -> list[Middleware]:
-    """Return what every request passes, first to last."""
+    """Return the middleware of every request, first to last."""
     return [
         Middleware(AccessLog, count=metrics.count),
         Middleware(Admission, queue=limits.turns),

@@ -1,4 +1,4 @@
-"""Who asks over HTTP: from the Authorization header to a caller, or to a refusal that says why."""
+"""The caller over HTTP: from the Authorization header to a caller, or to a refusal with its reason."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -77,7 +77,7 @@ class Authenticator:
         return caller
 
     def person_of(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
-        """Return who signed in at the provider, by the code in its answer.
+        """Return the person that signed in at the provider, by the code in its answer.
 
         It waits for the provider, so call it in a thread of those few that may. Raises ProviderError,
         Unidentified, which it audits, if the ID token does not hold, KeysUnavailable.

@@ -68,7 +68,7 @@ async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes
 
 @asynccontextmanager
 async def _place(request: Request, limits: Limits) -> AsyncIterator[None]:
-    """Have a large body wait while others of its sender are read: what is not read yet, its client keeps."""
+    """Have a large body wait while others of its sender are read: unread bytes stay at its client."""
     turn: RequestTurn | None = getattr(request.state, "turn", None)
     if turn is None or int(request.headers.get("content-length", LARGE)) < LARGE:
         yield

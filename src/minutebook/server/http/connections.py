@@ -1,4 +1,4 @@
-"""Connections: deadlines for what a client sends and reads, and who makes room when all are taken."""
+"""Connections: deadlines for a client's sending and reading, and which connection makes room when all are taken."""
 
 from asyncio import BaseTransport, TimerHandle
 from collections.abc import Iterator
@@ -56,13 +56,13 @@ class ClientConnection(H11Protocol):
             self._waiting = None
 
     def on_response_complete(self) -> None:
-        """Remember in whose name the request was answered."""
+        """Remember the principal for which the request was answered."""
         self._caller = self.caller
         self.open.put_last(self)
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what cannot be read; if it was a body, its request is given up, as when the client is gone.
+        """Answer an unreadable request; if it was a body, its request is given up, as when the client is gone.
 
         uvicorn lets the application answer a second time, which fails.
         """
@@ -170,7 +170,7 @@ class ClientConnections:
         return has_room
 
     def put_last(self, connection: ClientConnection) -> None:
-        """Count an open connection, by who holds it now, as the one that began to wait last."""
+        """Count an open connection, by its present holder, as the one that began to wait last."""
         if connection in self._places:
             self.discard(connection)
             self._put(connection)
@@ -201,7 +201,7 @@ class ClientConnections:
         return self._make_room(self._strangers) or self._make_room(self._known)
 
     def _reclassify(self) -> None:
-        """Move to the known those strangers who were let in while their answer goes on, such as a stream."""
+        """Move to the known those strangers that were let in while their answer goes on, such as a stream."""
         for connection in tuple(self._strangers.most_first()):
             if connection.caller is not None:
                 self.put_last(connection)

@@ -1,4 +1,4 @@
-"""What a client reads when a request is refused before any contract sees it."""
+"""The response to a request that is refused before any contract sees it."""
 
 from collections.abc import Mapping
 from http import HTTPStatus

@@ -43,7 +43,7 @@ def health_routes(loader: AppLoader) -> list[BaseRoute]:
 
 
 def metrics_routes(metrics: Metrics, readers: str, middleware: Sequence[Middleware]) -> list[Route]:
-    """Return the route `/metrics`, behind the middleware, for those whom the setting names."""
+    """Return the route `/metrics`, behind the middleware, for the readers that the setting names."""
 
     def written(request: Request) -> Response:
         if not may_read_metrics(request.state.caller, admins_only=readers == "admin"):

@@ -54,7 +54,7 @@ def address_given(text: str) -> Address:
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """The names by which the server may be called, and the origins whose pages may call it."""
+    """The names by which the server may be called, and the origins of pages that may call it."""
 
     hosts: Collection[str]
     origins: Collection[str]
@@ -82,7 +82,7 @@ class AllowedHosts:
 
 
 class HostCheck:
-    """Lets through what is addressed to this server, from its own pages or from none."""
+    """Lets through requests addressed to this server, from its own pages or from none."""
 
     def __init__(self, app: ASGIApp, names: AllowedHosts) -> None:
         self._app = app

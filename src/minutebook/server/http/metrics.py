@@ -35,7 +35,7 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 
 
 class Metrics:
-    """Counts and times what a server does."""
+    """Counts and times the requests of a server."""
 
     def __init__(self, loader: AppLoader) -> None:
         self._registry = CollectorRegistry()

@@ -35,7 +35,7 @@ _OUR_FAULTS = frozenset({"invalid_client", "unauthorized_client", "invalid_scope
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where a provider is asked, and how: what its configuration says of it.
+    """The URLs of a provider, and its methods, by its configuration.
 
     `names_issuer`: its answers name it (`iss`). `takes_basic`: it takes a client's secret in the
     Authorization header.
@@ -49,7 +49,7 @@ class Endpoints:
 
 
 class Provider:
-    """Leads people to a provider and learns from it who they are.
+    """Leads people to a provider and learns their identity from it.
 
     `lasts` is for how many seconds they are signed in; None: as long as the ID token holds.
     """
@@ -95,7 +95,7 @@ class Provider:
             raise ProviderError(ProviderFault.MIXED_UP, f"the answer is of {named[:200]}")
 
     def redeem(self, code: str, verifier: str, nonce: str) -> Person:
-        """Return whom a code stands for.
+        """Return the person that a code stands for.
 
         Raises ProviderError if the provider gives no ID token for it, Unidentified if that does not
         hold, KeysUnavailable if the keys cannot be read.
@@ -227,7 +227,7 @@ def _read_endpoints(issuer: str) -> Endpoints:
 
 
 def _fault(status: int, answer: Mapping[str, Any]) -> ProviderError:
-    """Return what it means that a provider gave no ID token for a code."""
+    """Return the meaning of a provider's refusal of an ID token for a code."""
     error = str(answer.get("error", ""))[:100]
     if error == "invalid_grant":
         return ProviderError(ProviderFault.CODE, "the provider knows no such code, or no longer")

@@ -1,4 +1,4 @@
-"""Operations of the command line, done for people who typed it elsewhere and whose token says who they are."""
+"""Operations of the command line, done for people at other machines, identified by their tokens."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -33,7 +33,7 @@ class OperationWording:
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
     ) -> Failure:
-        """Word an error; who came by a token hears nothing of how this machine is."""
+        """Word an error; a caller with a token learns nothing about this machine."""
         shown = redacted_for(caller, error)
         return Failure(str(shown), cause=type(error).__name__, facts=facts_of(shown))
 
@@ -81,7 +81,7 @@ def operations_route(
 
 
 def _task(operation: Operation[..., object], given: Mapping[str, Any]) -> Any:
-    """Return what does an operation and gives its answer, with what is to be said beside it."""
+    """Return the task that does an operation and gives its answer, with the notes beside it."""
 
     def done(app: App, caller: Caller) -> Mapping[str, Any]:
         asks = in_call(caller, notes={})

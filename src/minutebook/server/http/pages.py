@@ -1,4 +1,4 @@
-"""The pages' side of the server: who asks, forms, tasks in threads within the limits of all callers."""
+"""The pages' side of the server: sign-in, forms, tasks in threads within the limits of all callers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class _Raised(Failure):
 
 
 class _Pages:
-    """What the dispatcher knows the pages by."""
+    """The names by which the dispatcher knows the pages."""
 
     name = "web"
 
@@ -52,7 +52,7 @@ _WORDING: Any = _Pages()
 
 
 def _answer(outcome: T | Failure) -> T:
-    """Return what a job gave, or raise the error that it failed with."""
+    """Return the result of a job, or raise the error that it failed with."""
     if isinstance(outcome, _Raised):
         assert outcome.error is not None
         raise outcome.error
@@ -61,7 +61,7 @@ def _answer(outcome: T | Failure) -> T:
 
 
 class PageHost:
-    """Identifies people, reads their forms, and runs what pages ask for."""
+    """Identifies people, reads their forms, and runs the tasks of pages."""
 
     def __init__(self, dispatcher: Dispatcher, access: AccessControl, *, is_secure: bool) -> None:
         self._dispatcher = dispatcher
@@ -88,7 +88,7 @@ class PageHost:
         )
 
     async def redeem(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
-        """Return whom the provider's answer stands for, the refusal of an ID token audited.
+        """Return the person in the provider's answer, the refusal of an ID token audited.
 
         Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
         """
@@ -141,7 +141,7 @@ class PageHost:
             raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
 
     async def look(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
-        """Run a short task whose answer others wait for, too. Raises MinutebookError as `run` does."""
+        """Run a short task with an answer that others wait for, too. Raises MinutebookError as `run` does."""
         caller = self._access.in_session(in_call(caller, request="watch"))
         return _answer(
             await self._dispatcher.run_shared(CallJob(_WORDING, "watch", {}, caller, task))
@@ -154,7 +154,7 @@ class PageHost:
         response: ASGIApp,
         check: Callable[[], Awaitable[object]],
     ) -> ASGIApp:
-        """Return what serves an endless response until the server ends, or `check` says so.
+        """Return the app that serves an endless response until the server ends, or `check` says so.
 
         `check` raises Unidentified once the caller is let in no more. Beyond the limit on streams
         the answer is 429.

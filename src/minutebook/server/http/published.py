@@ -1,4 +1,4 @@
-"""What an issuer publishes: fetched within bounds, kept for a while, used on while the issuer is down."""
+"""An issuer's documents: fetched within bounds, kept for a while, used on while the issuer is down."""
 
 import logging
 import threading
@@ -45,7 +45,7 @@ class Published(Generic[T]):
         self._failure: KeysUnavailable | None = None
 
     def get(self, is_enough: Callable[[T], bool] | None = None) -> T:
-        """Return the document, read again if it is old, or not enough for who asks.
+        """Return the document, read again if it is old, or not enough for the caller.
 
         Raises KeysUnavailable if it cannot be read, and none is known that is younger than a day.
         """
@@ -78,13 +78,13 @@ class Published(Generic[T]):
 
 
 def is_protected(url: str) -> bool:
-    """Tell whether nobody can change what comes from a URL: https, or http on this machine."""
+    """Tell whether nobody can change the content of a URL: https, or http on this machine."""
     parts = urlsplit(url)
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
 
 def fetch(url: str, setting: str) -> bytes:
-    """Return what is at a URL. Raises KeysUnavailable, naming the setting that leads there, if nothing is."""
+    """Return the content of a URL. Raises KeysUnavailable, naming the setting that leads there, if there is none."""
     status, data = exchange("GET", url, setting)
     if status != 200:
         remedy = "see that {setting} is right"

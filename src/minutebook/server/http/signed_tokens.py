@@ -1,4 +1,4 @@
-"""Whom an authorization server lets in: its signed tokens (JWT), checked against its public keys."""
+"""Signed tokens (JWT) of an authorization server, checked against its public keys."""
 
 import json
 import time
@@ -121,7 +121,7 @@ def caller_by(claims: Mapping[str, Any]) -> Caller:
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """By what a signed token can be revoked: its name, its id if it has one, and when it was issued."""
+    """The key by which a signed token can be revoked: its name, its id if it has one, and when it was issued."""
 
     subject: str
     id: str | None
@@ -129,7 +129,7 @@ class IssuedToken:
 
 
 def issued_by(claims: Mapping[str, Any]) -> IssuedToken:
-    """Return by what the token with these verified claims can be revoked."""
+    """Return the key by which the token with these verified claims can be revoked."""
     id, at = claims.get("jti"), claims.get("iat")
     return IssuedToken(
         str(claims["sub"]),
@@ -144,7 +144,7 @@ def issued_of_known(token: str) -> IssuedToken:
 
 
 def open_issuer(settings: Settings) -> Issuer | None:
-    """Return what checks signed tokens, None if no issuer is set.
+    """Return the checker of signed tokens, None if no issuer is set.
 
     Raises InvalidInput if the issuer's settings are incomplete or its keys come unprotected.
     """
@@ -165,7 +165,7 @@ def open_issuer(settings: Settings) -> Issuer | None:
 
 
 def _grant(claims: Mapping[str, Any]) -> Grant:
-    """Read whom the claims make of the bearer; what they leave out grants least."""
+    """Read the bearer's grant from the claims; missing claims grant least."""
     role = claims.get(ROLE, Role.VIEWER)
     if role not in list(Role):
         raise Unidentified(

@@ -1,4 +1,4 @@
-"""Traces of what is asked for, sent to an OpenTelemetry collector where one is named.
+"""Traces of requests, sent to an OpenTelemetry collector where one is named.
 
 The SDK makes a span of each message, and asks nobody as long as no provider is set.
 """

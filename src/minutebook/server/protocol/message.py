@@ -19,7 +19,7 @@ NO_MESSAGE = "This is no JSON-RPC 2.0 request, notification or response."
 
 @dataclass(eq=False)
 class BadMessage(Exception):
-    """Bytes that are no message: a JSON-RPC code and what is wrong, without what was sent.
+    """Bytes that are no message: a JSON-RPC code and the fault, without the bytes.
 
     `id` is the request's, where it has one that an answer can bear.
     """

@@ -1,4 +1,4 @@
-"""What clients read of contracts: resources, their templates and completions, prompts."""
+"""The readable parts of contracts for clients: resources, their templates and completions, prompts."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -172,7 +172,7 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract], dispatcher: 
 
 
 async def _run(dispatcher: Dispatcher, job: CallJob[T]) -> T:
-    """Return what a job gives. Raises MCPError if it fails."""
+    """Return the result of a job. Raises MCPError if it fails."""
     outcome = await dispatcher.run(job)
     if isinstance(outcome, Failure):
         raise protocol_error(outcome)

@@ -68,7 +68,7 @@ class Sampling(Generic[T]):
         caller: Caller,
         work: Work[T],
     ) -> T | types.InputRequiredResult:
-        """Do the work, or go on with it; its outcome, or what the client is asked first.
+        """Do the work, or go on with it; its outcome, or the question that the client is asked first.
 
         Only who began a call goes on with it, by the same call.
         """
@@ -99,7 +99,7 @@ class Sampling(Generic[T]):
 
 
 class _SamplingTalk(Generic[T]):
-    """One call over several requests: what was asked last, what was answered, what came of it."""
+    """One call over several requests: the last question, its answer, the outcome."""
 
     def __init__(self, call: object, waiting: "dict[str, _SamplingTalk[T]]") -> None:
         self.call = call
@@ -130,7 +130,7 @@ class _SamplingTalk(Generic[T]):
     async def go_on(
         self, context: _Context, answers: types.InputResponses
     ) -> T | types.InputRequiredResult:
-        """Hand over the client's answers; wait for the outcome or for what is asked next."""
+        """Hand over the client's answers; wait for the outcome or for the next question."""
         self._context, self._answers = context, answers
         self._news, self._question = anyio.Event(), None
         self._answered.set()

@@ -1,4 +1,4 @@
-"""Tell clients what changed: subscribed resources that read differently, and the list of them.
+"""Notify clients of changes: subscribed resources that read differently, and the list of them.
 
 A change in this process or another shows in the store's sequences. Then what is watched is read
 again, in the name of each who watches it; only who would read something else hears of it.
@@ -53,7 +53,7 @@ _Context = ServerRequestContext[Any, Any]
 
 @dataclass(eq=False, slots=True)
 class _Watcher:
-    """Who watches what, and what they were shown of it, as digests by URI."""
+    """A watcher with its resources, and the content shown to it, as digests by URI."""
 
     caller: Caller
     tell: Callable[[str], Awaitable[None]]
@@ -61,7 +61,7 @@ class _Watcher:
 
 
 class Watch:
-    """Remembers what clients read, and notifies them when they would read something else."""
+    """Remembers the resources that clients read, and notifies them when these would read differently."""
 
     def __init__(self, contracts: Sequence[Contract], dispatcher: Dispatcher) -> None:
         self.contracts = list(contracts)
@@ -121,7 +121,7 @@ class Watch:
             self._watchers.discard(watcher)
 
     def _lasting(self, context: _Context) -> Caller:
-        """Return the caller that subscribes, without what belongs to the request."""
+        """Return the caller that subscribes, without the parts that belong to the request."""
         return in_call(self._dispatcher.caller(context), request="watch")
 
     def _watcher_of(self, context: _Context) -> _Watcher:
@@ -176,7 +176,7 @@ class Watch:
             await anyio.sleep(REST * looked)
 
     async def _is_changed(self) -> bool:
-        """Tell whether any organization of those who watch has changed since the last look."""
+        """Tell whether any organization of a watcher has changed since the last look."""
         sequences: dict[str, int] = {}
         for caller in {each.caller for each in self._watchers}:
             job = CallJob(self.contracts[0], "watch", {}, caller, _sequences_of)
@@ -187,7 +187,7 @@ class Watch:
         return sequences != before
 
     async def _compare(self) -> dict[_Watcher, list[str]]:
-        """Read again what is watched; what would be read otherwise than it was shown, by who watches it."""
+        """Read the watched resources again; return those that would read differently now, by watcher."""
         changed: dict[_Watcher, list[str]] = {}
         for watcher in list(self._watchers):
             # What is being read for the first time is compared the next time.
@@ -199,7 +199,7 @@ class Watch:
         return changed
 
     async def _fingerprints(self, caller: Caller, uris: Iterable[str]) -> dict[str, str]:
-        """Digest what a client would read now, by URI; what cannot be read has a digest too."""
+        """Digest the content that a client would read now, by URI; an unreadable one has a digest too."""
         found = dict.fromkeys(uris, "")
         for contract in self.contracts:
             its = [

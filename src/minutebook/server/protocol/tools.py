@@ -1,4 +1,4 @@
-"""What clients call of contracts: the tools, listed as promised, called in worker threads."""
+"""The callable parts of contracts for clients: the tools, listed as promised, called in worker threads."""
 
 import logging
 import time
@@ -60,7 +60,7 @@ class Tools:
     async def call(
         self, context: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Call a tool, or return what the client's model is asked first.
+        """Call a tool, or return the question that the client's model is asked first.
 
         Raises MCPError for an unknown tool, and for an error that has a JSON-RPC code.
         """

@@ -73,7 +73,7 @@ class EarlyAnswers:
 
 
 def _message(line: bytes) -> "dict[str, Any] | None":
-    """Read a request whose JSON every reader reads alike."""
+    """Read a request in JSON that every reader reads alike."""
     try:
         message = json.loads(line.decode())
         # Half a surrogate and what JSON calls no number are for the server to refuse.
@@ -100,7 +100,7 @@ def _is_plain(params: "dict[str, Any]") -> bool:
 
 
 def _is_modern(params: "dict[str, Any]") -> bool:
-    """Tell whether a request says only that it is of the revision without a handshake, and by whom."""
+    """Tell whether a request says only that it is of the revision without a handshake, and its client."""
     meta = params.get("_meta")
     if set(params) != {"_meta"} or not isinstance(meta, dict):
         return False

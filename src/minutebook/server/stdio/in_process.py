@@ -55,7 +55,7 @@ class InProcessServer:
         return DaemonLink(client_end, reading_tools(self._contracts), caller.call.session)
 
     def lost(self) -> NoReturn:
-        """End the process, whose server has ended although its client has not."""
+        """End the process: its server has ended although its client has not."""
         if self._server is not None:
             # Its connection closes before it has written what it failed of.
             self._server.join(_LAST_WORDS)
@@ -108,7 +108,7 @@ def connection_server(
     caller: Caller,
     folder: str = "",
 ) -> Server[Any]:
-    """Build the server of a connection, all of whose requests are one caller's.
+    """Build the server of a connection on which all requests are one caller's.
 
     `folder` is the client's working directory, empty if it has none.
     """

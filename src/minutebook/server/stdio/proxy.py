@@ -96,7 +96,7 @@ class _Request:
 
 
 class ProxyConversation:
-    """What another server must be told to go on where one ended."""
+    """The messages that another server needs to go on where one ended."""
 
     def __init__(self) -> None:
         self.requests: dict[object, _Request] = {}
@@ -313,7 +313,7 @@ class Proxy:
                 self._write(_unknown_outcome(request))
 
     def _resume(self, link: DaemonLink) -> None:
-        """Tell a new server what it must know, and ask it what is not answered."""
+        """Send a new server the messages it needs, and the requests not answered yet."""
         with self._sending:
             with self._changed:
                 opening = list(self._conversation.opening_lines())

@@ -119,7 +119,7 @@ def _refusal(id: str | int | None, code: int, text: str) -> types.JSONRPCError:
 
 
 def _written(message: types.JSONRPCMessage) -> bytes:
-    """Write a message as a line; what holds a text that is none of Unicode becomes an error."""
+    """Write a message as a line; one with a text that is none of Unicode becomes an error."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
     except (PydanticSerializationError, UnicodeEncodeError):

@@ -55,7 +55,7 @@ class Whereabouts:
         server.add_notification_handler(_CHANGED, types.NotificationParams, self._changed)
 
     def caller(self, context: _Context) -> Caller:
-        """Return the caller of a request; the first call of a tool is told of what is wrong."""
+        """Return the caller of a request; the first call of a tool is told the faults of its place."""
         caller, place = self._caller, self._place
         if place is None or place.problem is None or context.method != "tools/call":
             return caller
@@ -110,7 +110,7 @@ def _paths(roots: Iterable[types.Root]) -> list[Path]:
 
 
 def _notes(place: FolderPlace) -> dict[str, Note]:
-    """Say that something is wrong, without what the folder says of itself: it may be anybody's words."""
+    """Note that something is wrong, without the folder's own words: they may be anybody's."""
     kept = "belongs to no project" if place.repository is None else "belongs to its repository"
     text = (
         "It could not be settled to which project this folder belongs. What is stored here meanwhile "

@@ -30,7 +30,7 @@ class Browsing:
         return self._store.seen_by(caller).page(Memory, "-updated_at", limit)
 
     def titled(self, caller: Caller, start: str, limit: int) -> list[Memory]:
-        """Return the memories whose title begins with `start` (ASCII case ignored), by title."""
+        """Return the memories with a title that begins with `start` (ASCII case ignored), by title."""
         seen = self._store.seen_by(caller).where(starts={"title": start})
         return seen.page(Memory, "title", limit)
 

@@ -20,7 +20,7 @@ class IdLookup:
         self._store = store
 
     def begin_with(self, caller: Caller, of: type[R], text: str, limit: int) -> list[R]:
-        """Return the records the caller may see whose ids begin with the text, newest first."""
+        """Return the records visible to the caller with ids that begin with the text, newest first."""
         part, found = text.lower(), list[R]()
         for view in self._views(caller, of):
             named = view.where(starts={"id": part})
@@ -34,7 +34,7 @@ class IdLookup:
         return _newest(found, limit)
 
     def end_with(self, caller: Caller, of: type[R], text: str, limit: int) -> list[R]:
-        """Return those whose ids end with the text, which is where ids of one time differ."""
+        """Return those with ids that end with the text, the part in which ids of one time differ."""
         part, found = text.lower(), list[R]()
         for view in self._views(caller, of):
             ids = [id for id in view.read_ids(of, ("-id",)) if id.lower().endswith(part)]

@@ -153,7 +153,7 @@ class PostgresStore(SqlStore):
         ]
 
     def to_analyse(self) -> int:
-        """Count the texts that have no terms of the present version; who needs them analyses the text."""
+        """Count the texts that have no terms of the present version; a search that needs them analyses the text."""
         return self._analysis.remaining()
 
     def check_writes(self) -> None:

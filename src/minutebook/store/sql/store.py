@@ -90,7 +90,7 @@ class SqlStore(ABC):
 
     @abstractmethod
     def to_analyse(self) -> int:
-        """Count the texts whose text index is being made anew, as another version analysed them."""
+        """Count the texts with a text index that is being made anew, as another version analysed them."""
 
     def open(self) -> None:
         """Open the store, unless it is open. Raises StoreTooNew if a later version wrote it, else StoreError."""

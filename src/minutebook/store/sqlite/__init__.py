@@ -174,7 +174,7 @@ class SqliteStore(SqlStore):
         return []
 
     def to_analyse(self) -> int:
-        """Count the texts whose text index is being made anew, as another version analysed them."""
+        """Count the texts with a text index that is being made anew, as another version analysed them."""
         with self._connections.reading() as connection:
             return text_analysis.remaining(connection)
 
