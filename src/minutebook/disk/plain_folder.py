@@ -22,7 +22,7 @@ class PlainFolder:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Make the folder if it is missing, and hold its first-read content.
+        """Make the folder if it is missing, and translate the errors of the work inside.
 
         Raises InvalidInput if there is something else, StoreError if it cannot be read.
         """

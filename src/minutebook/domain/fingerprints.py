@@ -88,7 +88,7 @@ def has_fingerprint(kind: Kind) -> bool:
 
 
 def id_in_trail(kind: Kind, id: str) -> str:
-    """Return the id by which entries name a record; a link, with a user's word in its id, has a digest."""
+    """Return the id by which entries name a record: a digest for a link, as its id holds a user's word."""
     return hashlib.sha256(_encode(id).encode("ascii")).hexdigest()[:32] if kind is Kind.LINK else id
 
 

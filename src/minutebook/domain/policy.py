@@ -322,7 +322,7 @@ def check_may_look_as(caller: Caller) -> None:
 
 
 def may_audit(caller: Caller) -> bool:
-    """Tell whether the caller sees all of the organizations with the trail that they would read."""
+    """Tell whether the caller sees whole organizations, not a repository or user, and so may read trails."""
     return caller.repositories is None and caller.user is None
 
 

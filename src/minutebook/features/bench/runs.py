@@ -224,7 +224,7 @@ class _Bench:
         return QueryResult(query, bool(query.relevant), outcomes, store.collection.session_of)
 
     def _counts_within(self, system: System, query: Query) -> bool:
-        """Tell whether documents within some tokens are counted: of texts, by the systems compared with the others."""
+        """Tell whether documents within some tokens are counted: for `recall`, if a query has relevant ones."""
         return bool(query.relevant) and system is self._systems[-1] and system.tool == "recall"
 
 

@@ -64,7 +64,7 @@ def _of_archive(
 
 
 def _elements(stream: Any, place: SourcePlace) -> Iterator[tuple[SourcePlace, Any] | UnreadPart]:
-    """Yield the elements of an array; of an object, its only array's."""
+    """Yield the elements of an array; any other value as the only element."""
     window = _Window(stream)
     try:
         first = window.next_sign("")
