@@ -358,7 +358,7 @@ DIVERGENCES: tuple[Divergence, ...] = (
     ),
     Divergence(
         "knowledge/recall/candidates",
-        "Two hundred each: fifty leave out too much of what token by token comparison finds (decision 0027).",
+        "A hundred and fifty each: fifty leave out too much of what token by token comparison finds (decision 0027).",
     ),
     Divergence(
         "knowledge/get_status/dimensions",
