@@ -16,7 +16,7 @@ from minutebook.cli import main, subjects
 from minutebook.config import all_settings
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.feature import FOLDER, features
-from minutebook.install.known_clients import CLIENTS
+from minutebook.features.install.known_clients import CLIENTS
 from minutebook.invocation import HIDDEN
 from tests.terminal import Run, remembered, typed
 

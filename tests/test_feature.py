@@ -40,6 +40,8 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert loaded().name == feature.name
         case "checks_here":
             assert list(inspect.signature(loaded).parameters) == ["settings"]
+        case "summarizer":
+            assert list(inspect.signature(loaded).parameters) == ["read", "count"]
         case "status":
             assert list(inspect.signature(loaded).parameters) == ["api", "settings"]
         case "operations":

@@ -20,11 +20,11 @@ from random import Random
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from minutebook.app import open_app
-from minutebook.cli.demo_store import fill
 from minutebook.config import environment, load, settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
 from minutebook.features.code.services import CodeServices
+from minutebook.features.demo.demo_store import fill
 from minutebook.features.ledger.services import LedgerServices
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"

@@ -47,6 +47,8 @@ class Feature:
     """Records that `recall` ranks with memories: a function from an App to a TextSource."""
     lists: str = ""
     """Records that `recall` ranks by themselves: a function from an App to a ListedSource."""
+    summarizer: str = ""
+    """The built-in summarizer: a function from what reads a session's turns, and their number, to a draft."""
     on_open: str = ""
     """What is done when a store is opened: a function of an App."""
     on_answer: str = ""

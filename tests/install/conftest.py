@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.install.clients import Places
+from minutebook.features.install.clients import Places
 from tests.install.installing import places
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from minutebook.install.clients import (
+from minutebook.features.install.clients import (
     Installation,
     Places,
     Scope,
@@ -19,7 +19,7 @@ from minutebook.install.clients import (
     plan,
     plan_remote,
 )
-from minutebook.install.known_clients import CLIENTS
+from minutebook.features.install.known_clients import CLIENTS
 
 NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=UTC)
 COMMAND = ["/opt/mine book/bin/minutebook", "serve"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.install.clients import (
+from minutebook.features.install.clients import (
     Places,
     Scope,
     apply,
@@ -19,7 +19,7 @@ from minutebook.install.clients import (
     plan_removal,
     unsafe_entries,
 )
-from minutebook.install.known_clients import CLIENTS
+from minutebook.features.install.known_clients import CLIENTS
 from tests.install.installing import (
     COMMAND,
     FORMS,

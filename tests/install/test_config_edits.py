@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.install.config_edits import Format, edited, read
+from minutebook.features.install.config_edits import Format, edited, read
 
 Drawn = tuple[str, Any]
 Entry = Mapping[str, Any]

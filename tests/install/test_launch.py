@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from minutebook.install.clients import Places, location
-from minutebook.install.config_edits import Format
-from minutebook.install.known_clients import CLIENTS
-from minutebook.install.launch import import_path, lasting_command, module_command, source_of
+from minutebook.features.install.clients import Places, location
+from minutebook.features.install.config_edits import Format
+from minutebook.features.install.known_clients import CLIENTS
+from minutebook.launch import import_path, lasting_command, module_command, source_of
 from tests.server.stdio.speaking import INITIALIZE
 from tests.terminal import Run
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.install.clients import (
+from minutebook.features.install.clients import (
     Places,
     apply,
     plan_removal,
 )
-from minutebook.install.known_clients import CLIENTS
+from minutebook.features.install.known_clients import CLIENTS
 from tests.install.installing import FORMS, NOW, TEAM, install, install_remote, parsed, path_of
 
 

@@ -12,7 +12,7 @@ import yaml
 
 from minutebook import __version__
 from minutebook.contracts.registry import CONTRACTS
-from minutebook.install.known_clients import CLIENTS
+from minutebook.features.install.known_clients import CLIENTS
 from tests.test_guides import ROOT, parsed
 from tools.packages.archives import write_zip
 from tools.packages.extensions import EXTENSIONS, Files, commands, server

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Category
-from minutebook.features.summarizer.summary_draft import SummaryDraft, read_summary
+from minutebook.services.journal.summary_draft import SummaryDraft, read_summary
 
 GOOD: dict[str, Any] = {
     "title": "Fix the login crash",

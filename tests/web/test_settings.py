@@ -8,7 +8,7 @@ import pytest
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Unidentified
 from minutebook.domain.records import SYSTEM_ORGANIZATION, MemoryType, Role, Token
-from minutebook.install.clients import Places
+from minutebook.features.install.clients import Places
 from tests.web.conftest import OWNER, Browser, Site
 
 FORM = {

@@ -10,7 +10,7 @@ from typing import Any
 import tomlkit
 import yaml
 
-from minutebook.install.known_hooks import HOOKS
+from minutebook.features.install.known_hooks import HOOKS
 from tools.packages.facts import Facts
 
 Files = dict[str, bytes]

@@ -12,7 +12,7 @@ from minutebook.feature import features
 
 _CORE: dict[str, dict[str, tuple[str, ...]]] = {
     "Begin": {
-        "minutebook.cli.serving": ("install", "serve", "ui", "demo", "export-schema"),
+        "minutebook.cli.serving": ("serve", "export-schema"),
         "minutebook.cli.completion": ("completion",),
     },
     "Memories": {

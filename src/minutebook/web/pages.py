@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from minutebook import __version__
 from minutebook.app import App
 from minutebook.domain.caller import Caller
-from minutebook.install.clients import Places
+from minutebook.features.install.clients import Places
 from minutebook.web import catalogue, markup
 from minutebook.web.wording import VERDICTS, Trouble
 from minutebook.web.words import word

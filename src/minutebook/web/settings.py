@@ -15,9 +15,9 @@ from minutebook.domain.policy import Policy
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
 from minutebook.domain.redaction import redacted_for
+from minutebook.features.install.clients import set_up
+from minutebook.features.install.known_clients import CLIENTS
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.install.clients import set_up
-from minutebook.install.known_clients import CLIENTS
 from minutebook.services.access.tokens import Issued
 from minutebook.web.catalogue import LANGUAGES, Later, later
 from minutebook.web.catalogue import text as _

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from minutebook.domain.caller import Caller
-from minutebook.install.clients import Places
+from minutebook.features.install.clients import Places
 
 CALLBACK = "/signin/callback"
 """Where a provider leads browsers back to."""

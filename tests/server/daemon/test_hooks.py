@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from minutebook.features.hooks.cli import lately, trouble_in
-from minutebook.install.known_hooks import HOOKS
+from minutebook.features.install.known_hooks import HOOKS
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address

@@ -11,7 +11,7 @@ from minutebook.cli.printing import say
 from minutebook.cli.settings import write_setting
 from minutebook.cli.terminal import as_json, identity
 from minutebook.features.hooks.settings import HookSettings
-from minutebook.install.known_hooks import HOOKS
+from minutebook.features.install.known_hooks import HOOKS
 from minutebook.server.hooks import log
 
 LATELY = 200

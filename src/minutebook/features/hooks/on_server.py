@@ -20,7 +20,7 @@ from minutebook.domain.errors import MinutebookError
 from minutebook.domain.private import without_private
 from minutebook.features.hooks.operations import brief
 from minutebook.features.hooks.settings import HookSettings
-from minutebook.install.launch import module_command
+from minutebook.launch import module_command
 from minutebook.server.daemon.hook_client import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
 from minutebook.server.hooks import log
 from minutebook.server.hooks.answers import asked_here

@@ -169,7 +169,7 @@ def _place(name: str, kind: SourceKind, path: Path | None) -> Path:
         return path.absolute()
     if kind.usual_place is None:
         raise InvalidInput("PATH", "must be given: {name} has no usual place", name=name)
-    from minutebook.cli.serving import places_here
+    from minutebook.features.install.cli import places_here
 
     usual = kind.usual_place
     return places_here().folder(usual.variable, *usual.folder).joinpath(*usual.below)

@@ -4,5 +4,6 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="install",
+    commands={"Begin": {".cli": ("install",)}},
     checks_here=".checks:checks_here",
 )

@@ -25,7 +25,7 @@ from minutebook.features.summarizer.session_facts import (
     session_facts,
 )
 from minutebook.features.summarizer.session_words import FILLER_TERMS, FILLERS, pattern
-from minutebook.features.summarizer.summary_draft import SummaryDraft
+from minutebook.services.journal.summary_draft import SummaryDraft
 from minutebook.features.summarizer.titles import phrases, title_of
 from minutebook.language.sentences import sentences
 from minutebook.language.talks import Said, taken_back

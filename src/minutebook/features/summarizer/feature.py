@@ -4,4 +4,5 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="summarizer",
+    summarizer=".extractive:summarize",
 )

@@ -16,7 +16,7 @@ from typing import Self
 from minutebook.domain.records import MOST_SCORE, Category, Turn
 from minutebook.features.summarizer import technologies
 from minutebook.features.summarizer.session_words import FILE, either, pattern, plain, whole
-from minutebook.features.summarizer.summary_draft import MAX_TECHNOLOGIES
+from minutebook.services.journal.summary_draft import MAX_TECHNOLOGIES
 from minutebook.search.text import word_terms
 
 READ_AT_MOST = 20_000

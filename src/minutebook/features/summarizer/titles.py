@@ -12,7 +12,7 @@ from minutebook.features.summarizer.session_words import (
     pattern,
     plain,
 )
-from minutebook.features.summarizer.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
+from minutebook.services.journal.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
 
 LEAST_WORDS = 3
 """Words of a part of a sentence that can be a title."""

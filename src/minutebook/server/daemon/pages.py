@@ -9,7 +9,7 @@ from typing import Any
 
 from minutebook.config import Settings, environment
 from minutebook.domain.caller import Caller
-from minutebook.install.clients import Places
+from minutebook.features.install.clients import Places
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.http.hosts import Address
 from minutebook.server.http.process import of_this_machine, serve_pages

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreError
-from minutebook.install.launch import module_command
 from minutebook.invocation import Invocation
+from minutebook.launch import module_command
 from minutebook.server.daemon.rendezvous import INVALID, LOG, TAKEN, DaemonAddress
 
 AGAIN = 1.0

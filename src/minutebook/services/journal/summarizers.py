@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from minutebook.domain.caller import Caller, Sample
 from minutebook.domain.errors import InvalidInput, Unanswered
 from minutebook.domain.records import Turn
-from minutebook.features.summarizer.summary_draft import (
+from minutebook.feature import loaded
+from minutebook.services.journal.summary_draft import (
     ANSWER_TOKENS,
     INSTRUCTIONS,
     SummaryDraft,
@@ -58,7 +59,7 @@ class Summarizers:
         """Summarise a session of `count` turns by the first that can.
 
         A model's answer that does not fit is repaired once. Where no model's does, the built-in
-        summarizer stands in, and the reasons say so.
+        summarizer stands in, and the reasons say so. Raises Unanswered if there is none.
         """
         failed = list(self._silent)
         transcript = "\n\n".join(_transcript(read(), count)) if self._models else ""
@@ -74,9 +75,9 @@ class Summarizers:
             else:
                 return _made(draft, model.name, failed)
         # Its patterns take a tenth of a second to compile, which most processes have no use for.
-        from minutebook.features.summarizer.extractive import summarize
-
-        return _made(summarize(read, count), BUILT_IN, failed)
+        for summarize in loaded("summarizer"):
+            return _made(summarize(read, count), BUILT_IN, failed)
+        raise Unanswered("; ".join(failed) or "no summarizer is installed")
 
 
 def _made(draft: SummaryDraft, name: str, failed: list[str]) -> Result:

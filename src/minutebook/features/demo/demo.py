@@ -13,7 +13,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from minutebook.cli.printing import echo, style
 from minutebook.domain.counts import count_of
-from minutebook.install.launch import module_command
+from minutebook.launch import module_command
 
 MEMORIES = {
     "port": "The staging database listens on port 5432.",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from minutebook.install.known_clients import ClientFile, listed
+from minutebook.features.install.known_clients import ClientFile, listed
 
 
 class Form(StrEnum):

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.domain.reason import Reason, cause_of, must_be_one_of
-from minutebook.install.config_edits import Value, edited, read
-from minutebook.install.known_clients import CLIENTS, Base, Client, ClientFile
+from minutebook.features.install.config_edits import Value, edited, read
+from minutebook.features.install.known_clients import CLIENTS, Base, Client, ClientFile
 
 Scope = Literal["user", "project"]
 

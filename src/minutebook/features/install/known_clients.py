@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from minutebook.install.config_edits import Format, Value
+from minutebook.features.install.config_edits import Format, Value
 
 
 class Base(StrEnum):

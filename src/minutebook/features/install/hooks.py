@@ -12,7 +12,7 @@ from typing import Any
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import Reason
-from minutebook.install.clients import (
+from minutebook.features.install.clients import (
     Installation,
     Places,
     Scope,
@@ -20,8 +20,8 @@ from minutebook.install.clients import (
     location,
     read_configuration,
 )
-from minutebook.install.known_clients import CLIENTS
-from minutebook.install.known_hooks import HOOKS, Form, HookClient
+from minutebook.features.install.known_clients import CLIENTS
+from minutebook.features.install.known_hooks import HOOKS, Form, HookClient
 
 _INDENT = re.compile(r"^([ \t]+)\"", re.MULTILINE)
 _PLUGIN = Path(__file__).with_name("opencode_plugin.js")

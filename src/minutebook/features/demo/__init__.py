@@ -1,0 +1,1 @@
+"""What Minutebook does, shown on a store of its own."""

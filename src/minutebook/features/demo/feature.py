@@ -1,0 +1,9 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="demo",
+    needs=("code", "install", "ledger", "recall_log"),
+    commands={"Begin": {".cli": ("demo",)}},
+)

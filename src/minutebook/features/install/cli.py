@@ -1,0 +1,274 @@
+"""Enter Minutebook into the configuration of clients, and take it out again."""
+
+import difflib
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from minutebook.cli.printing import body, echo, style
+from minutebook.cli.terminal import serving
+from minutebook.config import Settings, environment, load, option_of, settings_with, stated
+from minutebook.domain.caller import ANYBODY
+from minutebook.domain.errors import InvalidInput
+from minutebook.invocation import DEFAULT_CONTRACT, FILE, FLAGS, IDENTITY, SERVING
+
+if TYPE_CHECKING:
+    from minutebook.features.install.clients import Installation, Places, Scope
+
+_FOLDERS = "scope_from_folder"
+
+
+@click.command(short_help="Enter Minutebook into a client's configuration.")
+@click.argument("client")
+@click.option("--project", is_flag=True, help="Write this folder's configuration, not yours.")
+@click.option("--name", "server_name", default="minutebook", show_default=True)
+@click.option("--contract", "contracts", multiple=True, help="Contract to serve; may be repeated.")
+@click.option("--url", help="Lead the client to a server that runs at this URL; start none.")
+@click.option(
+    "--token-env",
+    metavar="VAR",
+    help="With --url: the variable from which the client takes the token; it is written nowhere.",
+)
+@click.option(
+    "--hooks",
+    is_flag=True,
+    help="Enter hooks too: what matters is told by itself, and sessions are kept. With --remove: "
+    "take out the hooks alone.",
+)
+@click.option("--remove", is_flag=True, help="Take the entry out again, and hooks.")
+@click.option("--dry-run", is_flag=True, help="Show the change; write nothing.")
+@serving
+def install(
+    options: dict[str, str],
+    client: str,
+    project: bool,  # noqa: FBT001
+    server_name: str,
+    contracts: tuple[str, ...],
+    url: str | None,
+    token_env: str | None,
+    hooks: bool,  # noqa: FBT001
+    remove: bool,  # noqa: FBT001
+    dry_run: bool,  # noqa: FBT001
+) -> list[dict[str, object]]:
+    """Enter Minutebook into the configuration of CLIENT.
+
+    CLIENT is claude-code, claude-desktop, cursor, vscode, gemini, codex, copilot, windsurf, zed, cline,
+    roo, continue, opencode, goose, junie, kiro or amp. What else the configuration holds stays; the file
+    as it was is kept beside it. What the client writes is recorded under its name; --agent chooses another.
+    """
+    from minutebook.features.install.known_hooks import HOOKS
+
+    if url is None and token_env is not None:
+        raise InvalidInput(
+            "--token-env", "needs --url: a server that the client starts takes no token"
+        )
+    entry = _Entry(options, client, contracts, server_name, "project" if project else "user")
+    plans = []
+    if remove and not hooks:
+        plans.append(entry.removal())
+    elif url is not None:
+        plans.append(entry.remote(url, token_env))
+    elif not remove:
+        plans.append(entry.local())
+    # A file that is another client's, too, goes only where hooks are named.
+    has_own = client in HOOKS and HOOKS[client].command_name == client
+    if hooks or (remove and has_own):
+        hooked = entry.hooks(
+            remove=remove, earlier=plans[0] if plans else None, url=url, token_variable=token_env
+        )
+        plans = [*(each for each in plans if each.path != hooked.path), hooked]
+    for plan in plans:
+        _apply(plan, dry_run=dry_run)
+    if token_env is not None and not remove:
+        echo(body(f"The token goes into the variable {token_env} of whatever starts the client."))
+    return [
+        {
+            "client": each.client,
+            "path": each.path,
+            "changed": each.changed and not dry_run,
+            "removed": each.is_removed,
+            "backup": each.backup,
+        }
+        for each in plans
+    ]
+
+
+class _Entry:
+    """What a client's configuration is to hold of these settings: plans of it, and of its removal."""
+
+    def __init__(
+        self,
+        options: dict[str, str],
+        client: str,
+        contracts: tuple[str, ...],
+        server_name: str,
+        scope: "Scope",
+    ) -> None:
+        self._options = options
+        self._client = client
+        self._contracts = contracts
+        self._given: dict[str, Any] = {
+            "scope": scope,
+            "places": places_here(),
+            "now": datetime.now(UTC),
+        }
+        self._named = {**self._given, "server_name": server_name}
+
+    def removal(self) -> "Installation":
+        """Plan that the entry goes."""
+        from minutebook.features.install import clients
+
+        return clients.plan_removal(self._client, **self._named)
+
+    def remote(self, url: str, token_variable: str | None) -> "Installation":
+        """Plan an entry of a server at a URL. Raises InvalidInput for what that server decides itself."""
+        from minutebook.features.install import clients
+
+        _check_remote(self._options, self._contracts)
+        endpoint = _endpoint(url, self._contracts)
+        return clients.plan_remote(
+            self._client, url=endpoint, token_variable=token_variable, **self._named
+        )
+
+    def local(self) -> "Installation":
+        """Plan an entry by which the client starts a server of its own."""
+        from minutebook.contracts.registry import opened
+        from minutebook.features.install import clients
+        from minutebook.launch import import_path, installed_command
+
+        settings = load(self._options)
+        names = self._contracts or (settings.contract or DEFAULT_CONTRACT,)
+        opened(names, read_only=settings.read_only, tools=settings.tools)
+        arguments = _arguments(settings, self._options, self._client, self._contracts)
+        command = [*installed_command(), *arguments]
+        return clients.plan(
+            self._client, command=command, environment=import_path(environment()), **self._named
+        )
+
+    def hooks(
+        self,
+        *,
+        remove: bool,
+        earlier: "Installation | None",
+        url: str | None,
+        token_variable: str | None,
+    ) -> "Installation":
+        """Plan hooks that ask the daemon of these settings, or a server at a URL, or their removal.
+
+        `earlier` is as `plan_hooks` has it.
+        """
+        from minutebook.features.install.hooks import hook_client, plan_hooks
+        from minutebook.launch import installed_command
+
+        name = hook_client(self._client).command_name
+        if url is None:
+            stated = _stated_in(load(self._options), self._options, IDENTITY)
+            words = ["hook", name, *stated]
+        else:
+            there = ["--url", url, *(["--token-env", token_variable] if token_variable else [])]
+            words = [*there, "hook", name]
+        command = [*installed_command(), *words]
+        return plan_hooks(
+            self._client, command=command, remove=remove, earlier=earlier, **self._given
+        )
+
+
+def _apply(plan: "Installation", *, dry_run: bool) -> None:
+    """Show a change of a client's file, and make it."""
+    from minutebook.features.install import clients
+
+    _show_difference(plan.before or "", plan.after, plan.path)
+    if not plan.changed:
+        echo(f"{plan.path} is as it should be.")
+    elif dry_run:
+        echo("Nothing was written.")
+    else:
+        clients.apply(plan)
+        done = "Removed" if plan.is_removed else "Wrote"
+        echo(style(f"{done} {plan.path}.", fg="green"))
+        if plan.backup is not None:
+            echo(f"The file as it was: {plan.backup}")
+        echo(body(plan.note))
+
+
+def _check_remote(options: dict[str, str], contracts: tuple[str, ...]) -> None:
+    """Raise InvalidInput if something is asked for that the server at a URL decides itself."""
+    for name in options:
+        if name in SERVING:
+            raise InvalidInput(
+                option_of(name), "cannot be used with --url: the server there decides"
+            )
+    if len(contracts) > 1:
+        raise InvalidInput("--contract", "must name one with --url: each has a path of its own")
+
+
+def _endpoint(url: str, contracts: tuple[str, ...]) -> str:
+    """Return the URL of a contract; one without a path is that of a whole server."""
+    from minutebook.contracts.registry import opened
+
+    opened(contracts)
+    if urlsplit(url).path.strip("/"):
+        if contracts:
+            raise InvalidInput("--contract", "cannot be used with a --url that has a path already")
+        return url
+    return "/".join([url.rstrip("/"), "mcp", *contracts])
+
+
+def places_here() -> "Places":
+    """Return where clients keep their configuration on this machine."""
+    from minutebook.features.install.clients import Places
+
+    return Places(platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment())
+
+
+def _arguments(
+    settings: Settings, options: dict[str, str], client: str, contracts: tuple[str, ...]
+) -> list[str]:
+    """Say how a client starts the server, which gets little of this environment."""
+    # Calls of the governance contract name their agent themselves.
+    if settings.agent == ANYBODY and "governance" not in contracts:
+        settings = replace(settings, agent=client)
+    return ["serve", *contracts, *_stated_in(settings, options, SERVING)]
+
+
+def _stated_in(settings: Settings, options: dict[str, str], names: Iterable[str]) -> list[str]:
+    """Return the options that state the settings of these names which are not as they come.
+
+    What folders say is every client's alike, from `config.toml`, unless it is said here of this one.
+    """
+    standard = settings_with()
+    here = stated(options).get(_FOLDERS)
+    if here is None or here.origin == str(settings.home / FILE):
+        names = [name for name in names if name != _FOLDERS]
+    return [
+        part
+        for name in names
+        if (value := getattr(settings, name)) != getattr(standard, name) or name == _FOLDERS
+        for part in _stated(name, value)
+    ]
+
+
+def _stated(name: str, value: object) -> list[str]:
+    """Write a setting as an option, so that `load` reads the same value from it."""
+    if name in FLAGS:
+        return [option_of(name)]
+    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    return [option_of(name), text]
+
+
+def _show_difference(before: str, after: str, path: Path) -> None:
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=2
+    )
+    colours = {"+": "green", "-": "red"}
+    for line in lines:
+        echo(style(line, fg=colours.get(line[:1])))
+
+
+COMMANDS = (install,)

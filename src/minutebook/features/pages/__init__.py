@@ -1,0 +1,1 @@
+"""The web pages; their views are in `minutebook.web`."""

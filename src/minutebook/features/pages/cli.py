@@ -1,0 +1,86 @@
+"""Open the web pages."""
+
+import getpass
+import os
+import signal
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from minutebook.cli.opening import daemon_of, settings_of
+from minutebook.cli.printing import echo, warn
+from minutebook.cli.terminal import identity
+from minutebook.server.logs import log_to_stderr
+
+if TYPE_CHECKING:
+    from minutebook.api.over_socket import OverSocket
+
+from minutebook.features.install.cli import places_here
+
+
+@click.command(short_help="Open the web pages in the browser.")
+@click.option("--no-browser", is_flag=True, help="Print the link; open nothing.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 (the default): any.")
+@identity
+def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: FBT001
+    """Open the web pages in the browser, and serve them to this machine until Ctrl-C.
+
+    The link lets in once, within two minutes, and whoever follows it acts as you do here. If a daemon
+    runs, it serves them, with the store and the model that it has open.
+    """
+
+    def announce(link: str) -> None:
+        echo(link, "It lets in once, within two minutes. Ctrl-C ends the pages.")
+        sys.stdout.flush()
+        if not no_browser:
+            # Some browsers of a terminal keep the thread that opens them.
+            threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+
+    if (there := daemon_of(options)) is None:
+        _serve_pages(options, port, announce)
+    else:
+        _wait_for_pages(there, port, announce)
+
+
+def _serve_pages(options: dict[str, str], port: int, announce: Callable[[str], None]) -> None:
+    """Serve the pages in this process until Ctrl-C."""
+    from minutebook.server.http.hosts import Address
+    from minutebook.server.http.process import of_this_machine
+    from minutebook.server.http.process import serve as serve_http
+    from minutebook.web.sign_ins import SignIns
+
+    settings = settings_of(options)
+    owner = settings.person(options, getpass.getuser())
+    sign_ins = SignIns(owner, places=places_here())
+    # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
+    alone = of_this_machine(settings)
+    log_to_stderr(settings)
+
+    def announce_way_in(url: str) -> None:
+        announce(f"{url}/enter?key={sign_ins.link()}")
+
+    serve_http(alone, {}, Address("127.0.0.1", port), announce_way_in, sign_ins)
+
+
+def _wait_for_pages(there: "OverSocket", port: int, announce: Callable[[str], None]) -> NoReturn:
+    """Have the daemon serve the pages until Ctrl-C, and end the process."""
+    # A process manager ends the pages as a person does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    status = 1
+    try:
+        for link in there.pages(str(Path.cwd()), port):
+            announce(link)
+        warn("The daemon has ended, and the pages with it; `minutebook ui` opens them again.")
+    except KeyboardInterrupt:
+        status = 0
+    sys.stdout.flush()
+    # Some browsers of a terminal keep the thread that opened them.
+    os._exit(status)
+
+
+COMMANDS = (ui,)

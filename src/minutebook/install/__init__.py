@@ -1,1 +1,0 @@
-"""Entries for Minutebook in the configuration of MCP clients."""
