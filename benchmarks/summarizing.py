@@ -27,8 +27,8 @@ from benchmarks.measure import Cell, Table, asked, machine, publish
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SCORES, Turn
 from minutebook.domain.turns import turn_id
 from minutebook.features.summarizer.extractive import summarize
-from minutebook.services.journal.summary_draft import SummaryDraft
 from minutebook.language.sentences import sentences
+from minutebook.services.journal.summary_draft import SummaryDraft
 
 LABELLED = Path(__file__).with_name("labelled_sessions.jsonl")
 PARTS = ("tune", "held", "fresh", "last")

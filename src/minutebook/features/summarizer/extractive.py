@@ -25,11 +25,11 @@ from minutebook.features.summarizer.session_facts import (
     session_facts,
 )
 from minutebook.features.summarizer.session_words import FILLER_TERMS, FILLERS, pattern
-from minutebook.services.journal.summary_draft import SummaryDraft
 from minutebook.features.summarizer.titles import phrases, title_of
 from minutebook.language.sentences import sentences
 from minutebook.language.talks import Said, taken_back
 from minutebook.search.text import is_stop_term, word_terms
+from minutebook.services.journal.summary_draft import SummaryDraft
 
 MOST_TURNS = 400
 """Turns whose sentences are looked at; of a longer session, as many spread evenly, and the last."""

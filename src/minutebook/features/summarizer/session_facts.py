@@ -16,8 +16,8 @@ from typing import Self
 from minutebook.domain.records import MOST_SCORE, Category, Turn
 from minutebook.features.summarizer import technologies
 from minutebook.features.summarizer.session_words import FILE, either, pattern, plain, whole
-from minutebook.services.journal.summary_draft import MAX_TECHNOLOGIES
 from minutebook.search.text import word_terms
+from minutebook.services.journal.summary_draft import MAX_TECHNOLOGIES
 
 READ_AT_MOST = 20_000
 """Characters that are read of a prompt, thought or response: three parts its beginning, one its end."""
