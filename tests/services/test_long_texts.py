@@ -112,13 +112,16 @@ def test_short_texts_do_not_wait_for_a_long_one_behind_them(opener: Opener) -> N
     assert embedder.embedded == texts
 
 
-PROSE = sorted(Path(__file__).parents[2].joinpath("docs", "decisions").glob("*.md"))
+DOCS = Path(__file__).parents[2] / "docs"
+PROSE = [*sorted((DOCS / "decisions").glob("*.md")), *sorted((DOCS / "guides").glob("*.md"))]
 
 
 def prose(start: int, size: int = LIMIT - 100) -> str:
-    """Return plain words, 100 KB of them or so many bytes, from somewhere in the decisions."""
+    """Return plain words, 100 KB of them or so many bytes, from somewhere in the decisions and guides."""
     text = "".join(each.read_text(encoding="utf-8") for each in PROSE)
-    return text.encode()[start : start + size].decode("utf-8", "ignore")
+    part = text.encode()[start : start + size]
+    assert len(part) == size
+    return part.decode("utf-8", "ignore")
 
 
 MOST_GROWTH = 300
