@@ -29,7 +29,7 @@ from minutebook.embedding.service import Embedding
 from minutebook.features.bench import datasets
 from minutebook.search.calibration import UNRELATED_COSINE, expectations
 from minutebook.search.coverage import coverage
-from minutebook.search.late_interaction import Question, pack
+from minutebook.search.late_interaction import Question
 from minutebook.search.text import TextQuery, is_stop_term, parse_query, terms, words
 from minutebook.services.embeddings import QueryEmbedding
 from minutebook.services.search.recall import CANDIDATES
@@ -207,7 +207,7 @@ def embedded(embedding: Embedding, texts: Sequence[str]) -> list[tuple[Any, byte
     made = []
     for start in range(0, len(texts), BATCH):
         for each in embedding.embed_passages(texts[start : start + BATCH]):
-            made.append((each.rows, b"" if each.tokens is None else pack(each.tokens)))
+            made.append((each.rows, each.packed or b""))
     return made
 
 
