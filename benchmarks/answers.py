@@ -28,7 +28,7 @@ from benchmarks.fit_revisions import labelled
 from benchmarks.measure import ROOT, Cell, Table, asked, machine, publish
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.app import App, open_app
-from minutebook.config import Settings, load
+from minutebook.config import load, settings_with
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.drafts import Draft
@@ -160,7 +160,7 @@ class Filled:
 
     def told(self, prompt: str) -> tuple[list[str], int, str]:
         """Return the documents that the hook tells before a prompt, how many tokens it takes, and what it says."""
-        least = Settings().of(HookSettings).hook_relevance
+        least = settings_with().of(HookSettings).hook_relevance
         context = self.app.get(HookServices).hook_contexts.before_prompt(
             self.caller, prompt, least, ()
         )
@@ -177,7 +177,7 @@ def filled(documents: Sequence[Document], models: Models) -> Iterator[Filled]:
     """Keep documents as memories of a person, or as turns, each at its time."""
     said: list[datetime] = []
     with tempfile.TemporaryDirectory(prefix="minutebook-answers-") as home:
-        settings = Settings(home=Path(home), durability="normal", models=load({}).models)
+        settings = settings_with(home=Path(home), durability="normal", models=load({}).models)
         clock: Callable[[], datetime] = lambda: said[-1] if said else datetime.now(UTC)  # noqa: E731
         with closing(open_app(settings, models=models, clock=clock)) as app:
             kept = {}
