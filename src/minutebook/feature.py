@@ -22,7 +22,7 @@ class Feature:
 
     name: str
     needs: Sequence[str] = ()
-    """Names of the features that it may import."""
+    """Names of the features that it imports; nothing holds this list to the imports yet."""
     settings: str = ""
     """Its settings, a dataclass below `Settings`."""
     check_settings: str = ""
@@ -58,7 +58,7 @@ class Feature:
     status: str = ""
     """Its lines of `status`: a function from an API and Settings to names and values."""
     on_reset: str = ""
-    """What a reset removes: a function from an App, a Caller and an organization to a Counter of kinds and the number left."""
+    """What a reset removes: a function from an App, a Caller and an organization to a Reset."""
 
     def load(self, name: str) -> Any:
         """Import and return the object that a text names."""
