@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import ModelUnavailable
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import ModelUnavailable, StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Memory
 from minutebook.domain.tidying import State
@@ -18,6 +19,7 @@ from minutebook.feature import loaded
 from minutebook.services.access.visibility import everything_in
 from minutebook.services.background import BackgroundWork
 from minutebook.services.embeddings import Embeddings
+from minutebook.services.jobs import Job
 from minutebook.store.file_locks import FileLocks
 from tests.world import Opener, WordEmbedder, World, failed, ready, wait_until
 
@@ -87,3 +89,28 @@ def test_what_is_to_be_tidied_is_looked_for_by_schedule(opener: Opener, tmp_path
     with at_work(world, ready(), tmp_path / "locks"):
         rows = world.app.infrastructure.store.tidy_rows
         wait_until(lambda: len(rows.find("default", State.OPEN, 9)) == 1)
+
+
+def test_a_failure_that_comes_again_after_a_success_is_told_again(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    outcomes = iter([False, False, True, False])
+    stop = threading.Event()
+
+    def run(caller: Caller) -> None:
+        succeeds = next(outcomes, None)
+        if succeeds is None:
+            stop.set()
+        elif not succeeds:
+            raise StoreError("the disk is full")
+
+    app = world.app
+    job = Job("copies", run, "the copy failed", retry=0.01)
+    work = BackgroundWork(app.embedding, app.embeddings, world.caller, stop, [job], interval=0.01)
+    with caplog.at_level(logging.WARNING, "minutebook.services.background"):
+        work.start()
+        wait_until(stop.is_set)
+    assert [each.getMessage() for each in caplog.records].count(
+        "the copy failed: the disk is full"
+    ) == 2
+    app.embeddings.notify()

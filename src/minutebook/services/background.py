@@ -92,5 +92,7 @@ class BackgroundWork:
                 if str(error) != failed:
                     log.warning("%s: %s", job.failing, error)
                 failed, pause = str(error), job.retry
+            else:
+                failed = ""
             if job.is_once:
                 return
