@@ -243,7 +243,7 @@ class RecallLog:
         return policy.may_read_questions(caller)
 
     def clear(self, caller: Caller, organization: str) -> None:
-        """Remove an organization's entries that the caller may read, as part of a transaction.
+        """Remove an organization's entries that the caller may read.
 
         What other processes have not yet written stays.
         """
