@@ -4,5 +4,6 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="bench",
+    needs=("code", "ledger"),
     commands={"Look after it": {".cli": ("bench",)}},
 )

@@ -4,6 +4,6 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="demo",
-    needs=("code", "install", "ledger", "recall_log"),
+    needs=("code", "ledger", "recall_log"),
     commands={"Begin": {".cli": ("demo",)}},
 )

@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="erasure",
-    needs=("ledger",),
+    needs=("archives", "ledger", "sync"),
     services=".services:ErasureServices",
     checks=".services:checks",
     commands={"Look after it": {".cli": ("erase",)}},

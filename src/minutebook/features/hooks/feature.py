@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="hooks",
-    needs=("ledger",),
+    needs=("importers", "install", "ledger", "projects", "recall_log", "summarizer"),
     settings=".settings:HookSettings",
     checks_here=".checks:checks_here",
     services=".services:HookServices",

@@ -4,6 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="importers",
+    needs=("archives", "install", "projects"),
     services=".services:ImporterServices",
     commands={"Take out and bring in": {".cli": ("import",)}},
 )

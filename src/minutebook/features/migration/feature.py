@@ -4,5 +4,6 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="migration",
+    needs=("ledger",),
     commands={"Take out and bring in": {".cli": ("migrate",)}},
 )

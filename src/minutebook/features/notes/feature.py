@@ -4,6 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="notes",
+    needs=("archives", "importers"),
     services=".services:NoteServices",
     commands={"Take out and bring in": {".cli": ("notes",)}},
 )

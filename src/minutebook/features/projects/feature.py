@@ -4,6 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="projects",
+    needs=("code",),
     services=".services:ProjectServices",
     commands={
         "Look after it": {

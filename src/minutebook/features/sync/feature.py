@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="sync",
-    needs=("ledger",),
+    needs=("archives", "ledger"),
     services=".services:SyncServices",
     commands={"Take out and bring in": {".cli": ("sync",)}},
 )
