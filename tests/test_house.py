@@ -3,7 +3,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tools import class_names, removal, seams
+from tools import class_names, removal, seams, size
 from tools.check_house import (
     check,
     check_cycles,
@@ -319,6 +319,18 @@ def test_what_both_engines_write_is_counted() -> None:
     assert list(check_engines(dict.fromkeys(paths[:1], body))) == []
     found = [each.what for each in check_engines(dict.fromkeys(paths, body))]
     assert [what.split()[0] for what in found] == ["500", "2000"]
+
+
+def test_blanks_comments_and_docstrings_are_no_lines_of_code() -> None:
+    text = '"""A module.\n\nMore.\n"""\n\n# Why.\nA = """\ntext\n"""  # a text\n\n\ndef f():\n    """Do."""\n'
+    assert size.lines_of_code(text, ast.walk(ast.parse(text))) == 4
+
+
+def test_more_lines_than_the_table_allows_are_found() -> None:
+    assert list(size.excess({PurePosixPath("app.py"): 1})) == []
+    (found,) = size.excess({PurePosixPath("features/ledger/places.py"): 10**6})
+    assert found.startswith("1000000 lines of code in src")
+    assert len(list(size.excess({PurePosixPath("app.py"): 10**6}))) == 2
 
 
 def named(texts: dict[str, str]) -> dict[PurePosixPath, list[ast.AST]]:

@@ -1,8 +1,9 @@
 """Checks the rules of the house that no linter knows; `make check` runs it.
 
 Prints each finding as `file:line: what; remedy` and exits with 1 if there is any. With `--seams` it prints the imports
-from the core to features, and between features (`tools/seams.py`); with `--removal` it removes features one at a time from a
-copy, the named ones or each that can be, and looks whether the rest stands (`tools/removal.py`).
+from the core to features, and between features (`tools/seams.py`); with `--size` the lines of code of each folder
+(`tools/size.py`); with `--removal` it removes features one at a time from a copy, the named ones or each that can be, and
+looks whether the rest stands (`tools/removal.py`).
 """
 
 import ast
@@ -18,7 +19,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools import class_names, seams, whole_stores  # noqa: E402
+from tools import class_names, seams, size, whole_stores  # noqa: E402
 from tools.reasons import Reasons  # noqa: E402
 
 PACKAGE = "minutebook"
@@ -291,6 +292,21 @@ def check_seams(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
         yield Finding("tools/house.toml", 1, what, remedy)
 
 
+def count_lines(modules: Mapping[PurePosixPath, str]) -> Mapping[PurePosixPath, int]:
+    """Return the lines of code of each module, by its path below the package."""
+    return {
+        path.relative_to(SOURCE): size.lines_of_code(text, _nodes(path, text))
+        for path, text in modules.items()
+    }
+
+
+def check_size(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
+    """Find more lines of code than `tools/house.toml` allows."""
+    for what in size.excess(count_lines(modules)):
+        remedy = "join what is done twice; `tools/check_house.py --size` shows the folders"
+        yield Finding("tools/house.toml", 1, what, remedy)
+
+
 def check_engines(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
     """Find more than the two engines may write each by itself: functions of one name, and their lines."""
     lines: dict[str, dict[str, int]] = {engine: {} for engine in ENGINES}
@@ -477,18 +493,22 @@ def check(root: Path) -> list[Finding]:
             *check_seams(source),
             *check_engines(source),
             *check_names(source),
+            *check_size(source),
         ]
     )
 
 
 def main(words: Sequence[str] = ()) -> int:
-    """Print what is not in order, or with `--seams` the seams; return the exit status."""
+    """Print what is not in order, or with `--seams` the seams, with `--size` the lines of code; return the exit status."""
     if words[:1] == ["--removal"]:
         from tools import removal  # it looks at seams by this module
 
         return removal.main(words[1:])
     if "--seams" in words:
         print(*seams.report(find_seams(read_python(ROOT, "src"))), sep="\n")
+        return 0
+    if "--size" in words:
+        print(*size.report(count_lines(read_python(ROOT, "src"))), sep="\n")
         return 0
     findings = check(ROOT)
     for finding in findings:
