@@ -23,11 +23,11 @@ from benchmarks.governance import Asked
 from benchmarks.measure import DATA, FORM, Cell, Table, asked, machine, publish, timed
 from minutebook.app import App, open_app
 from minutebook.config import load, settings_with
-from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Call, Caller
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Turn
 from minutebook.domain.turns import turn_id
 from minutebook.embedding import Embedding
+from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings

@@ -34,7 +34,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Memory, MemoryType, Role
-from minutebook.domain.tidying import Finding
+from minutebook.features.tidying.findings import Finding
 from minutebook.features.tidying.services import TidyingServices
 
 HERE = Path(__file__).parent

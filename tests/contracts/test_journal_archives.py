@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.archive import JOURNAL
 from minutebook.domain.records import Role
+from minutebook.features.archives.archive_lines import JOURNAL
 from minutebook.features.archives.services import ArchiveServices
 from tests.contracts.journaled import Client
 from tests.contracts.requirements import requirement

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from minutebook.contracts.journal import adapter
-from minutebook.domain.archive import Mode
 from minutebook.domain.records import Category
+from minutebook.features.archives.archive_lines import Mode
 from tests.contracts.journaled import CONTRACT, ERRORS
 from tests.contracts.requirements import requirement
 

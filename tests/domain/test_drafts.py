@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.archive import check_sound
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import (
     Draft,
@@ -29,6 +28,7 @@ from minutebook.domain.records import (
     ScopeLevel,
     Status,
 )
+from minutebook.features.archives.archive_lines import check_sound
 
 NOW = datetime(2026, 1, 6, 12, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

@@ -33,8 +33,8 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.trail import DONE, ERASE, text_digest
-from minutebook.domain.trail_proof import Proof
 from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.ledger.settings import LedgerSettings

@@ -13,7 +13,6 @@ from random import Random
 from typing import TypeAlias, TypeVar
 
 from minutebook.config import settings_with
-from minutebook.domain.archive import JOURNAL, OWN, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import MinutebookError
@@ -37,7 +36,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
-from minutebook.domain.tidying import State
+from minutebook.features.archives.archive_lines import JOURNAL, OWN, Mode
 from minutebook.features.archives.restores import Restores
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.erasure.selection import Choice
@@ -49,6 +48,7 @@ from minutebook.features.notes.services import NoteServices
 from minutebook.features.projects.assigning import Move
 from minutebook.features.projects.services import ProjectServices
 from minutebook.features.screening.services import ScreeningServices
+from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.places import data_directory
 from tests.faults.invariants import unproven

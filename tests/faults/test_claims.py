@@ -15,11 +15,11 @@ import pytest
 
 from minutebook.api import Minutebook, open_memory
 from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.archive import OWN
 from minutebook.domain.doors import Voice
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.instants import is_ahead
 from minutebook.domain.records import CLASSES, Decision, Entry, Kind, Memory, Record, Status
+from minutebook.features.archives.archive_lines import OWN
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks.services import HookServices
 from tests.faults.campaign import chance, report, rounds

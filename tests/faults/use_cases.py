@@ -14,7 +14,6 @@ import apsw
 from minutebook.app import App, open_app
 from minutebook.config import Settings, settings_with
 from minutebook.disk.keys import place_of
-from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import NotFound
@@ -23,6 +22,7 @@ from minutebook.domain.grants import Grant
 from minutebook.domain.records import Kind, MemoryType, Record, Role
 from minutebook.domain.sources import TEXTS
 from minutebook.embedding import Embedding
+from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.restores import Restores
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices

@@ -8,10 +8,10 @@ import resource
 import sys
 
 from minutebook.app import open_app
-from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Role
+from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.services import ArchiveServices
 from tests.homes import settings_at
 

@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.archive import Mode, check_sound
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind, Record
+from minutebook.features.archives.archive_lines import Mode, check_sound
 from minutebook.features.archives.services import ArchiveServices
 from tests.examples import examples
 from tests.services.maintenance.test_archives import ADMIN

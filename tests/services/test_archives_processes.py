@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from minutebook.disk.filelock import FileLock
-from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.errors import StoreBusy, StoreError
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import Kind, Turn
+from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.services import ArchiveServices
 from tests.contracts.requirements import requirement
 from tests.services.maintenance.test_archives import AGENT, headed, journal, put, sealed, turn

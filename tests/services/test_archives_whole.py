@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minutebook.domain.archive import KINDS, LEFT_OUT, Mode
 from minutebook.domain.caller import in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.grants import Grant
@@ -25,6 +24,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.trail_texts import MISSING
+from minutebook.features.archives.archive_lines import KINDS, LEFT_OUT, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.services.decided import draft, git, ledger_of

@@ -13,9 +13,9 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import ModelUnavailable, StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Memory
-from minutebook.domain.tidying import State
 from minutebook.embedding import Embedder, Embedding
 from minutebook.feature import loaded
+from minutebook.features.tidying.findings import State
 from minutebook.services.access.visibility import everything_in
 from minutebook.services.background import BackgroundWork
 from minutebook.services.embeddings import Embeddings

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.archive import OWN, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Forbidden
@@ -22,6 +21,7 @@ from minutebook.domain.records import (
     Status,
     Version,
 )
+from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.services.decided import draft

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.archive import OWN, Mode
 from minutebook.domain.caller import Caller, FolderScope, in_call
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.private import without_private
 from minutebook.domain.records import MemoryType, Role, ScopeLevel, Status
-from minutebook.domain.tidying import Topic
+from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks.contexts import HEAD, inert
 from minutebook.features.hooks.services import HookServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.services import TidyingServices
 from tests.world import Opener, World, ready
 

@@ -11,12 +11,12 @@ import pytest
 
 from benchmarks.secret_samples import filled
 from minutebook.app import App
-from minutebook.domain.archive import OWN, Mode
 from minutebook.domain.caller import Call, Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import Entry, Memory, MemoryType, Role, Turn
 from minutebook.domain.source_drafts import Found, MemoryDraft, SourcePlace, TurnDraft
+from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.importers.services import ImporterServices

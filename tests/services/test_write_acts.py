@@ -12,7 +12,6 @@ import pytest
 
 from minutebook.app import App
 from minutebook.composing import service_names
-from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InBatch, NotFound, Refused
@@ -27,6 +26,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
 from minutebook.feature import loaded
+from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices

@@ -14,8 +14,8 @@ import numpy as np
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreClosed
 from minutebook.domain.filters import Filter
-from minutebook.domain.recalls import LoggedRecall, RecallCount
 from minutebook.domain.records import Edge, Entity, Kind, Memory, Record, TextRecord, Version
+from minutebook.features.recall_log.recalls import LoggedRecall, RecallCount
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
 from minutebook.store.protocol import Candidate, Change, Group, R, T, Tie, Vectors, VectorSpace

@@ -15,7 +15,7 @@ from minutebook.domain.records import (
     Relation,
     Turn,
 )
-from minutebook.domain.tidying import Finding, State, Suggestion
+from minutebook.features.tidying.findings import Finding, State, Suggestion
 from minutebook.search.text import parse_query
 from minutebook.store.protocol import Store, Tended
 from minutebook.store.recall_rows import RecallQuery

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from minutebook.domain.recalls import RecallCount
 from minutebook.domain.records import Kind, Memory
+from minutebook.features.recall_log.recalls import RecallCount
 from minutebook.store.protocol import Store
 from minutebook.store.recall_rows import RecallQuery
 from tests.store.promises import Promises

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from minutebook.domain.records import Kind
-from minutebook.domain.tidying import Finding, State, Suggestion
+from minutebook.features.tidying.findings import Finding, State, Suggestion
 from minutebook.store.protocol import Tended
 from tests.store.samples import START, memory
 

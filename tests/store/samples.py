@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from minutebook.domain.recalls import Got, LoggedRecall
 from minutebook.domain.records import (
     Authorship,
     Category,
@@ -34,6 +33,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
+from minutebook.features.recall_log.recalls import Got, LoggedRecall
 from minutebook.store.protocol import Vectors, VectorSpace
 
 E = TypeVar("E", bound=Edge)

@@ -11,8 +11,8 @@ from benchmarks.secret_samples import filled
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Link, Memory, MemoryType, ProposalStatus, Role, Status
-from minutebook.domain.tidying import Finding
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.tidying.findings import Finding
 from minutebook.features.tidying.services import TidyingServices
 from tests.web.conftest import AGENT, OWNER, Browser, Site
 

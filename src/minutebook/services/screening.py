@@ -9,7 +9,6 @@ from minutebook.domain.caller import Caller, Note
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
-from minutebook.domain.recalls import LoggedRecall
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -30,6 +29,7 @@ from minutebook.domain.source_drafts import (
     RelationDraft,
     TurnDraft,
 )
+from minutebook.features.recall_log.recalls import LoggedRecall
 from minutebook.screening.secrets import Secret, find, mask
 
 log = logging.getLogger(__name__)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from minutebook.domain.recalls import LoggedRecall, RecallCount
 from minutebook.domain.records import Kind
+from minutebook.features.recall_log.recalls import LoggedRecall, RecallCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

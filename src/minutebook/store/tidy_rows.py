@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from minutebook.domain.tidying import State, Suggestion
+from minutebook.features.tidying.findings import State, Suggestion
 
 
 class TidyRows(Protocol):

@@ -12,8 +12,8 @@ from minutebook.domain.policy import may_settle, may_write_to
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Memory, Status
 from minutebook.domain.redaction import redacted_for
-from minutebook.domain.tidying import WAITING, Topic
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.tidying.findings import WAITING, Topic
 from minutebook.features.tidying.review import MEMORIES, Item
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.screening.instructions import marks_of

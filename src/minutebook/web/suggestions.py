@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
 from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record, Turn
-from minutebook.domain.tidying import Finding, Topic
+from minutebook.features.tidying.findings import Finding, Topic
 from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.review import Item
 from minutebook.web.catalogue import Later, later

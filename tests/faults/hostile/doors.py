@@ -7,11 +7,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Literal
 
-from minutebook.domain.archive import OWN
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.archives.archive_lines import OWN
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.sync.remotes import FolderRemote
 from minutebook.features.sync.services import SyncServices

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.archive import Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Head, Kind, Link, Memory, MemoryType, Role
 from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
 from minutebook.domain.trail import ERASE
-from minutebook.domain.trail_proof import Proof
 from minutebook.domain.trail_texts import (
     BACK,
     CHANGED,
@@ -19,8 +17,10 @@ from minutebook.domain.trail_texts import (
     NO_ENTRY,
     fields_differ,
 )
+from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.importers.services import ImporterServices
 from minutebook.services.access.audit import Trail
 from minutebook.store.protocol import Store

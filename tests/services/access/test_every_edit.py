@@ -10,9 +10,9 @@ import pytest
 
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Memory, Mention, Relation, Version
-from minutebook.domain.tidying import Finding, Suggestion
-from minutebook.domain.trail_proof import NOT_PROVED
 from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.trail_proof import NOT_PROVED
+from minutebook.features.tidying.findings import Finding, Suggestion
 from minutebook.services.access.audit import Trail
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value

@@ -39,7 +39,6 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.trail_proof import Proof
 from minutebook.domain.trail_texts import (
     BACK,
     CHANGED,
@@ -49,6 +48,7 @@ from minutebook.domain.trail_texts import (
     passed_on,
 )
 from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.audit import AuditDraft, Trail
 from minutebook.store.protocol import Store

@@ -18,7 +18,6 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import StoreBusy
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Redact
-from minutebook.domain.recalls import LoggedRecall
 from minutebook.domain.records import MemoryType, Role, ScopeLevel
 from minutebook.features.recall_log.recall_log import (
     LONGEST_QUESTION,
@@ -28,6 +27,7 @@ from minutebook.features.recall_log.recall_log import (
     RecallLog,
     ShownRecall,
 )
+from minutebook.features.recall_log.recalls import LoggedRecall
 from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.store.recall_rows import RecallQuery, RecallRows
 from tests.world import Opener, World

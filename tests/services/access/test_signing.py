@@ -11,11 +11,11 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.domain.records import Entry, Head, Kind, Role
 from minutebook.domain.trail import HEAD
-from minutebook.domain.trail_proof import Proof
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.audit_proof.signing import HeadSigning
 from minutebook.features.audit_proof.trail_key import make_key, public_key_of
+from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.services.access.audit import Trail
 from minutebook.store.protocol import Store
 from tests.store.engine import engine_named

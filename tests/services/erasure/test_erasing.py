@@ -23,7 +23,6 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.records import Decision, Entry, Kind, Link, Memory, Role, Version
-from minutebook.domain.tidying import Finding, Suggestion
 from minutebook.domain.trail import ERASE
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.audit_proof.audit_proof import proof_of
@@ -33,6 +32,7 @@ from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.erasure.traces import Finder, pieces_of, search
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.tidying.findings import Finding, Suggestion
 from minutebook.search.text import terms
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.words import Postings, term_digest

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.archive import JOURNAL, KINDS, Mode
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Forbidden, InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.domain.json_lines import line_of
@@ -24,6 +23,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.turns import summary_id, turn_id
+from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.importing import Imported
 from minutebook.features.archives.services import ArchiveServices

@@ -16,7 +16,6 @@ from minutebook.config import Settings
 from minutebook.disk.atomic_file import PART
 from minutebook.disk.encryption import key_id_of
 from minutebook.disk.keys import FilePlace
-from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import (
@@ -27,6 +26,7 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.records import Kind, Memory, MemoryType, Role
+from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.restores import Restores, check_restorable
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.archives.settings import ArchiveSettings

@@ -30,9 +30,9 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
-from minutebook.domain.tidying import State
 from minutebook.features.migration import migration
 from minutebook.features.migration.migration import Migrated, Migration
+from minutebook.features.tidying.findings import State
 from minutebook.search.text import parse_query
 from minutebook.services.access.audit import Trail
 from minutebook.store.protocol import VectorSpace

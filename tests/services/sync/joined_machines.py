@@ -7,10 +7,10 @@ from pathlib import Path
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import CLASSES, Kind, Memory, Record, Role, Version
-from minutebook.domain.replication import TRAVELLING, travelling_line
 from minutebook.features.sync.comparing import MachineComparison
 from minutebook.features.sync.machines import SyncReport
 from minutebook.features.sync.remotes import FolderRemote, Remote
+from minutebook.features.sync.replication import TRAVELLING, travelling_line
 from minutebook.features.sync.services import SyncServices
 from tests.world import World, everything, ready, worlds
 

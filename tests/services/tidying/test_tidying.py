@@ -22,9 +22,9 @@ from minutebook.domain.records import (
     Summary,
     Version,
 )
-from minutebook.domain.tidying import Finding, State
 from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.features.tidying.examining import LEAST_RECALLS
+from minutebook.features.tidying.findings import Finding, State
 from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.services import TidyingServices
 from tests.world import NOON, Opener, World

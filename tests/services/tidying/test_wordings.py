@@ -4,7 +4,7 @@ import pytest
 
 from minutebook.domain.errors import Conflict, Forbidden
 from minutebook.domain.records import Memory, Status
-from minutebook.domain.tidying import Finding
+from minutebook.features.tidying.findings import Finding
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.tidying.wordings import wordable
 from tests.services.tidying.test_tidying import AGENT, PERSON, found, kept, records, waiting

@@ -13,7 +13,11 @@ from stat import S_ISREG
 from typing import Any, BinaryIO
 
 from minutebook.disk.encryption import FileDamaged, Keys, decrypting
-from minutebook.domain.archive import (
+from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
+from minutebook.domain.json_lines import json_line, line_of, object_of, record_of
+from minutebook.domain.reason import Reason, of_system
+from minutebook.domain.records import Kind, Record, Summary, Turn
+from minutebook.features.archives.archive_lines import (
     FORMAT,
     KINDS,
     Owner,
@@ -24,10 +28,6 @@ from minutebook.domain.archive import (
     journal_line,
     journal_record,
 )
-from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
-from minutebook.domain.json_lines import json_line, line_of, object_of, record_of
-from minutebook.domain.reason import Reason, of_system
-from minutebook.domain.records import Kind, Record, Summary, Turn
 from minutebook.features.archives.archive_paths import ArchivePath
 
 LONGEST_LINE = 64 << 20

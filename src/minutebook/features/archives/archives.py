@@ -9,13 +9,13 @@ from typing import BinaryIO
 from minutebook.disk.atomic_file import new_file
 from minutebook.disk.encryption import encrypting
 from minutebook.domain import policy
-from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Forbidden, InvalidInput
 from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.lineage import authorship_of
 from minutebook.domain.records import CLASSES, Authorship, Kind, Record, Role
 from minutebook.features.archives.archive_file import ArchiveWriter, JournalWriter, reading
+from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode, Owner
 from minutebook.features.archives.archive_paths import ArchivePath, ArchivePaths
 from minutebook.features.archives.importing import HEARD_EVERY, Import, Imported, verified
 from minutebook.features.ledger.rebuilding import Rebuilds

@@ -94,7 +94,7 @@ def _export_records(
     sessions: bool,  # noqa: FBT001
     include_derived: bool,  # noqa: FBT001
 ) -> _Told:
-    from minutebook.domain.archive import JOURNAL, KINDS, OWN
+    from minutebook.features.archives.archive_lines import JOURNAL, KINDS, OWN
 
     is_journal = form in _OF_CONTRACT
     kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN

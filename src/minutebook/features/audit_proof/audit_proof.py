@@ -7,12 +7,12 @@ from itertools import chain
 from minutebook.domain.filters import Filter
 from minutebook.domain.fingerprints import FINGERPRINTED, id_in_trail
 from minutebook.domain.grants import home_of
-from minutebook.domain.head_signatures import Signatures
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Token
 from minutebook.domain.trail import HEAD, Break, first_break
-from minutebook.domain.trail_proof import Proof
 from minutebook.domain.trail_texts import NAMES, NO_ENTRY, LastTexts, TrailDifference
+from minutebook.features.audit_proof.head_signatures import Signatures
 from minutebook.features.audit_proof.trail_key import fits
+from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.store.protocol import Snapshot, Store
 
 MOST_HELD = 200_000

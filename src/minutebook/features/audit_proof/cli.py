@@ -17,12 +17,12 @@ from minutebook.cli.times import time_given
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.head_signatures import Signed
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Decision, Head, Memory, Proposal
-from minutebook.domain.trail_proof import NOT_PROVED, Proof
+from minutebook.features.audit_proof.head_signatures import Signed
 from minutebook.features.audit_proof.operations import prove
 from minutebook.features.audit_proof.settings import ProofSettings
+from minutebook.features.audit_proof.trail_proof import NOT_PROVED, Proof
 from minutebook.operations import audit as operations
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def _read_heads(path: Path) -> list[Head]:
 
 def _public_key(key: str) -> str:
     """Return the public key that was given, or stands in the file that was named. Raises InvalidInput."""
-    from minutebook.domain.head_signatures import PREFIX, public_key_bytes
+    from minutebook.features.audit_proof.head_signatures import PREFIX, public_key_bytes
 
     if not key.startswith(PREFIX):
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Head
-from minutebook.domain.trail_proof import Proof
+from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.operations.operation import is_at_keyboard, operation
 
 if TYPE_CHECKING:

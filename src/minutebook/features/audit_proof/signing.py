@@ -13,16 +13,16 @@ from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, StoreError
 from minutebook.domain.filters import Filter
-from minutebook.domain.head_signatures import (
+from minutebook.domain.reason import of_system
+from minutebook.domain.records import Entry, Head, Kind
+from minutebook.domain.trail import Break, first_break
+from minutebook.features.audit_proof.head_signatures import (
     SIGN,
     Signatures,
     message_of,
     signed_text,
     subject_of,
 )
-from minutebook.domain.reason import of_system
-from minutebook.domain.records import Entry, Head, Kind
-from minutebook.domain.trail import Break, first_break
 from minutebook.features.audit_proof.trail_key import beside, fits, private_key, public_text
 
 if TYPE_CHECKING:

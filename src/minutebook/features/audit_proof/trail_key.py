@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from minutebook.disk.atomic_file import new_file, replace_file
 from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.domain.head_signatures import public_key_bytes, public_key_text
 from minutebook.domain.reason import cause_of, of_system
+from minutebook.features.audit_proof.head_signatures import public_key_bytes, public_key_text
 
 if TYPE_CHECKING:
     # Only who signs or checks a signature loads it.

@@ -25,7 +25,6 @@ from minutebook.domain.records import (
     Relation,
     Version,
 )
-from minutebook.domain.replication import TRAVELLING
 from minutebook.domain.trail import ERASE
 from minutebook.features.erasure.backup_texts import decisions_among, without
 from minutebook.features.erasure.order import Order, Orders
@@ -35,6 +34,7 @@ from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of,
 from minutebook.features.ledger.ledger_texts import LedgerTexts
 from minutebook.features.sync.copies import remove_copies
 from minutebook.features.sync.known import KnownRecords
+from minutebook.features.sync.replication import TRAVELLING
 from minutebook.services.access.visibility import narrowed, owned_by
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions

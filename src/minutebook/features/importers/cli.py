@@ -84,7 +84,7 @@ def _import_archive(
     own: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    from minutebook.domain.archive import Mode
+    from minutebook.features.archives.archive_lines import Mode
 
     mode = Mode.REPLACE if replace else Mode.MERGE
     with (

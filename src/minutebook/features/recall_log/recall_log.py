@@ -16,8 +16,8 @@ from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.origin import Origin
-from minutebook.domain.recalls import Got, LoggedRecall, RecallCount, asker_of
 from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Key, Kind, Record
+from minutebook.features.recall_log.recalls import Got, LoggedRecall, RecallCount, asker_of
 from minutebook.services.access.visibility import Clock, seen_by, seen_in
 from minutebook.store.protocol import Store
 from minutebook.store.recall_rows import RecallQuery

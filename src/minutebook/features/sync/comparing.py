@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Key, Kind
-from minutebook.domain.replication import (
+from minutebook.features.sync.change_files import ChangeEntry, Verified, entries
+from minutebook.features.sync.known import Marks
+from minutebook.features.sync.remote_files import RemoteFiles, name_of_changes
+from minutebook.features.sync.replication import (
     UNKNOWN,
     ReplicaState,
     Sibling,
@@ -13,10 +16,7 @@ from minutebook.domain.replication import (
     merge,
     travelling_line,
 )
-from minutebook.domain.sync_conflicts import resolve
-from minutebook.features.sync.change_files import ChangeEntry, Verified, entries
-from minutebook.features.sync.known import Marks
-from minutebook.features.sync.remote_files import RemoteFiles, name_of_changes
+from minutebook.features.sync.sync_conflicts import resolve
 from minutebook.store.protocol import Store
 
 

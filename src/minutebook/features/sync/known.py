@@ -10,7 +10,9 @@ from minutebook.domain.doors import Voice
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.records import CLASSES, Decision, Entry, Key, Kind, Memory, Record, Version
-from minutebook.domain.replication import (
+from minutebook.domain.trail import ERASE
+from minutebook.features.sync.change_files import ChangeEntry as FileEntry
+from minutebook.features.sync.replication import (
     REMOVED,
     UNKNOWN,
     ReplicaState,
@@ -21,9 +23,7 @@ from minutebook.domain.replication import (
     state_of,
     travelling_line,
 )
-from minutebook.domain.sync_conflicts import SyncConflict, resolve
-from minutebook.domain.trail import ERASE
-from minutebook.features.sync.change_files import ChangeEntry as FileEntry
+from minutebook.features.sync.sync_conflicts import SyncConflict, resolve
 from minutebook.services.access.audit import TakenIn
 from minutebook.services.access.doors import Doors
 from minutebook.services.knowledge.mentions import Mentions

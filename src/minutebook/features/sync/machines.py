@@ -25,8 +25,6 @@ from minutebook.domain.errors import (
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.reason import of_system
 from minutebook.domain.records import Decision, Key, Kind
-from minutebook.domain.replication import TRAVELLING
-from minutebook.domain.sync_conflicts import SyncConflict
 from minutebook.domain.trail import ERASE
 from minutebook.features.ledger.ledger_texts import LedgerTexts
 from minutebook.features.ledger.rebuilding import Rebuilds
@@ -48,6 +46,8 @@ from minutebook.features.sync.remote_files import (
     reason_of,
 )
 from minutebook.features.sync.remotes import NameTaken, Remote
+from minutebook.features.sync.replication import TRAVELLING
+from minutebook.features.sync.sync_conflicts import SyncConflict
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.doors import Doors
 from minutebook.services.infrastructure import Infrastructure

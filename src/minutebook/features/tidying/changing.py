@@ -11,9 +11,9 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict
 from minutebook.domain.origin import answers_for
 from minutebook.domain.records import Kind, Memory, Status, Summary, Turn
-from minutebook.domain.tidying import Finding, Suggestion
 from minutebook.domain.turns import summary_id
 from minutebook.features.tidying.examining import Examined
+from minutebook.features.tidying.findings import Finding, Suggestion
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.journal.summaries import Summaries
 from minutebook.services.knowledge.memories import Memories

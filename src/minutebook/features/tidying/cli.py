@@ -15,8 +15,8 @@ from minutebook.cli.terminal import Commands, as_json, as_shown, fields_of, iden
 from minutebook.domain.counts import count_of
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record
-from minutebook.domain.tidying import WAITING, State, Topic
 from minutebook.features.tidying import operations
+from minutebook.features.tidying.findings import WAITING, State, Topic
 from minutebook.features.tidying.operations import Listed, Settle, Suggested, Tidied
 
 TITLES: Mapping[Topic, str] = {

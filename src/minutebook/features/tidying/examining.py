@@ -17,10 +17,10 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.tidying import Finding, Subject, Suggestion, suggestion_id
 from minutebook.domain.turns import summary_id, turns_of
 from minutebook.domain.validity import holds_at
 from minutebook.features.tidying.candidates import Candidates
+from minutebook.features.tidying.findings import Finding, Subject, Suggestion, suggestion_id
 from minutebook.features.tidying.judging.names import Named, sameness
 from minutebook.features.tidying.judging.pairs import Comparison, Verdict, compare
 from minutebook.features.tidying.judging.times import end_of

@@ -9,9 +9,9 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
-from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.features.tidying.changing import Changing
 from minutebook.features.tidying.examining import Examined, Examining
+from minutebook.features.tidying.findings import Finding, State, Suggestion
 from minutebook.features.tidying.state import suggestions, visible_records
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure

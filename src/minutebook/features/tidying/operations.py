@@ -10,7 +10,7 @@ from minutebook.domain.caller import Caller, FolderScope, in_call
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Record
 from minutebook.domain.redaction import redacted_for
-from minutebook.domain.tidying import Finding, State, Topic
+from minutebook.features.tidying.findings import Finding, State, Topic
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import check_range, operation
 

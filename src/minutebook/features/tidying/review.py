@@ -11,9 +11,9 @@ from minutebook.domain.errors import Conflict, InvalidInput, NotFound
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record, Status
-from minutebook.domain.tidying import WAITING, Finding, Topic
 from minutebook.features.ledger.decisions import Decisions
 from minutebook.features.ledger.proposals import Proposals
+from minutebook.features.tidying.findings import WAITING, Finding, Topic
 from minutebook.features.tidying.inbox import SUGGESTION, Inbox, Waiting
 from minutebook.services.access.doors import Doors
 from minutebook.services.access.visibility import Clock

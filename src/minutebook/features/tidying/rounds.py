@@ -9,7 +9,6 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Kind, Memory, Role, Turn
-from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.domain.validity import holds_at
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.tidying.candidates import Candidates
@@ -19,6 +18,7 @@ from minutebook.features.tidying.examining import (
     Examining,
     suggestion_of,
 )
+from minutebook.features.tidying.findings import Finding, State, Suggestion
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.judging.names import blocks
 from minutebook.features.tidying.state import tended

@@ -9,9 +9,9 @@ from minutebook.app import App, FeatureServices
 from minutebook.composing import service
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
-from minutebook.domain.tidying import Finding, parse_rules
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.features.tidying.findings import Finding, parse_rules
 from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.services.jobs import Job
 

@@ -7,7 +7,7 @@ from minutebook.config import Settings
 from minutebook.config.kinds import Kind, at_least, separated, setting
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import Reason
-from minutebook.domain.tidying import Finding, parse_rules
+from minutebook.features.tidying.findings import Finding, parse_rules
 
 _COMMAS = separated(",", Reason(""))
 

@@ -9,7 +9,7 @@ from minutebook.domain.caller import Caller, Note, anywhere
 from minutebook.domain.counts import count_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Record
-from minutebook.domain.tidying import Finding, State, Suggestion
+from minutebook.features.tidying.findings import Finding, State, Suggestion
 from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.store.tidy_rows import TidyRows
 

@@ -7,7 +7,7 @@ from minutebook.domain.doors import Door
 from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory
-from minutebook.domain.tidying import Finding
+from minutebook.features.tidying.findings import Finding
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.judging.pairs import LONGEST
 from minutebook.features.tidying.judging.wordings import merged_ids

@@ -30,9 +30,9 @@ from minutebook.domain.records import (
     Memory,
     Record,
 )
-from minutebook.domain.trail_proof import Proof
 from minutebook.domain.trail_texts import EACH, RESET, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.features.audit_proof.audit_proof import chain_break, proof_of
+from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.screening.secrets import masked
 from minutebook.services.access.visibility import Clock, seen_by, seen_in
 from minutebook.store.protocol import Store

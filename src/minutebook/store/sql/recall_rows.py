@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from minutebook.domain.recalls import Got, LoggedRecall, RecallCount
 from minutebook.domain.records import Kind, Memory, Record
+from minutebook.features.recall_log.recalls import Got, LoggedRecall, RecallCount
 from minutebook.store.recall_rows import RecallQuery
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.tables import instant, microseconds, value_text

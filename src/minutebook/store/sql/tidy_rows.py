@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.domain.records import Kind
-from minutebook.domain.tidying import Finding, State, Suggestion
+from minutebook.features.tidying.findings import Finding, State, Suggestion
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.tables import instant, microseconds, value_text
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from minutebook.domain.head_signatures import Signed
 from minutebook.domain.records import Head
 from minutebook.domain.trail import Break
 from minutebook.domain.trail_texts import ErasedRecord, TrailDifference
+from minutebook.features.audit_proof.head_signatures import Signed
 
 NOT_PROVED = (
     "what searches and filters read beside the records: words, vectors, token states, mentions, digests",

@@ -33,7 +33,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.replication import (
+from minutebook.features.sync.replication import (
     REMOVED,
     ReplicaState,
     Sibling,
