@@ -10,11 +10,11 @@ import pytest
 from minutebook.domain.caller import Caller, FolderScope, in_call
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
-from minutebook.domain.private import without_private
 from minutebook.domain.records import MemoryType, Role, ScopeLevel, Status
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks.contexts import HEAD, inert
+from minutebook.features.hooks.private import without_private
 from minutebook.features.hooks.services import HookServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices

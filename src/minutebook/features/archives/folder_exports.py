@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from minutebook.disk.mirrored_folder import MirroredFolder
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
@@ -23,6 +22,7 @@ from minutebook.domain.records import (
     Kind,
     Record,
 )
+from minutebook.features.archives.mirrored_folder import MirroredFolder
 from minutebook.features.archives.organization_notes import OrganizationNotes
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Moment, Records

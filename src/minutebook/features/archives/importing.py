@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.claims import as_claim, is_claim_of, loses_trust
 from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.domain.filters import sees
 from minutebook.domain.records import (
@@ -34,6 +33,7 @@ from minutebook.domain.turns import next_instant, summary_id, turn_id
 from minutebook.domain.waiting import waiting_id
 from minutebook.features.archives.archive_file import At, Reader
 from minutebook.features.archives.archive_lines import Mode, whole_of
+from minutebook.features.archives.claims import as_claim, is_claim_of, loses_trust
 from minutebook.features.ledger.rebuilding import Rebuilding
 from minutebook.services.access.audit import TakenIn
 from minutebook.services.access.visibility import seen_by

@@ -14,11 +14,11 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.instants import age_of
-from minutebook.domain.private import without_private
 from minutebook.domain.records import Decision, Memory, MemoryType, Record, Status, Turn
 from minutebook.domain.sources import TEXTS
 from minutebook.domain.turns import Session
 from minutebook.embedding.service import Embedding
+from minutebook.features.hooks.private import without_private
 from minutebook.features.ledger.decisions import Decisions
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.recall_log.recall_log import RecallLog

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NoReturn
 from minutebook.cli.keyboard import stdin_text
 from minutebook.config import Settings, environment, load
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.private import without_private
 from minutebook.features.hooks.operations import brief
+from minutebook.features.hooks.private import without_private
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.launch import module_command
 from minutebook.server.daemon.hook_client import FOLDERS, LARGEST_EVENT, START_WAIT, write_all

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
-from minutebook.domain.private import without_private
 from minutebook.domain.records import Record
+from minutebook.features.hooks.private import without_private
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import check_range, operation
 

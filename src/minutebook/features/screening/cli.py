@@ -8,7 +8,7 @@ from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, style
 from minutebook.cli.terminal import as_json, fields_of, identity
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.secret_occurrences import Occurrence
+from minutebook.features.screening.occurrences import Occurrence
 from minutebook.features.screening.operations import mask_secrets, scan_secrets
 
 

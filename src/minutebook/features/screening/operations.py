@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.secret_occurrences import Masked
+from minutebook.features.screening.occurrences import Masked
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:

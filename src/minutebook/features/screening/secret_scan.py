@@ -21,7 +21,7 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
-from minutebook.domain.secret_occurrences import Masked, Occurrence
+from minutebook.features.screening.occurrences import Masked, Occurrence
 from minutebook.screening.secrets import masked, shortened
 from minutebook.services.access.audit import AuditDraft
 from minutebook.services.access.visibility import View

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.private import without_private
 from minutebook.domain.source_drafts import Found, SourcePlace, TurnDraft, UnreadPart
+from minutebook.features.hooks.private import without_private
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.importers.sources import claude_code, codex, copilot_cli, gemini_cli
 from minutebook.features.importers.sources.conversation import session_name
