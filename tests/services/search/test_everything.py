@@ -106,6 +106,23 @@ def test_as_of_a_moment_what_held_then_is_found(world: World) -> None:
     assert old not in now
 
 
+def test_what_came_later_is_not_counted_as_of_a_moment(world: World) -> None:
+    world.remember("The cranes unload copper.")
+    say(world, "s1", "What do the cranes unload?", "Copper, since today.")
+    then = world.clock.now
+    world.clock.turn(60)
+    world.remember("The cranes unload tin.")
+    say(world, "s2", "What do the cranes unload?", "Tin, since today.")
+    world.app.get(LedgerServices).decisions.record(AGENT, draft("cranes", "Cranes unload tin"))
+    caller = in_call(AGENT, notes={})
+    found = world.app.combined.recall(
+        caller, "a recipe for tomato soup", 10, WEIGHTS, TEXTS, selection=Selection(at=then)
+    )
+    assert found.results == []
+    facts = caller.call.notes["relevance"].facts
+    assert facts["looked_through"] == {"memories": 1, "turns": 1}
+
+
 def test_a_decision_held_until_another_took_its_place(world: World) -> None:
     old = world.app.get(LedgerServices).decisions.record(
         AGENT, draft("cranes", "Cranes unload copper")

@@ -1,6 +1,7 @@
 """Say that a search found nothing, and how much it looked through."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from minutebook.domain.caller import Caller, Note
 from minutebook.domain.reason import Reason
@@ -27,6 +28,14 @@ KINDS: Mapping[type[TextRecord], str] = {
 }
 """What records of a class are called where they are counted."""
 
+_SAID_AT: Mapping[type[TextRecord], str] = {
+    Decision: "created_at",
+    Proposal: "created_at",
+    Turn: "at",
+    Summary: "at",
+}
+"""The field that says since when a record is there, of those that a view cannot hold back as of a moment."""
+
 NOTHING = Reason("Nothing here is about that.")
 
 
@@ -44,16 +53,25 @@ def found_nothing(
     looked_through: Mapping[type[TextRecord], Iterable[View]],
     said: Reason = NOTHING,
     name: str = "relevance",
+    at: datetime | None = None,
 ) -> bool:
     """Tell whether a search found nothing, and note it in the call by a name.
 
-    `looked_through` has what was searched, by class; it is counted only to be said.
+    `looked_through` has what was searched, by class; it is counted only to be said, without what came later than `at`.
     """
     if judged.verdict is not AnswerVerdict.NOTHING:
         return False
     counts = {
-        KINDS[of]: sum(view.count(of) for view in views) for of, views in looked_through.items()
+        KINDS[of]: sum(_count(view, of, at) for view in views)
+        for of, views in looked_through.items()
     }
     held = {kind: count for kind, count in counts.items() if count}
     caller.call.notes[name] = nothing_note(held, said)
     return True
+
+
+def _count(view: View, of: type[TextRecord], at: datetime | None) -> int:
+    """Count the records of a view that were there at a moment (None: now)."""
+    if at is None or of not in _SAID_AT:
+        return view.count(of)
+    return sum(said <= at for (said,) in view.values(of, (_SAID_AT[of],)))

@@ -228,7 +228,7 @@ class Recall:
                 found.views[of] = seen
                 found.add(of, self._said(of, found.views[of], asked, selection.at))
         judged = self._judged(asked, found)
-        if found_nothing(caller, judged, found.views):
+        if found_nothing(caller, judged, found.views, at=selection.at):
             return Recollection([], found.nodes, asked)
         most = max(limit, ranked)
         fused = fuse(found.signals.found(), weights, most, found.signals.strengths())
