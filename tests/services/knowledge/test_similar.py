@@ -14,6 +14,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
 from minutebook.embedding import Embedding
 from minutebook.search.late_interaction import likeness
+from tests.contracts.cataloged import facts_of, write
 from tests.world import Opener, World
 
 CLOSES = "The office in Lisbon closes at 19:00 and the alarm arms itself fifteen minutes later."
@@ -99,6 +100,14 @@ def test_the_tool_tells_it_beside_the_promised_answer(world: World) -> None:
     assert answer.content is not None
     assert set(answer.content) == {"id", "similar"}
     assert first in answer.notes["similar"].text
+
+
+def test_the_catalog_names_what_a_changed_text_is_like(world: World) -> None:
+    facts = facts_of(world)
+    first = write(facts, CLOSES)["id"]
+    other = write(facts, COFFEE)["id"]
+    told = facts.by(request="update").call("memory-update", id=other, current_content=SHUTS)
+    assert [each["id"] for each in told["similar"]] == [first]
 
 
 @pytest.mark.thorough

@@ -109,3 +109,25 @@ def test_what_another_may_see_is_not_counted(world: World) -> None:
 def test_a_note_that_leads_is_read_before_the_answer() -> None:
     notes = {"a": Note({}, "after"), "b": Note({}, "before", leads=True), "c": Note({}, "")}
     assert texts_of(Answer("[]", None, None, notes)) == ["before", "[]", "after"]
+
+
+def test_words_that_no_memory_has_find_nothing(world: World) -> None:
+    for text in NOTES:
+        world.remember(text)
+    fresh = world.by(request="words")
+    answer = fresh.contract.call(fresh.app, fresh.caller, "search_text", {"query": "zebra"})
+    assert answer.content is not None
+    assert answer.content["results"] == []
+    assert texts_of(answer)[0] == (
+        f"Nothing here is about that. Looked through: memories {len(NOTES)}."
+    )
+
+
+def test_the_catalog_says_that_nothing_is_near_enough(world: World) -> None:
+    facts = facts_of(world)
+    for text in NOTES:
+        write(facts, text)
+    answer = facts.contract.call(
+        facts.app, facts.caller, "memory-vector-search", {"query": FAR[0], "threshold": 0.5}
+    )
+    assert texts_of(answer)[0].startswith("Nothing here is about that. Looked through: memories ")

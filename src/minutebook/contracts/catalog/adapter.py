@@ -79,7 +79,7 @@ def memory_update(app: App, caller: Caller, id: str, **arguments: Any) -> Shape:
     changes = {_FIELDS[name]: _told(name, value) for name, value in arguments.items()}
     if changes.get("metadata", ...) is None:
         changes["metadata"] = {}
-    return written(app.memories.update(caller, id_named(id), changes))
+    return written(app.memories.update(caller, id_named(id), changes)) | resembling(caller, "uuid")
 
 
 def memory_delete(app: App, caller: Caller, id: str) -> str:

@@ -21,7 +21,7 @@ from minutebook.search.text import TextQuery, parse_query, word_terms
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.services.search.nothing import found_nothing
+from minutebook.services.search.nothing import found_nothing, note_nothing
 from minutebook.services.search.recall import CANDIDATES, Found
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 from minutebook.store.protocol import Vectors
@@ -83,6 +83,7 @@ class FilteredSearch:
     ) -> list[SimilarMemory]:
         """Return the memories with a relevance to a text or vector of at least a threshold, best first.
 
+        Where there is none the call notes so.
         Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
         if isinstance(question, str):
@@ -107,6 +108,8 @@ class FilteredSearch:
             SimilarMemory(memory, similarity[key], best[key])
             for key, memory in self._read(views, best)
         ]
+        if not nearest:
+            note_nothing(caller, {Memory: views})
         attribute(caller, (each.memory for each in nearest))
         return nearest
 

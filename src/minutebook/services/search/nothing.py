@@ -61,13 +61,24 @@ def found_nothing(
     """
     if judged.verdict is not AnswerVerdict.NOTHING:
         return False
+    note_nothing(caller, looked_through, said, name, at)
+    return True
+
+
+def note_nothing(
+    caller: Caller,
+    looked_through: Mapping[type[TextRecord], Iterable[View]],
+    said: Reason = NOTHING,
+    name: str = "relevance",
+    at: datetime | None = None,
+) -> None:
+    """Note in the call, by a name, that nothing was found, and how much was looked through."""
     counts = {
         KINDS[of]: sum(_count(view, of, at) for view in views)
         for of, views in looked_through.items()
     }
     held = {kind: count for kind, count in counts.items() if count}
     caller.call.notes[name] = nothing_note(held, said)
-    return True
 
 
 def _count(view: View, of: type[TextRecord], at: datetime | None) -> int:

@@ -25,7 +25,7 @@ from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.services.search.nothing import found_nothing
+from minutebook.services.search.nothing import found_nothing, note_nothing
 from minutebook.services.search.relations import RelationSearch
 from minutebook.services.search.signals import COMPARED, Asked, Key, Retriever, Signals
 from minutebook.services.search.sources import Candidates, TextSource
@@ -174,12 +174,12 @@ class Recall:
         return ranked
 
     def by_words(self, caller: Caller, query: str, limit: int) -> list[Found]:
-        """Rank memories by BM25 over the words and quoted phrases of the query."""
+        """Rank memories by BM25 over the words and quoted phrases of the query. Where none has one the call notes so."""
         parsed = parse_query(query)
-        found = self._found(
-            [(view, view.match(Memory, parsed, limit)) for view in self._current(caller)],
-            limit,
-        )
+        views = self._current(caller)
+        found = self._found([(view, view.match(Memory, parsed, limit)) for view in views], limit)
+        if not found:
+            note_nothing(caller, {Memory: views})
         attribute(caller, (each.memory for each in found))
         return found
 
