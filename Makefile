@@ -10,7 +10,7 @@ NPM_READY := $(NPM)/node_modules/.ready
 LIBRARIES := .adapters
 LIBRARIES_READY := $(LIBRARIES)/.ready
 # The texts of the web pages in other languages, compiled from what people write.
-TEXTS := $(patsubst %.po,%.mo,$(wildcard src/minutebook/web/locale/*/LC_MESSAGES/*.po))
+TEXTS := $(patsubst %.po,%.mo,$(wildcard src/minutebook/features/pages/locale/*/LC_MESSAGES/*.po))
 # Test modules are compiled once, not by each process anew, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 

@@ -23,12 +23,12 @@ from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.hooks import log as hook_log
 from minutebook.features.hooks.services import HookServices
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import daemon_address
-from minutebook.server.hooks import log as hook_log
 
 LEAST = settings_with().of(HookSettings).hook_relevance
 WRITER = Caller(name="benchmark", role=Role.HUMAN)

@@ -52,13 +52,13 @@ from minutebook.domain.records import (
 )
 from minutebook.embedding.protocol import Embedded, Model
 from minutebook.embedding.service import Embedding
+from minutebook.features.http.application import application
+from minutebook.features.http.requests.authentication import Authenticator
+from minutebook.features.http.requests.hosts import AllowedHosts
+from minutebook.features.pages.frame.sign_ins import SignIns
 from minutebook.models import Models
 from minutebook.server.app_loader import AppLoader
-from minutebook.server.http.application import application
-from minutebook.server.http.authentication import Authenticator
-from minutebook.server.http.hosts import AllowedHosts
 from minutebook.store.protocol import Store, Vectors, VectorSpace
-from minutebook.web.sign_ins import SignIns
 from tests.page_scope import page_scope
 
 ENTITIES, AROUND, CHUNK_SHARE = 1200, 1000, 0.1

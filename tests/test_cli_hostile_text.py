@@ -15,9 +15,9 @@ from minutebook.cli.opening import made_here
 from minutebook.cli.printing import body, shown, style
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Link, Role
+from minutebook.features.hooks import log as hook_log
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
-from minutebook.server.hooks import log as hook_log
 from tests.examples import parametrize_in_part
 from tests.store import samples
 from tests.terminal import Run, leaf_commands

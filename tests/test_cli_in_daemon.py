@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import load
+from minutebook.features.hooks.answers import Answer, answer
 from minutebook.invocation import read_hook
-from minutebook.server.hooks.answers import Answer, answer
 from tests.commands_in_daemon import Daemon, daemon_of_commands
 from tests.examples import parametrize_in_part
 from tests.folders.test_finding import repository

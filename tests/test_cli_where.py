@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import load
-from minutebook.server.hooks.known import Known
+from minutebook.features.hooks.known import Known
 from minutebook.whereabouts import repository_known
 from tests.folders.test_finding import NAME, git, repository, with_commit
 from tests.sources.transcripts import lines, message

@@ -9,7 +9,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-LOCALES = Path("src", "minutebook", "web", "locale")
+LOCALES = Path("src", "minutebook", "features", "pages", "locale")
 
 
 class CompileCatalogues(BuildHookInterface[Any]):

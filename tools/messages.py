@@ -18,19 +18,18 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 from jinja2 import Environment, nodes
 
-from minutebook.web.catalogue import DOMAIN, ENGLISH, LANGUAGES, LOCALES
+from minutebook.features.pages.frame.catalogue import DOMAIN, ENGLISH, LANGUAGES, LOCALES
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tools.reasons import Reasons, has_words
 
-WEB = LOCALES.parent
-SOURCE = WEB.parent
-TEMPLATES = WEB / "templates"
+FEATURES = LOCALES.parent.parent
+SOURCE = FEATURES.parent
 
 KEYWORDS = {"_": None, "later": None, "number_of": (1, 2), "later_number_of": (1, 2)}
-METHODS = [("**.py", "python"), ("templates/**.html", "jinja2")]
-OPTIONS = {"templates/**.html": {"trimmed": "true", "silent": "false"}}
+METHODS = [("features/**.py", "python"), ("features/*/templates/**.html", "jinja2")]
+OPTIONS = {"features/*/templates/**.html": {"trimmed": "true", "silent": "false"}}
 
 # Without dates and names of tools, which would differ from one run to the next.
 _HEADER = r"""# Texts of the pages. `make messages` adds new ones and removes those that are not used.
@@ -52,14 +51,14 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def extracted() -> Catalog:
-    """Return the texts that the code of the pages marks, and the reasons that all code gives, with their files."""
+    """Return the texts that the code of features marks, and the reasons that all code gives, with their files."""
     catalogue = Catalog()
-    found = extract_from_dir(WEB, METHODS, OPTIONS, KEYWORDS)
+    found = extract_from_dir(SOURCE, METHODS, OPTIONS, KEYWORDS)
     for file, _line, message, _comments, _context in sorted(found, key=lambda each: each[:2]):
         catalogue.add(message, locations=[(file, 1)])
     for each in reasons().templates():
         if has_words(each.text):
-            catalogue.add(each.text, locations=[(f"../{each.path}", 1)])
+            catalogue.add(each.text, locations=[(str(each.path), 1)])
     return catalogue
 
 
@@ -201,9 +200,9 @@ def findings() -> Iterator[str]:
             yield f"{source}: not in step with the code; run `make messages`"
         for each in untranslated(catalogue):
             yield f"{source}: {each}"
-    for path in sorted(WEB.glob("*.py")):
+    for path in sorted(FEATURES.rglob("*.py")):
         yield from too_early(path)
-    for path in sorted(TEMPLATES.glob("*.html")):
+    for path in sorted(FEATURES.glob("*/templates/**/*.html")):
         for text in unmarked(path.read_text(encoding="utf-8")):
             yield f"{path.name}: {text!r} is not marked; write it as _('…')"
 

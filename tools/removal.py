@@ -51,7 +51,7 @@ def _copy_to(copy: Path) -> None:
         if each and (ROOT / each).is_file():
             (copy / each).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / each, copy / each)
-    for path in ROOT.glob("src/minutebook/web/locale/*/LC_MESSAGES/*.mo"):
+    for path in ROOT.glob("src/minutebook/features/pages/locale/*/LC_MESSAGES/*.mo"):
         shutil.copy2(path, copy / path.relative_to(ROOT))
     if (ROOT / ".mypy_cache").is_dir():
         shutil.copytree(ROOT / ".mypy_cache", copy / ".mypy_cache")

@@ -37,7 +37,7 @@ def _run(arguments: list[str]) -> None:
 
         client.serve(request)
     elif hook := invocation.read_hook(arguments, os.environ):
-        from minutebook.server.daemon import hook_client
+        from minutebook.features.hooks import client as hook_client
 
         hook_client.run_and_exit(hook, arguments)
     from minutebook.cli import main as command_line

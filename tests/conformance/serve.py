@@ -6,10 +6,10 @@ from unittest.mock import patch
 
 from mcp.server.lowlevel import Server
 
-import minutebook.server.http.application as mounting
+import minutebook.features.http.application as mounting
 from minutebook.config import load
-from minutebook.server.http.hosts import address_given
-from minutebook.server.http.process import serve
+from minutebook.features.http.process import serve
+from minutebook.features.http.requests.hosts import address_given
 from minutebook.server.protocol.server import build_server
 from tests.conformance.foreign import extend
 from tests.conformance.hidden import hidden

@@ -9,11 +9,11 @@ import yaml
 from openapi_schema_validator import OAS30Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
-from minutebook.contracts import openapi
 from minutebook.contracts.answers import Answer, failed
-from minutebook.contracts.openapi_3_0 import schema_3_0
 from minutebook.domain.errors import Fault, InvalidInput, NotFound, StoreClosed, StoreError
 from minutebook.domain.records import Role
+from minutebook.features.http.protocols import openapi
+from minutebook.features.http.protocols.openapi_3_0 import schema_3_0
 from tests.contracts.journaled import CONTRACT
 from tests.contracts.requirements import requirement
 from tests.contracts.wrong import valid

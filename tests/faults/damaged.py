@@ -22,9 +22,9 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import CLASSES, Kind, MemoryType, Role
+from minutebook.features.hooks import log as hook_log
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.fusion import Signal
-from minutebook.server.hooks import log as hook_log
 from tests.terminal import typed
 from tests.world import everything
 

@@ -19,8 +19,8 @@ from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.hooks import log as hook_log
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.server.hooks import log as hook_log
 from tests.faults.campaign import LONG, chance, report, rounds
 from tests.faults.damaged import LIMITS, OWNER
 

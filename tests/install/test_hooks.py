@@ -7,12 +7,12 @@ from typing import Any, get_args
 import pytest
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.features.hooks.capture import TRANSCRIPTS
+from minutebook.features.hooks.client import FOLDERS, NOT_AWAITED
+from minutebook.features.hooks.events import MOMENTS, HookMoment
 from minutebook.features.install.clients import Installation, Places, Scope, apply, location
 from minutebook.features.install.hooks import plan_hooks
 from minutebook.features.install.known_hooks import HOOKS, Form
-from minutebook.server.daemon.hook_client import FOLDERS, NOT_AWAITED
-from minutebook.server.hooks.capture import TRANSCRIPTS
-from minutebook.server.hooks.events import MOMENTS, HookMoment
 from tests.world import NOON
 
 EVENTS = HOOKS["claude-code"].events

@@ -109,13 +109,12 @@ def test_the_wheel_has_what_runs_and_nothing_else(dist: Path) -> None:
     }
     # What is written for who reads the code: its links lead out of the package.
     pages = {
-        "minutebook/web/README.md",
         *(name for name in sources if "/features/" in name and name.endswith(".md")),
     }
     tracked = {name for name in sources if not name.endswith((".po", ".pot"))}
     assert set(ours) == tracked - pages
     assert [name for name in ours if name.endswith(".mo")]
-    assert [name for name in ours if name.startswith("minutebook/web/static/")]
+    assert [name for name in ours if name.startswith("minutebook/features/pages/static/")]
     said = packaging.metadata.Metadata.from_email(meta, validate=True)
     assert said.project_urls
     assert {"Homepage", "Source", "Issues", "Changelog"} <= set(said.project_urls)

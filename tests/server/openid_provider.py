@@ -22,8 +22,8 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from minutebook.server.http.hosts import Address
-from minutebook.server.http.process import listen
+from minutebook.features.http.process import listen
+from minutebook.features.http.requests.hosts import Address
 from tests.server.issuing import KEYS, RSA
 
 CLIENT, SECRET = "minutebook-pages", "a secret:with + signs"

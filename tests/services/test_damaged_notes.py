@@ -12,8 +12,8 @@ from minutebook.domain.errors import StoreError
 from minutebook.features.archives.mirrored_folder import NOTES, MirroredFolder
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.erasure import order as erasure_order
+from minutebook.features.hooks import log as hook_log
 from minutebook.features.notes.note_folder import NoteFolder
-from minutebook.server.hooks import log as hook_log
 
 DEEP = b"[" * 200_000
 CONTENTS = (b"", b"1", b'"x"', b"null", b"[]", b"{}", b'{"records": 1}', b"\xff\xfe", DEEP)

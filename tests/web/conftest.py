@@ -21,12 +21,12 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.grants import Grant
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Memory, MemoryType, Role
+from minutebook.features.http.application import application
+from minutebook.features.http.requests.authentication import Authenticator
+from minutebook.features.http.requests.hosts import AllowedHosts
 from minutebook.features.http.settings import HttpSettings
+from minutebook.features.pages.frame.sign_ins import SignIns
 from minutebook.server.app_loader import AppLoader
-from minutebook.server.http.application import application
-from minutebook.server.http.authentication import Authenticator
-from minutebook.server.http.hosts import AllowedHosts
-from minutebook.web.sign_ins import SignIns
 from tests.empty_database import empty_database
 from tools.compile_catalogues import compile_stale
 

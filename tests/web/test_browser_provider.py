@@ -7,10 +7,10 @@ from pathlib import Path
 from playwright.sync_api import Browser, ConsoleMessage, expect
 
 from minutebook.config import settings_with
+from minutebook.features.http.process import listen
+from minutebook.features.http.requests.hosts import Address
+from minutebook.features.pages.frame.sign_ins import SignIns
 from minutebook.server.app_loader import AppLoader
-from minutebook.server.http.hosts import Address
-from minutebook.server.http.process import listen
-from minutebook.web.sign_ins import SignIns
 from tests.server.openid_provider import CLIENT, SECRET, OpenIdProvider, provided, served_at
 from tests.web.conftest import pages_on
 from tests.web.test_browser import browser, pytestmark

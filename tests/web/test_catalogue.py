@@ -11,9 +11,16 @@ from babel.messages.pofile import read_po
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Status
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.web import catalogue
-from minutebook.web.catalogue import LANGUAGES, chosen, number_of, numeral, speaking, text
-from minutebook.web.words import WORDS
+from minutebook.features.pages.frame import catalogue
+from minutebook.features.pages.frame.catalogue import (
+    LANGUAGES,
+    chosen,
+    number_of,
+    numeral,
+    speaking,
+    text,
+)
+from minutebook.features.pages.frame.words import WORDS
 from tests.web.conftest import AGENT, Browser, Site, site_on
 from tests.web.test_isolation import addresses
 from tools.messages import source_of, too_early, unmarked, untranslated

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.web.differences import MOST_WORDS, Change, Stretch, differences
+from minutebook.features.pages.frame.differences import MOST_WORDS, Change, Stretch, differences
 
 texts = st.text(st.sampled_from("ab \n.é"), max_size=40)
 

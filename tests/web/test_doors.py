@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.records import Role
-from minutebook.web.application import VIEWS
-from minutebook.web.sign_ins import IDLE, LINK_LASTS, LONGEST, MOST, SignIns
+from minutebook.features.pages.frame.application import VIEWS
+from minutebook.features.pages.frame.sign_ins import IDLE, LINK_LASTS, LONGEST, MOST, SignIns
 from tests.examples import parametrize_in_part
 from tests.web.conftest import BASE, OWNER, Site, site_on
 

@@ -7,7 +7,7 @@ import pytest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Entity, Memory, Role
-from minutebook.web.graph import AS_MARKUP, MOST, MOST_OPENED, SHOWN, STEPS
+from minutebook.features.pages.views.graph import AS_MARKUP, MOST, MOST_OPENED, SHOWN, STEPS
 from tests.web.conftest import AGENT, OWNER, Site
 
 

@@ -12,7 +12,7 @@ from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Entry, Role, Status
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.web.health import STALE_AFTER
+from minutebook.features.pages.views.health import STALE_AFTER
 from tests.web.conftest import OWNER, Site
 
 

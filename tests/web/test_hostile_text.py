@@ -8,7 +8,7 @@ from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.web.markup import LONGEST_MARKDOWN, markdown, visible
+from minutebook.features.pages.frame.markup import LONGEST_MARKDOWN, markdown, visible
 from tests.examples import parametrize_in_part
 from tests.web.conftest import AGENT, OWNER, Site
 

@@ -16,7 +16,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role, Status
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.web.application import VIEWS
+from minutebook.features.pages.frame.application import VIEWS
 from tests.examples import parametrize_in_part
 from tests.web.conftest import Browser, Site, site_on
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
+from minutebook.features.ledger.pages.lineage import HEIGHT, WIDTH, drawing
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.web.lineage import HEIGHT, WIDTH, drawing
 from tests.web.conftest import OWNER, Site
 
 

@@ -14,11 +14,11 @@ import pytest
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.records import Memory, Role
+from minutebook.features.http.requests import access
+from minutebook.features.pages.views import live
+from minutebook.features.pages.views.activity import LONGEST_MARK, ends_of, mark_of
+from minutebook.features.pages.views.live import MOST_AT_ONCE
 from minutebook.server import limits
-from minutebook.server.http import access
-from minutebook.web import live
-from minutebook.web.activity import LONGEST_MARK, ends_of, mark_of
-from minutebook.web.live import MOST_AT_ONCE
 from tests.page_scope import page_scope
 from tests.web.conftest import AGENT, HOST, OWNER, Browser, Site, site_on
 from tests.web.test_hostile_text import HOSTILE, check_inert

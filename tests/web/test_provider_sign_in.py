@@ -12,9 +12,9 @@ import pytest
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse
 
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
-from minutebook.web.host import ProviderError, ProviderFault
-from minutebook.web.round_trips import LASTS, RoundTrips
-from minutebook.web.sign_ins import LONGEST, SignIns
+from minutebook.features.pages.frame.host import ProviderError, ProviderFault
+from minutebook.features.pages.frame.sign_ins import LONGEST, SignIns
+from minutebook.features.sign_in.round_trips import LASTS, RoundTrips
 from tests.server.issuing import EC, OTHER_RSA
 from tests.server.openid_provider import CLIENT, SECRET, OpenIdProvider, provided
 from tests.web.conftest import OWNER, Browser, Site, site_on

@@ -6,7 +6,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.web.radial import GAP, LABEL, RadialPlace, places
+from minutebook.features.pages.views.radial import GAP, LABEL, RadialPlace, places
 
 
 @st.composite

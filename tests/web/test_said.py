@@ -21,10 +21,10 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.reason import Reason, Word, counted, must_be_one_of, of_system
 from minutebook.domain.records import Role, Status
-from minutebook.web.catalogue import LANGUAGES, speaking
-from minutebook.web.pages import Frame, trouble_page
-from minutebook.web.wording import trouble_of
-from minutebook.web.words import WORDS, said
+from minutebook.features.pages.frame.catalogue import LANGUAGES, speaking
+from minutebook.features.pages.frame.pages import Frame, trouble_page
+from minutebook.features.pages.frame.wording import trouble_of
+from minutebook.features.pages.frame.words import WORDS, said
 from tests.web.conftest import Site
 from tools.messages import reasons
 from tools.reasons import Template, has_words
@@ -80,7 +80,7 @@ def test_the_reasons_are_found_where_they_are_given() -> None:
             "services/embeddings.py"
         ),
         "the store was stopped": "services/maintenance/database.py",
-        "somebody else settled it": "web/review.py",
+        "somebody else settled it": "features/tidying/pages/review.py",
     }
     assert {text: str(TEMPLATES[text].path) for text in found} == found
 

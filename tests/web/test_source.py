@@ -3,9 +3,9 @@
 import pytest
 
 from minutebook.domain.records import CodeChunk
+from minutebook.features.code.pages.source import code_hits
 from minutebook.features.code.search import FoundCode
 from minutebook.search.fusion import Hit
-from minutebook.web.source import code_hits
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import hashlib
 import re
 
-from minutebook.web.pages import STATIC
+from minutebook.features.pages.frame.pages import STATIC
 
 
 def test_the_vendored_file_is_the_one_that_is_noted() -> None:

@@ -65,8 +65,8 @@ def _serve_http(
 ) -> None:
     """Serve contracts over HTTP at an address, all of them if none is named, until a signal comes."""
     from minutebook.contracts.registry import CONTRACTS, narrowed, opened
-    from minutebook.server.http.hosts import address_given
-    from minutebook.server.http.process import serve as serve_http
+    from minutebook.features.http.process import serve as serve_http
+    from minutebook.features.http.requests.hosts import address_given
 
     # Each has its path, so that none stands in another's way.
     each_alone = [opened([name])[0] for name in contracts or CONTRACTS]
@@ -79,7 +79,7 @@ def _serve_http(
     by_name = {contract.name: contract for contract in left if contract.listed}
     sign_ins = None
     if with_pages:
-        from minutebook.web.sign_ins import SignIns
+        from minutebook.features.pages.frame.sign_ins import SignIns
 
         sign_ins = SignIns()
 
@@ -121,8 +121,8 @@ def export_schema(
 
     Where none is named it is that of the setting `contract`.
     """
-    from minutebook.contracts.openapi import VERSIONS, exported, written
     from minutebook.contracts.registry import CONTRACTS, opened
+    from minutebook.features.http.protocols.openapi import VERSIONS, exported, written
 
     contract = contract or load(options).contract
     if not contract:

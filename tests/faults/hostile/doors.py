@@ -13,10 +13,10 @@ from minutebook.domain.policy import Redact
 from minutebook.domain.records import MemoryType, Role
 from minutebook.features.archives.archive_lines import OWN
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.hooks.capture import capture
+from minutebook.features.hooks.events import read_event
 from minutebook.features.sync.remotes import FolderRemote
 from minutebook.features.sync.services import SyncServices
-from minutebook.server.hooks.capture import capture
-from minutebook.server.hooks.events import read_event
 from tests.faults.hostile.house import Answer, House, house
 from tests.faults.hostile.items import Item
 from tests.faults.hostile.source_files import SOURCE_FILES

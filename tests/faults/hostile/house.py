@@ -18,12 +18,12 @@ from minutebook.cli import main
 from minutebook.config import Settings, settings_with
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.policy import Redact
+from minutebook.features.http.application import application
+from minutebook.features.http.requests.authentication import Authenticator
+from minutebook.features.http.requests.hosts import AllowedHosts
+from minutebook.features.pages.frame.sign_ins import SignIns
 from minutebook.server import logs
 from minutebook.server.app_loader import AppLoader
-from minutebook.server.http.application import application
-from minutebook.server.http.authentication import Authenticator
-from minutebook.server.http.hosts import AllowedHosts
-from minutebook.web.sign_ins import SignIns
 from tests.empty_database import empty_database
 from tests.web.conftest import BASE, OWNER, Browser
 

@@ -119,7 +119,7 @@ Act = Callable[[Hand], Made | None]
 
 
 def _operations() -> dict[str, tuple[str, str]]:
-    from minutebook.contracts import openapi
+    from minutebook.features.http.protocols import openapi
     from tests.faults.isolation.house import OPENED
 
     return {

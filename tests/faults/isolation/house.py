@@ -26,9 +26,9 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.grants import Grant
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import Kind, Record, Role
-from minutebook.server.http.application import application
-from minutebook.server.http.authentication import Authenticator
-from minutebook.server.http.hosts import AllowedHosts
+from minutebook.features.http.application import application
+from minutebook.features.http.requests.authentication import Authenticator
+from minutebook.features.http.requests.hosts import AllowedHosts
 from minutebook.store.sql.tables import table_of, value_text
 from tests.commands_in_daemon import Daemon, daemon_on
 from tests.faults.isolation.oracle import Key, View, Who

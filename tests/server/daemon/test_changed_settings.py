@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import all_settings
+from minutebook.features.hooks import log as hook_log
 from minutebook.invocation import OF_ITS_PROCESS, OWN, UNSHARED
-from minutebook.server.hooks import log as hook_log
 from tests.server.daemon.test_process import WITHOUT, House, house_in, stored
 from tests.world import wait_until
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from minutebook.features.hooks import log as hook_log
 from minutebook.features.hooks.cli import lately, trouble_in
+from minutebook.features.hooks.known import is_ignored
 from minutebook.features.install.known_hooks import HOOKS
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
-from minutebook.server.hooks import log as hook_log
-from minutebook.server.hooks.known import is_ignored
 from tests.world import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")

@@ -13,7 +13,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.domain.grants import Grant, is_live
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role
-from minutebook.server.http.authentication import Authenticator, user_of
+from minutebook.features.http.requests.authentication import Authenticator, user_of
 from minutebook.services.access.tokens import NOBODY
 from tests.server.issuing import AUDIENCE, ISSUER, KEYS, signed
 from tests.world import Opener, World

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
-from minutebook.server.http.connections import bounded
+from minutebook.features.http.requests.connections import bounded
 from tests.server.http.speaking import SINGLE, Server, call
 
 MOST = 8

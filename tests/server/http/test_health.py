@@ -18,9 +18,9 @@ from starlette.testclient import TestClient
 
 from minutebook.config import settings_with
 from minutebook.domain.errors import StoreError
+from minutebook.features.http.telemetry import health
+from minutebook.features.http.telemetry.metrics import Metrics
 from minutebook.server.app_loader import AppLoader
-from minutebook.server.http import health
-from minutebook.server.http.metrics import Metrics
 from tests.contracts.requirements import requirement
 from tests.server.http.speaking import Server, call, served
 from tests.world import World, wait_until
@@ -208,7 +208,7 @@ def test_a_line_of_the_log_tells_of_a_request_and_of_nothing_in_it(server: Serve
     assert "hidden" not in str(told.pop("message"))
     assert told == {
         "level": "info",
-        "logger": "minutebook.server.http.access_log",
+        "logger": "minutebook.features.http.telemetry.access_log",
         "request": "of-mine.1",
         "method": "POST",
         "path": "/mcp",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minutebook.domain.records import Role
-from minutebook.server.hooks import log as hook_log
+from minutebook.features.hooks import log as hook_log
 from tests.server.http.speaking import Server, served, token
 from tests.world import wait_until
 

@@ -3,7 +3,7 @@
 import pytest
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.server.http.hosts import Address, AllowedHosts, address_given
+from minutebook.features.http.requests.hosts import Address, AllowedHosts, address_given
 
 
 @pytest.mark.parametrize(

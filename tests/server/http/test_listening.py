@@ -2,8 +2,8 @@
 
 import socket
 
-from minutebook.server.http.hosts import Address
-from minutebook.server.http.process import listen
+from minutebook.features.http.process import listen
+from minutebook.features.http.requests.hosts import Address
 
 
 def test_an_answer_does_not_wait_until_the_client_has_said_that_it_has_the_one_before() -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from minutebook.config import settings_with
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.server.http.openid import Provider, open_provider
-from minutebook.server.http.signed_tokens import LEEWAY, open_issuer
-from minutebook.web.host import ProviderError, ProviderFault
-from minutebook.web.round_trips import RoundTrips
+from minutebook.features.pages.frame.host import ProviderError, ProviderFault
+from minutebook.features.sign_in.openid import Provider, open_provider
+from minutebook.features.sign_in.round_trips import RoundTrips
+from minutebook.features.sign_in.signed_tokens import LEEWAY, open_issuer
 from tests.server.openid_provider import CLIENT, SECRET, OpenIdProvider, provided
 
 HOME = "https://memory.example"

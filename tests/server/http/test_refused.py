@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.server.http.body import MOST_PARTS, Parts, parts_of
+from minutebook.features.http.requests.body import MOST_PARTS, Parts, parts_of
 from tests.server.http.speaking import (
     BOTH,
     SINGLE,

@@ -19,8 +19,8 @@ from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SYSTEM_ORGANIZATION, Role
-from minutebook.server.http.published import FRESH, OUTLIVES, READ_AGAIN_AFTER
-from minutebook.server.http.signed_tokens import Issuer, IssuerKeys, open_issuer
+from minutebook.features.sign_in.published import FRESH, OUTLIVES, READ_AGAIN_AFTER
+from minutebook.features.sign_in.signed_tokens import Issuer, IssuerKeys, open_issuer
 from tests.server.issuing import (
     AUDIENCE,
     EC,

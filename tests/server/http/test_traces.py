@@ -66,7 +66,7 @@ def test_a_call_is_a_span_of_the_clients_trace_and_is_sent_before_the_end(
 @pytest.mark.cold_start
 def test_a_server_that_sends_no_traces_loads_nothing_for_them() -> None:
     script = (
-        "import sys, minutebook.server.http.process;"
+        "import sys, minutebook.features.http.process;"
         "print([m for m in sys.modules if m.startswith(('opentelemetry.sdk', 'opentelemetry.exporter'))])"
     )
     told = subprocess.run(

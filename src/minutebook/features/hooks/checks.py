@@ -1,8 +1,8 @@
 """The checks of `doctor` on the hooks on this machine."""
 
 from minutebook.config import Settings
+from minutebook.features.hooks import log
 from minutebook.features.hooks.cli import trouble_in
-from minutebook.server.hooks import log
 from minutebook.services.maintenance.doctor import Finding
 
 

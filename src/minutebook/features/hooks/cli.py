@@ -10,9 +10,9 @@ from minutebook.cli.opening import check_begun, connected_to, server_named, sett
 from minutebook.cli.printing import say
 from minutebook.cli.settings import write_setting
 from minutebook.cli.terminal import as_json, identity
+from minutebook.features.hooks import log
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.features.install.known_hooks import HOOKS
-from minutebook.server.hooks import log
 
 LATELY = 200
 """Calls of hooks that are summed up."""

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, NoReturn
 from minutebook.cli.keyboard import stdin_text
 from minutebook.config import Settings, environment, load
 from minutebook.domain.errors import MinutebookError
+from minutebook.features.hooks import log
+from minutebook.features.hooks.answers import asked_here
+from minutebook.features.hooks.client import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
+from minutebook.features.hooks.events import HookEvent, HookMoment, output_of, read_event
+from minutebook.features.hooks.known import is_ignored
 from minutebook.features.hooks.operations import brief
 from minutebook.features.hooks.private import without_private
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.launch import module_command
-from minutebook.server.daemon.hook_client import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
-from minutebook.server.hooks import log
-from minutebook.server.hooks.answers import asked_here
-from minutebook.server.hooks.events import HookEvent, HookMoment, output_of, read_event
-from minutebook.server.hooks.known import is_ignored
 from minutebook.whereabouts import follows_folders, known_place, scope_of
 
 if TYPE_CHECKING:
@@ -151,8 +151,8 @@ def _keep_apart(event: HookEvent) -> None:
 
 def _kept(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
     """Send the turns of a session that the server has not, and have them summed up; their count, and its name there."""
+    from minutebook.features.hooks.capture import TRANSCRIPTS, found_turns
     from minutebook.features.importers.sources.conversation import session_name
-    from minutebook.server.hooks.capture import TRANSCRIPTS, found_turns
 
     folder = environment().get(FOLDERS.get(client, ""))
     turns = found_turns(client, event, Path(folder) if folder else None)

@@ -1,1 +1,1 @@
-"""The web pages; their views are in `minutebook.web`."""
+"""The web pages: their frame, and the pages of the records of the core."""

@@ -49,10 +49,10 @@ def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: F
 
 def _serve_pages(options: dict[str, str], port: int, announce: Callable[[str], None]) -> None:
     """Serve the pages in this process until Ctrl-C."""
-    from minutebook.server.http.hosts import Address
-    from minutebook.server.http.process import of_this_machine
-    from minutebook.server.http.process import serve as serve_http
-    from minutebook.web.sign_ins import SignIns
+    from minutebook.features.http.process import of_this_machine
+    from minutebook.features.http.process import serve as serve_http
+    from minutebook.features.http.requests.hosts import Address
+    from minutebook.features.pages.frame.sign_ins import SignIns
 
     settings = settings_of(options)
     owner = settings.person(options, getpass.getuser())

@@ -21,8 +21,8 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind
 from minutebook.features.code.services import CodeServices
+from minutebook.features.hooks import log
 from minutebook.features.projects.services import ProjectServices
-from minutebook.server.hooks import log
 from minutebook.whereabouts import repository_at
 
 if TYPE_CHECKING:

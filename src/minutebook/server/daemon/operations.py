@@ -127,7 +127,7 @@ class _Client:
         self._send({"part": part, "what": what})
 
     def _answer_hook(self, client: str, fields: Mapping[str, Any], folder: object) -> None:
-        from minutebook.server.hooks import answers
+        from minutebook.features.hooks import answers
 
         own = Path(folder) if isinstance(folder, str) else None
         said, self._note_printed = answers.answer(
@@ -136,7 +136,7 @@ class _Client:
         self._send({"answer": plain(said)})
 
     def _show_pages(self, wanted: Mapping[str, Any]) -> None:
-        from minutebook.server.daemon import pages
+        from minutebook.features.pages import in_daemon as pages
 
         with self._host.stay():
             pages.show(

@@ -1,0 +1,82 @@
+"""How far indices are, as it changes: sent to whoever looks at the projects (server-sent events)."""
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import anyio
+
+from minutebook.app import App
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.records import IndexState
+from minutebook.features.code.pages.projects import projects_part
+from minutebook.features.code.services import CodeServices
+from minutebook.features.pages.frame.catalogue import Language, speaking, spoken
+from minutebook.features.pages.frame.host import Host
+from minutebook.features.pages.views.live import BEAT, EVERY
+
+Eyes = tuple[str | None, frozenset[str] | None, str | None, Language]
+"""What is shown depends on: organization, repositories, user, and the language."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The view at a time: `mark` differs once something has changed; none while an index is made."""
+
+    at: float
+    mark: object
+    data: str
+    state: str
+
+
+class LiveProjects:
+    """Tells viewers how far indices are: one look a second serves all that may see the same."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._lock = anyio.Lock()
+        self._looks: dict[Eyes, _Look] = {}
+
+    async def events(self, caller: Caller, state: str) -> AsyncIterator[str]:
+        """Yield the projects as markup whenever they differ from `state`, and from then on.
+
+        Ends when they cannot be read.
+        """
+        yield "retry: 3000\n\n"
+        sent = time.monotonic()
+        while True:
+            try:
+                look = await self._look(caller)
+            except MinutebookError:
+                return
+            if look.state != state:
+                state, sent = look.state, time.monotonic()
+                yield f"event: message\nid: {state}\ndata: {look.data}\n\n"
+            if time.monotonic() - sent >= BEAT:
+                sent = time.monotonic()
+                yield ": still here\n\n"
+            await anyio.sleep(EVERY)
+
+    async def _look(self, caller: Caller) -> _Look:
+        language = spoken()
+        eyes = caller.organization, caller.repositories, caller.user, language
+        async with self._lock:
+            now, last = time.monotonic(), self._looks.get(eyes)
+            if last is not None and now - last.at < EVERY / 2:
+                return last
+
+            def task(app: App, caller: Caller) -> _Look:
+                mark = app.get(CodeServices).code_reading.mark(caller)
+                if last is not None and last.mark == mark:
+                    return _Look(now, mark, last.data, last.state)
+                projects = app.get(CodeServices).code_reading.projects(caller)
+                is_busy = any(each.project.state is IndexState.INDEXING for each in projects)
+                with speaking(language):
+                    markup, state = projects_part(projects)
+                return _Look(now, object() if is_busy else mark, " ".join(markup.split()), state)
+
+            look = await self._host.look(caller, task)
+            self._looks = {key: e for key, e in self._looks.items() if now - e.at < BEAT}
+            self._looks[eyes] = look
+            return look

@@ -1,0 +1,102 @@
+"""The daemon's answers at moments of a session, by the settings of the client that asks."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from minutebook import __version__
+from minutebook.config import Settings
+from minutebook.domain.caller import ANYBODY, Call, Caller
+from minutebook.domain.origin import Origin, tidied
+from minutebook.features.hooks import log
+from minutebook.features.hooks.events import (
+    MOST_TOKENS,
+    HookEvent,
+    HookMoment,
+    output_of,
+    read_event,
+)
+from minutebook.features.hooks.known import Known, is_ignored
+from minutebook.features.hooks.operations import Asked, find
+from minutebook.features.hooks.settings import HookSettings
+from minutebook.whereabouts import follows_folders, known_place, repository_known, scope_of
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+
+CONTRACT = "hooks"
+"""The contract that the origin of a hook's calls names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The outcome of an event; the client's output, its tokens, and the ids of the records shown."""
+
+    outcome: str
+    output: Mapping[str, object] | None = None
+    tokens: int = 0
+    ids: tuple[str, ...] = ()
+    is_briefing: bool = False
+
+
+def nothing() -> None:
+    """Note nothing."""
+
+
+def answer(
+    app: "App", settings: Settings, client: str, fields: Mapping[str, Any], folder: Path | None
+) -> tuple[Answer, Callable[[], None]]:
+    """Answer an event by its fields; return with it the function to note that the client printed it.
+
+    `folder` is the client's configuration folder where a variable names it.
+    """
+    event = read_event(fields)
+    if settings.of(HookSettings).hooks == "off":
+        return Answer("off"), nothing
+    place = known_place(settings, event.folder)
+    if is_ignored(event.folder, settings.of(HookSettings).hook_ignore) or place.hooks_off:
+        return Answer("ignored"), nothing
+    caller = _caller(settings, client, event.session)
+    if follows_folders(settings):
+        caller = replace(caller, folder_scope=scope_of(place))
+    match event.moment:
+        case HookMoment.START | HookMoment.PROMPT:
+            found = find(app, caller, asked_here(settings, client, event))
+            given = found.given
+            if given.text is None:
+                silent = Answer("nothing to say", is_briefing=given.is_briefing)
+                return silent, lambda: found.note(app, caller)
+            output = output_of(client, event.name, given.text)
+            said = Answer("answered", output, given.tokens, given.ids, given.is_briefing)
+            return said, lambda: found.note(app, caller)
+        case HookMoment.TURN | HookMoment.END:
+            from minutebook.features.hooks.capture import capture
+
+            return Answer(capture(app, settings, caller, client, event, folder)), nothing
+        case None:
+            return Answer("unknown event"), nothing
+
+
+def asked_here(settings: Settings, client: str, event: HookEvent) -> Asked:
+    """Return the request of a client of this machine, by the settings and the log of hooks."""
+    known = Known(log.entries(str(settings.home)), event.session)
+    return Asked(
+        event.session,
+        event.prompt if event.moment is HookMoment.PROMPT else None,
+        frozenset(known.ids),
+        known.is_briefed,
+        known.last_session_in(event.folder, repository_known(settings)),
+        min(
+            settings.of(HookSettings).hook_tokens,
+            MOST_TOKENS.get(client, settings.of(HookSettings).hook_tokens),
+        ),
+        settings.of(HookSettings).hook_relevance,
+    )
+
+
+def _caller(settings: Settings, client: str, session: str) -> Caller:
+    """Return the caller: the agent of the client, with an agent's rights."""
+    agent = client if settings.agent == ANYBODY else settings.agent
+    origin = Origin(client=client, version=__version__, contract=CONTRACT, session=tidied(session))
+    return replace(settings.caller(), name=agent, call=Call(request="hook", origin=origin))

@@ -1,0 +1,186 @@
+"""Answer a hook of a client by the daemon that is there, at once or not at all.
+
+The client waits for this process before it goes on, so it ends within the setting `hook_wait`, starts
+nothing, prints all of an answer or nothing, and its exit status is always 0. When a session starts nobody
+types yet: then it waits a while longer for a daemon that the client's server is just starting. Standard
+library only.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from minutebook.features.hooks import log
+from minutebook.invocation import Invocation
+from minutebook.server.daemon.greeting import greet, next_answer, say
+from minutebook.server.daemon.rendezvous import daemon_address
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from typing import NoReturn
+
+LARGEST_EVENT = 256 * 1024
+"""Bytes of an event; of a larger one nothing is made."""
+
+START_WAIT = 3.0
+"""Seconds in which a hook of a session's start ends at the latest, unless `hook_wait` is more."""
+
+_AGAIN = 0.05
+"""Seconds between two tries to reach a daemon."""
+
+_STARTS = frozenset({"SessionStart", "sessionStart"})
+
+NOT_AWAITED = frozenset({"SessionEnd", "TurnEnd"})
+"""Events whose answer nobody waits for: what they ask for takes longer than a client may."""
+
+FOLDERS = {
+    "claude-code": "CLAUDE_CONFIG_DIR",
+    "codex": "CODEX_HOME",
+    "gemini": "GEMINI_CLI_HOME",
+    "copilot": "COPILOT_HOME",
+}
+"""The variables that name the folders in which clients keep their transcripts."""
+
+
+_SESSIONS = ("session_id", "sessionId", "conversation_id")
+
+
+def run_and_exit(invocation: Invocation, arguments: Sequence[str]) -> "NoReturn":
+    """Answer the event on stdin and end the process, with a line in the log of hooks."""
+    call = _Call(invocation, arguments)
+    call.end_within(invocation.hook_wait)
+    try:
+        call.run()
+    except TimeoutError:
+        call.end("late")
+    except Exception as error:  # noqa: BLE001 - a hook that fails must not stop what a person does
+        call.end(f"failed: {type(error).__name__}")
+
+
+class _Call:
+    """One event, which ends once: answered, or given up."""
+
+    def __init__(self, invocation: Invocation, arguments: Sequence[str]) -> None:
+        self._invocation = invocation
+        self._arguments = arguments
+        self._began = time.monotonic()
+        self._ending = threading.Lock()
+        self._connection: socket.socket | None = None
+        self._entry: dict[str, object] = {"client": _client_of(arguments)}
+        self._timer: threading.Timer | None = None
+        self._ends_at = 0.0
+        self._is_awaiting = False
+        """Whether it waits for a daemon that nobody has seen yet."""
+
+    def end_within(self, seconds: float) -> None:
+        """Have the process end so many seconds after the call began; this takes the place of an earlier limit."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._ends_at = self._began + seconds
+        self._timer = threading.Timer(self._ends_at - time.monotonic(), self.give_up)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def give_up(self) -> None:
+        """End the process with nothing printed, unless it is just ending."""
+        self.end("no daemon" if self._is_awaiting else "late")
+
+    def end(self, outcome: str, output: str = "") -> "NoReturn":
+        """Print the output, note the outcome and end the process; the second caller does nothing."""
+        self._ending.acquire()
+        took = round((time.monotonic() - self._began) * 1000)
+        if output:
+            try:
+                write_all(output.encode())
+                self._say_printed()
+            except OSError:
+                outcome = "nobody reads"
+        log.append(self._invocation.home, **self._entry, outcome=outcome, ms=took)
+        os._exit(0)
+
+    def _say_printed(self) -> None:
+        """Have the daemon note the printed brief, which it does of nothing that came too late."""
+        try:
+            if self._connection is not None:
+                say(self._connection, {"printed": True})
+        except OSError:
+            pass
+
+    def run(self) -> "NoReturn":
+        """Read the event, have the daemon answer it, and end."""
+        data = sys.stdin.buffer.read(LARGEST_EVENT + 1)
+        event = json.loads(data)
+        name = str(event.get("hook_event_name") or event["hookEventName"])
+        session = next((event[key] for key in _SESSIONS if event.get(key)), "")
+        self._entry |= {"event": name, "session": str(session)}
+        if source := event.get("source"):
+            self._entry["source"] = str(source)
+        if len(data) > LARGEST_EVENT:
+            self.end("too large")
+        if not self._invocation.wants_daemon:
+            self.end("no daemon")
+        is_start = name in _STARTS and os.path.isdir(self._invocation.home)
+        if is_start:
+            self.end_within(max(START_WAIT, self._invocation.hook_wait))
+        request = self._request(event)
+        while True:
+            self._ask(request, is_handed_over=name in NOT_AWAITED)
+            if not self._may_come(is_start=is_start):
+                self.end("no daemon")
+            self._is_awaiting = True
+            time.sleep(_AGAIN)
+
+    def _may_come(self, *, is_start: bool) -> bool:
+        """Tell whether a daemon may yet come: one that begins, or takes another's place, has the lock already."""
+        if time.monotonic() > self._began + START_WAIT:
+            return False
+        return is_start or os.path.exists(daemon_address(self._invocation.address).lock)
+
+    def _ask(self, request: Mapping[str, object], *, is_handed_over: bool) -> None:
+        """Have a daemon answer, and end; return if none is there, or if it leaves the event to another."""
+        try:
+            place = daemon_address(self._invocation.address).socket
+            connection = place.connect(max(0.01, self._ends_at - time.monotonic()))
+        except OSError:
+            return
+        self._connection, self._is_awaiting = connection, False
+        with connection, connection.makefile("rb") as answers:
+            try:
+                if not greet(connection, answers, self._invocation, reads=not is_handed_over):
+                    return
+                say(connection, request)
+            except ConnectionError:
+                # It was ending.
+                return
+            if is_handed_over:
+                self.end("handed over")
+            message = next_answer(answers)
+            if "answer" in message:
+                self._end_answered(message["answer"])
+            if "error" in message:
+                self.end(f"failed: {message['error']['name']}")
+        self.end("failed: the daemon ended")
+
+    def _end_answered(self, answer: Mapping[str, object]) -> "NoReturn":
+        self._entry |= {name: answer[name] for name in ("tokens", "ids", "is_briefing")}
+        output = answer.get("output")
+        self.end(str(answer["outcome"]), json.dumps(output) if output else "")
+
+    def _request(self, event: Mapping[str, object]) -> dict[str, object]:
+        client = str(self._entry["client"])
+        folder = self._invocation.environment.get(FOLDERS.get(client, ""))
+        return {"hook": client, "event": event, "client_folder": folder or None}
+
+
+def _client_of(arguments: Sequence[str]) -> str:
+    return next((word for word in arguments[1:] if not word.startswith("-")), "")
+
+
+def write_all(data: bytes) -> None:
+    """Write bytes to stdout, all of them. Raises OSError."""
+    while data:
+        data = data[os.write(1, data) :]

@@ -1,0 +1,188 @@
+"""Everything that is served over HTTP, as one ASGI application."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, TypeVar
+
+import anyio
+from mcp.server.context import ServerRequestContext
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from minutebook.config import Settings
+from minutebook.contracts.announced import safe
+from minutebook.contracts.contract import Contract
+from minutebook.domain.caller import Caller
+from minutebook.features.http.protocols import openapi
+from minutebook.features.http.protocols.endpoint import Endpoint
+from minutebook.features.http.protocols.operations import operations_route, served_operations
+from minutebook.features.http.protocols.rest import plain_routes
+from minutebook.features.http.protocols.sse import SSE, Stream
+from minutebook.features.http.requests.access import AccessControl, AccessMiddleware
+from minutebook.features.http.requests.admission import Admission
+from minutebook.features.http.requests.authentication import Authenticator
+from minutebook.features.http.requests.errors import MCP, refusal
+from minutebook.features.http.requests.hosts import AllowedHosts, HostCheck
+from minutebook.features.http.settings import HttpSettings
+from minutebook.features.http.telemetry.access_log import HEADER, AccessLog
+from minutebook.features.http.telemetry.health import health_routes, metrics_routes
+from minutebook.features.http.telemetry.metrics import Metrics
+from minutebook.features.pages.frame.sign_ins import SignIns
+from minutebook.features.pages.http_host import PageHost
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.dispatch import Dispatcher
+from minutebook.server.limits import Limits
+from minutebook.server.protocol.server import Spelling, as_promised, build_server
+
+T = TypeVar("T")
+
+
+def application(
+    settings: Settings,
+    loader: AppLoader,
+    contracts: Mapping[str, Contract],
+    authenticator: Authenticator,
+    names: AllowedHosts,
+    leaving: anyio.Event,
+    sign_ins: SignIns | None = None,
+) -> Starlette:
+    """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set.
+
+    With `sign_ins`, the pages are served at every other path.
+    """
+    metrics = Metrics(loader)
+    limits = Limits(
+        rate=settings.of(HttpSettings).rate_limit,
+        calls=settings.of(HttpSettings).http_calls,
+        body_bytes=settings.of(HttpSettings).http_body,
+        body_seconds=settings.of(HttpSettings).http_timeout,
+    )
+    dispatcher = Dispatcher(loader, _caller_of, observer=metrics.observe, limits=limits)
+    access = AccessControl(
+        loader, authenticator, limits, leaving, needs_token=not names.is_loopback
+    )
+    guard = [Middleware(AccessMiddleware, access=access)]
+    spelling = safe if settings.tool_names == "safe" else as_promised
+    paths = _ContractPaths(contracts, spelling, dispatcher, access)
+    routes: list[BaseRoute] = [
+        *health_routes(loader),
+        *authenticator.routes(paths.at_mcp),
+        *paths.routes(guard),
+        *metrics_routes(metrics, settings.of(HttpSettings).metrics, guard),
+    ]
+    if contracts and not settings.tools:
+        operations = served_operations(contracts, read_only=settings.read_only)
+        routes.append(operations_route(operations, dispatcher, access, guard))
+    if sign_ins is not None:
+        routes.append(_pages(settings, dispatcher, access, sign_ins))
+
+    def end() -> None:
+        if loader.is_open:
+            access.release(loader().database)
+
+    return Starlette(
+        routes=routes,
+        lifespan=_lifespan(paths.endpoints.values(), end),
+        middleware=_middleware(metrics, names, limits),
+        exception_handlers={HTTPException: _unserved},
+    )
+
+
+class _ContractPaths:
+    """Where each contract is served: over streams of MCP, of the older kind, and as plain operations.
+
+    `endpoints` are by the path of their contract, `at_mcp` by their whole path.
+    """
+
+    def __init__(
+        self,
+        contracts: Mapping[str, Contract],
+        spelling: Spelling,
+        dispatcher: Dispatcher,
+        access: AccessControl,
+    ) -> None:
+        self._contracts = contracts
+        self._dispatcher, self._access = dispatcher, access
+        self._servers = {
+            f"/{name}": build_server([contract], dispatcher, spelling)
+            for name, contract in contracts.items()
+        }
+        self.endpoints = {path: Endpoint(server, access) for path, server in self._servers.items()}
+        self.at_mcp = _paths_below(MCP, self.endpoints)
+
+    def routes(self, guard: Sequence[Middleware]) -> Iterator[BaseRoute]:
+        """Yield the routes, each behind a guard."""
+        for path, endpoint in self.at_mcp.items():
+            yield Route(path, endpoint, middleware=guard)
+        for path, server in _paths_below(SSE, self._servers).items():
+            yield from Stream(server, path, self._access).routes(guard)
+        for contract in filter(openapi.is_offered, self._contracts.values()):
+            yield from plain_routes(contract, self._dispatcher, self._access, guard)
+
+
+def _paths_below(top: str, contracts: Mapping[str, T]) -> dict[str, T]:
+    """Return the endpoint of each contract by its path below `top`, the first contract at `top` itself too."""
+    below = {f"{top}{path}": each for path, each in contracts.items()}
+    return {top: next(iter(below.values())), **below} if below else below
+
+
+def _lifespan(
+    endpoints: Iterable[Endpoint], end: Callable[[], None]
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """Return the lifespan that runs the endpoints as long as the application is served, then `end`."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            stack.callback(end)
+            for endpoint in endpoints:
+                await stack.enter_async_context(endpoint.run())
+            yield
+
+    return lifespan
+
+
+def _pages(
+    settings: Settings, dispatcher: Dispatcher, access: AccessControl, sign_ins: SignIns
+) -> Mount:
+    """Return the pages at every path; it comes last, so that no path of a contract is theirs."""
+    from minutebook.features.pages.frame.application import pages_application
+
+    is_secure = (settings.of(HttpSettings).public_url or "").startswith("https://")
+    host = PageHost(dispatcher, access, is_secure=is_secure)
+    return Mount("/", pages_application(host, sign_ins))
+
+
+def _middleware(metrics: Metrics, names: AllowedHosts, limits: Limits) -> list[Middleware]:
+    """Return the middleware of every request, first to last."""
+    return [
+        Middleware(AccessLog, count=metrics.count),
+        Middleware(Admission, queue=limits.turns),
+        Middleware(HostCheck, names=names),
+        Middleware(
+            CORSMiddleware,
+            allow_origins=tuple(names.origins),
+            allow_methods=("GET", "POST", "DELETE"),
+            allow_headers=("*",),
+            expose_headers=("Mcp-Session-Id", "WWW-Authenticate", "Retry-After", HEADER),
+        ),
+    ]
+
+
+def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
+    """Return the caller that AccessMiddleware found for a request."""
+    assert isinstance(context.request, Request)
+    caller: Caller = context.request.state.caller
+    return caller
+
+
+async def _unserved(request: Request, error: Exception) -> Response:
+    """Return the answer for a path that does not exist, or not with that method."""
+    assert isinstance(error, HTTPException)
+    reason = f"{request.method} {request.url.path[:200]}: {error.detail}"
+    return refusal(request, error.status_code, reason, headers=error.headers)

@@ -1,0 +1,236 @@
+"""The process that serves HTTP: from the socket to its end."""
+
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from types import FrameType
+from typing import NoReturn
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.to_thread
+import uvicorn
+
+from minutebook.config import Settings
+from minutebook.contracts.contract import Contract
+from minutebook.domain.errors import InvalidInput
+from minutebook.features.http.application import application
+from minutebook.features.http.requests.authentication import Authenticator
+from minutebook.features.http.requests.connections import bounded
+from minutebook.features.http.requests.hosts import Address, AllowedHosts
+from minutebook.features.http.settings import HttpSettings
+from minutebook.features.http.telemetry.traces import trace_to
+from minutebook.features.pages.frame.sign_ins import SignIns
+from minutebook.features.sign_in.settings import SignInSettings
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.limits import CONNECTIONS
+
+log = logging.getLogger(__name__)
+
+IDLE = 60
+"""Seconds between two requests after which a connection is closed."""
+
+SWITCH_SECONDS = 0.0005
+"""Seconds after which a thread lets another run Python. A search gives the interpreter up at each look into
+SQLite, and waits as long as this, for each thread that is at work, to have it again; Python's default is 0.005."""
+
+ACCEPTED_AT_ONCE = 4
+"""Connections that are accepted before what came over the others is looked at; asyncio knows no such number apart
+from that of the connections that wait."""
+
+WAITING_CONNECTIONS = 256
+"""Connections that wait to be accepted."""
+
+ENDS_WITHIN = 0.9
+"""Seconds after a signal at which the process ends, whatever is still being done."""
+
+
+def of_this_machine(settings: Settings) -> Settings:
+    """Return the settings by which pages are served to this machine alone: at no public URL, without a provider."""
+    alone: Settings = replace(settings.of(HttpSettings), public_url=None)
+    return replace(alone.of(SignInSettings), oidc_client=None)
+
+
+def serve(
+    settings: Settings,
+    contracts: Mapping[str, Contract],
+    address: Address,
+    announce: Callable[[str], None],
+    sign_ins: SignIns | None = None,
+) -> None:
+    """Serve contracts at an address until a signal comes, then end the process.
+
+    With `sign_ins`, the pages are served too. Raises InvalidInput if the address cannot be used, or
+    others can reach it while no token is needed, or pages over plain http. Raises StoreError if the
+    store cannot be opened.
+    """
+    if sign_ins is not None:
+        _check_cookies_are_safe(settings, address)
+    loader = AppLoader(settings)
+    authenticator = Authenticator(settings, loader)
+    names = _names(settings, address)
+    _check_is_guarded(address, authenticator)
+    listener = listen(address)
+    traces_url = settings.of(HttpSettings).traces_url
+    flush = _untraced if traces_url is None else trace_to(traces_url)
+    loader.start()
+    sys.setswitchinterval(SWITCH_SECONDS)
+
+    end = partial(_end, loader, flush)
+    announce(f"http://{_shown(address, listener)}")
+
+    async def run() -> None:
+        leaving = anyio.Event()
+        app = application(settings, loader, contracts, authenticator, names, leaving, sign_ins)
+        await _HttpServer(_config(settings, app), leaving, end).serve(sockets=[listener])
+
+    anyio.run(run)
+    end()
+
+
+def _end(loader: AppLoader, flush: Callable[[], object]) -> NoReturn:
+    """End the process at once: a transaction under way is finished or undone by its own rules."""
+    loader.close()
+    flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def serve_pages(
+    settings: Settings,
+    loader: AppLoader,
+    address: Address,
+    announce: Callable[[str], None],
+    sign_ins: SignIns,
+    wait: Callable[[], None],
+) -> None:
+    """Serve the pages alone at an address of this machine, on an app that others use too, until `wait` returns.
+
+    For a thread of a process that goes on. Raises InvalidInput if the address cannot be used.
+    """
+    authenticator = Authenticator(settings, loader)
+    names = _names(settings, address)
+    with listen(address) as listener:
+        announce(f"http://{_shown(address, listener)}")
+
+        async def run() -> None:
+            leaving = anyio.Event()
+            app = application(settings, loader, {}, authenticator, names, leaving, sign_ins)
+            server = _Listening(_config(settings, app))
+            async with anyio.create_task_group() as group:
+                group.start_soon(partial(server.serve, sockets=[listener]))
+                await anyio.to_thread.run_sync(wait)
+                leaving.set()
+                server.should_exit = True
+
+        anyio.run(run)
+
+
+def _check_cookies_are_safe(settings: Settings, address: Address) -> None:
+    is_https = (settings.of(HttpSettings).public_url or "").startswith("https://")
+    if not address.is_loopback and not is_https:
+        raise InvalidInput(
+            "--ui",
+            "at {address} would send its cookies over plain http; serve behind a proxy and name its https "
+            "address as `public_url`, or serve at 127.0.0.1",
+            address=address,
+        )
+
+
+def _check_is_guarded(address: Address, authenticator: Authenticator) -> None:
+    if not address.is_loopback and not authenticator.is_required():
+        raise InvalidInput(
+            "http",
+            "= {address} can be reached by others, and no token exists that would keep them out; make one with "
+            "`minutebook token create`, or serve at 127.0.0.1",
+            address=address,
+        )
+
+
+def _untraced() -> None:
+    """Send nothing."""
+
+
+class _Listening(uvicorn.Server):
+    """Accepts few connections at once, whereas many may wait."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept connections."""
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(WAITING_CONNECTIONS)
+
+
+class _HttpServer(_Listening):
+    """Sets `leaving` when a signal comes, and calls `end` soon after, whatever is still being done."""
+
+    def __init__(
+        self, config: uvicorn.Config, leaving: anyio.Event, end: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._leaving = leaving
+        self._end = end
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end; the signal has done its work and is not raised again."""
+        if not self.should_exit:
+            self.should_exit = True
+            self._leaving.set()
+            timer = threading.Timer(ENDS_WITHIN, self._end)
+            timer.daemon = True
+            timer.start()
+
+
+def _config(settings: Settings, app: object) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        http=bounded(settings.of(HttpSettings).http_timeout, CONNECTIONS),
+        backlog=ACCEPTED_AT_ONCE,
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=1,
+    )
+
+
+def listen(address: Address) -> socket.socket:
+    """Listen at an address, for connections that send each answer at once.
+
+    Raises InvalidInput if the address cannot be used.
+    """
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        listener = socket.create_server((address.host, address.port), family=family)
+        # asyncio does it for sockets it makes itself; else each answer waits 40 ms for the client.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        remedy = "= {address} cannot be listened at: {reason}; choose another address or port"
+        raise InvalidInput("http", remedy, address=address, reason=reason) from error
+
+
+def _shown(address: Address, listener: socket.socket) -> Address:
+    """Return the address with the port that the system chose for port 0."""
+    return Address(address.host, listener.getsockname()[1])
+
+
+def _names(settings: Settings, address: Address) -> AllowedHosts:
+    """Return the host names and the origins that are allowed."""
+    own = settings.of(HttpSettings)
+    hosts, origins = {*own.http_hosts, address.host}, {*own.http_origins}
+    if own.public_url is not None:
+        public = urlsplit(own.public_url)
+        hosts.add(public.hostname or "")
+        origins.add(f"{public.scheme}://{public.netloc}")
+    return AllowedHosts({host.lower() for host in hosts}, origins, address.is_loopback)

@@ -1,0 +1,101 @@
+"""Operations of the command line, done for people at other machines, identified by their tokens."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from minutebook.app import App
+from minutebook.contracts.answers import Failure
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.error_facts import facts_of
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.redaction import redacted_for
+from minutebook.features.http.protocols.rest import arguments_of
+from minutebook.features.http.requests.access import AccessControl
+from minutebook.features.http.requests.errors import REFUSALS, refusal, refused
+from minutebook.operations.operation import ANY, Operation
+from minutebook.operations.table import operations as all_operations
+from minutebook.server.dispatch import CallJob, Dispatcher
+from minutebook.server.protocol.provenance import agent_of
+
+PATH = "/operations"
+
+
+class OperationWording:
+    """Words errors that an operation meets, and gives their facts for the command line to word."""
+
+    name = "command-line"
+
+    def worded(
+        self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
+    ) -> Failure:
+        """Word an error; a caller with a token learns nothing about this machine."""
+        shown = redacted_for(caller, error)
+        return Failure(str(shown), cause=type(error).__name__, facts=facts_of(shown))
+
+
+def served_operations(
+    contracts: Collection[str], *, read_only: bool
+) -> dict[str, Operation[..., object]]:
+    """Return the operations that belong to some contracts, by name; without those that write if `read_only`."""
+    return {
+        name: each
+        for name, each in all_operations().items()
+        if each.contract in (*contracts, ANY) and not (read_only and each.writes)
+    }
+
+
+def operations_route(
+    operations: Mapping[str, Operation[..., object]],
+    dispatcher: Dispatcher,
+    access: AccessControl,
+    middleware: Sequence[Middleware],
+) -> Route:
+    """Return the route to which the arguments of operations are posted, each to its name."""
+    wording = OperationWording()
+
+    async def answer(request: Request) -> Response:
+        name, caller = request.path_params["name"], request.state.caller
+        origin = agent_of(request.headers.get("user-agent"))
+        caller = in_call(access.in_session(caller), origin=origin)
+        if (operation := operations.get(name)) is None:
+            return refusal(request, 404, _unserved(name))
+        try:
+            given = await arguments_of(request, access.limits)
+            job = CallJob(wording, name, given, caller, _task(operation, given))
+            with access.limits.calls.hold(caller.principal):
+                outcome = await dispatcher.run(job)
+        except REFUSALS as error:
+            return refused(request, error)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        if isinstance(outcome, Failure):
+            return JSONResponse({"facts": dict(outcome.facts), "message": outcome.text}, 400)
+        return JSONResponse(outcome)
+
+    return Route(f"{PATH}/{{name}}", answer, methods=["POST"], middleware=middleware)
+
+
+def _task(operation: Operation[..., object], given: Mapping[str, Any]) -> Any:
+    """Return the task that does an operation and gives its answer, with the notes beside it."""
+
+    def done(app: App, caller: Caller) -> Mapping[str, Any]:
+        asks = in_call(caller, notes={})
+        answered = operation.answer(app, asks, given)
+        return {
+            "answer": answered,
+            "notes": {name: note.text for name, note in asks.call.notes.items()},
+        }
+
+    return done
+
+
+def _unserved(name: str) -> str:
+    """Say why an operation is not served."""
+    if (known := all_operations().get(name)) is None or known.contract is None:
+        return f"{name[:50]!r} is no operation of a server"
+    return f"{name} belongs to the contract {known.contract}, or writes; this server does not serve that"

@@ -1,0 +1,110 @@
+"""The operations of a contract over plain HTTP, and the OpenAPI document that describes them."""
+
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from anyio import to_thread
+from mcp_types import INVALID_REQUEST
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from minutebook.contracts.answers import Answer, Failure, failed
+from minutebook.contracts.contract import Contract
+from minutebook.domain.caller import in_call
+from minutebook.features.http.protocols import openapi
+from minutebook.features.http.requests.access import AccessControl
+from minutebook.features.http.requests.body import read_body
+from minutebook.features.http.requests.errors import REFUSALS, refusal, refused
+from minutebook.server.dispatch import Dispatcher, tool_job
+from minutebook.server.limits import Limits
+from minutebook.server.protocol.message import BadMessage, decoded
+from minutebook.server.protocol.provenance import agent_of
+
+NOTES = "Minutebook-Notes"
+"""The header with what the body of an answer has no room for: an object of facts by the note's name."""
+
+LONGEST_NOTE = 2000
+"""Characters of a note that goes into a header; proxies take some 8,000 for all headers."""
+
+
+def plain_routes(
+    contract: Contract,
+    dispatcher: Dispatcher,
+    access: AccessControl,
+    middleware: Sequence[Middleware],
+) -> list[BaseRoute]:
+    """Return the routes of `/openapi.json` and `.yaml`, which need no token, and of each operation."""
+
+    def answering(tool: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def answer(request: Request) -> Response:
+            caller, program = request.state.caller, agent_of(request.headers.get("user-agent"))
+            caller = in_call(access.in_session(caller), origin=program)
+            try:
+                arguments = await arguments_of(request, access.limits)
+                with access.limits.calls.hold(caller.principal):
+                    outcome = await dispatcher.run(tool_job(contract, tool, arguments, caller))
+            except REFUSALS as error:
+                return refused(request, error)
+            except ClientDisconnect:
+                return Response(status_code=400)
+            answer = failed(outcome) if isinstance(outcome, Failure) else outcome
+            status = openapi.status_of(contract, answer)
+            return JSONResponse(openapi.body_of(answer), status, _noted(answer))
+
+        return answer
+
+    calls = [
+        Route(each.path, answering(each.tool.name), methods=[each.method], middleware=middleware)
+        for each in openapi.operations(contract)
+    ]
+    return [*_described(contract), *calls]
+
+
+def _described(contract: Contract) -> list[BaseRoute]:
+    """Return the routes of the OpenAPI document in each format, in the version of `?version=`."""
+
+    @cache
+    def written(format: str, version: str) -> str:
+        # When it is first asked for: to write all four takes longer than the rest of a start.
+        return openapi.exported(contract, format, version)
+
+    def describing(format: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def described(request: Request) -> Response:
+            version = request.query_params.get("version", openapi.VERSIONS[0])
+            if version not in openapi.VERSIONS:
+                known = ", ".join(openapi.VERSIONS)
+                return refusal(request, 400, f"version must be one of {known}")
+            text = await to_thread.run_sync(written, format, version)
+            return Response(text, media_type=f"application/{format}")
+
+        return described
+
+    return [Route(f"/openapi.{each}", describing(each)) for each in openapi.FORMATS]
+
+
+def _noted(answer: Answer) -> dict[str, str] | None:
+    """Return the header with the facts of the answer's notes, which the promised body has no room for.
+
+    A note that is too long for a header is left out.
+    """
+    facts = {name: dict(note.facts) for name, note in answer.notes.items()}
+    short = {name: each for name, each in facts.items() if len(json.dumps(each)) <= LONGEST_NOTE}
+    return {NOTES: json.dumps(short)} if short else None
+
+
+async def arguments_of(request: Request, limits: Limits) -> Mapping[str, Any]:
+    """Read the object that is a request's body; no body is an empty one.
+
+    Raises BadBody or BadMessage if it is none.
+    """
+    is_empty = request.headers.get("content-length", "0") == "0"
+    if is_empty and "transfer-encoding" not in request.headers:
+        return {}
+    arguments = decoded(await read_body(request, limits))
+    if not isinstance(arguments, dict):
+        raise BadMessage(INVALID_REQUEST, "The body must be an object of arguments")
+    return arguments

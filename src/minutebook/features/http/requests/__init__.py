@@ -1,0 +1,1 @@
+"""What each request passes before it is answered: names, turns, sizes, callers, limits."""

@@ -1,0 +1,207 @@
+"""Authenticate requests, apply the rate limit, end streams of revoked tokens."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.errors import KeysUnavailable, StoreError, Unidentified
+from minutebook.features.http.requests.authentication import Authenticator, user_of
+from minutebook.features.http.requests.errors import refusal
+from minutebook.features.pages.frame.host import Person, ProviderError, ProviderFault
+from minutebook.features.sign_in.openid import Provider
+from minutebook.server.dispatch import OpenApp, new_session
+from minutebook.server.limits import RESERVED_THREADS, Limits
+from minutebook.services.maintenance.database import Database
+
+log = logging.getLogger(__name__)
+
+CHECK_EVERY = 2.0
+"""Seconds between two checks that the caller of an open stream is still known."""
+
+Check = Callable[[], Awaitable[object]]
+"""Raises Unidentified if the caller of an open stream is let in no more."""
+
+PROVIDER_THREADS = 8
+"""Threads that wait for the provider at which people sign in; beyond them they are told to come again."""
+
+T = TypeVar("T")
+
+SESSION = "http"
+"""The session in whose name authentication keeps the store running."""
+
+
+class AccessControl:
+    """Authenticates requests, names their sessions, and ends streams of callers no longer known."""
+
+    def __init__(
+        self,
+        open_app: OpenApp,
+        authenticator: Authenticator,
+        limits: Limits,
+        leaving: anyio.Event,
+        *,
+        needs_token: bool,
+    ) -> None:
+        """`needs_token` refuses every request without one, even where no token exists."""
+        self._open_app = open_app
+        self.authenticator = authenticator
+        self.limits = limits
+        self._leaving = leaving
+        self._needs_token = needs_token
+        self._threads = anyio.CapacityLimiter(RESERVED_THREADS)
+        self._provider_threads = anyio.CapacityLimiter(PROVIDER_THREADS)
+        self._sessions: dict[str, str] = defaultdict(new_session)
+
+    async def authenticate(self, request: Request) -> Caller:
+        """Return the caller of a request.
+
+        Raises Unidentified if its token is missing or not valid, KeysUnavailable if the issuer's keys
+        cannot be fetched, StoreError if the store cannot be read.
+        """
+        header = request.headers.get("authorization")
+        if header is None and self._needs_token:
+            raise Unidentified("a token is needed here", is_given=False)
+        return await self.identify(header)
+
+    async def identify(self, header: str | None) -> Caller:
+        """Return the caller of an Authorization header, or of none, in a thread.
+
+        Raises Unidentified, KeysUnavailable, StoreError.
+        """
+        return await anyio.to_thread.run_sync(self._authenticate, header, limiter=self._threads)
+
+    def _authenticate(self, header: str | None) -> Caller:
+        # Tokens are in the store, so it runs on when every caller has stopped it for themselves.
+        self._open_app().database.acquire(SESSION)
+        return self.authenticator.caller_of(header)
+
+    async def ask_provider(self, ask: Callable[[Provider], T]) -> T:
+        """Ask the provider something, in a thread.
+
+        Raises ProviderError if it does not answer, or others wait for it in every thread there is.
+        """
+        provider = self.authenticator.provider
+        assert provider is not None
+        if self._provider_threads.available_tokens < 1:
+            raise ProviderError(ProviderFault.BUSY, "many sign in at this moment")
+        return await anyio.to_thread.run_sync(ask, provider, limiter=self._provider_threads)
+
+    async def person(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
+        """Return the person that signed in at the provider.
+
+        Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
+        """
+
+        def redeem(provider: Provider) -> Person:
+            self._open_app().database.acquire(SESSION)
+            return self.authenticator.person_of(code, verifier, nonce, issuer)
+
+        return await self.ask_provider(redeem)
+
+    async def check_person(self, id_token: str) -> None:
+        """Raise Unidentified if the ID token of a sign-in was revoked since, StoreError."""
+
+        def check() -> None:
+            self._open_app().database.acquire(SESSION)
+            self.authenticator.check_person(id_token)
+
+        await anyio.to_thread.run_sync(check, limiter=self._threads)
+
+    def release(self, database: Database) -> None:
+        """Forget the sessions of all requests: the server ends, and others may have the store open too."""
+        for session in (SESSION, *self._sessions.values()):
+            database.release(session)
+
+    def in_session(self, caller: Caller) -> Caller:
+        """Return the caller in the session of its principal, for requests that keep none."""
+        return in_call(caller, session=self._sessions[caller.principal])
+
+    async def stream(
+        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, check: Check | None = None
+    ) -> None:
+        """Serve a stream until its token ends or the server does.
+
+        `check` takes the place of the check that the request's token is still valid. Raises
+        TooManyRequests if the principal has its share of streams open.
+        """
+        request = Request(scope)
+        with self.limits.streams.hold(request.state.caller.principal):
+            await self._stream(
+                app, scope, receive, send, check or partial(self.authenticate, request)
+            )
+
+    async def _stream(
+        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, check: Check
+    ) -> None:
+        last: Message | None = None
+
+        async def sending(message: Message) -> None:
+            nonlocal last
+            last = message
+            await send(message)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._stay, check, group.cancel_scope)
+            await app(scope, receive, sending)
+            group.cancel_scope.cancel()
+        if last is None:
+            await refusal(Request(scope), 503, "The stream has ended")(scope, receive, send)
+        elif last["type"] == "http.response.start" or last.get("more_body"):
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _stay(self, check: Check, stream: anyio.CancelScope) -> None:
+        """End a stream when the time has come."""
+        while not self._leaving.is_set():
+            with anyio.move_on_after(CHECK_EVERY):
+                await self._leaving.wait()
+                break
+            try:
+                await check()
+            except Unidentified:
+                break
+            except (KeysUnavailable, StoreError):
+                # Whether they are known cannot be told now; it could when they came.
+                continue
+        stream.cancel()
+
+
+class AccessMiddleware:
+    """Serves a request with its caller in `request.state.caller`, or refuses it: 401, 429, 503."""
+
+    def __init__(self, app: ASGIApp, access: AccessControl) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request in its caller's name."""
+        request = Request(scope)
+        access = self._access
+        try:
+            caller = await access.authenticate(request)
+        except Unidentified as error:
+            challenge = access.authenticator.challenge(request.url.path, error)
+            response = refusal(request, 401, error.reason, headers={"WWW-Authenticate": challenge})
+            await response(scope, receive, send)
+            return
+        except (KeysUnavailable, StoreError) as error:
+            # To whom the rest may be told is not known either.
+            log.error("nobody can be identified: %s", error.reason)
+            reason = "Nobody can be identified now; the log of the server tells why"
+            await refusal(request, 503, reason)(scope, receive, send)
+            return
+        if caller.token and (wait := access.limits.requests.wait(caller.principal)):
+            reason = f"This token has made too many requests; come again in {wait} s"
+            response = refusal(request, 429, reason, headers={"Retry-After": str(wait)})
+            await response(scope, receive, send)
+            return
+        request.state.caller = in_call(caller, request=request.state.id)
+        scope["user"] = user_of(caller)
+        await self._app(scope, receive, send)

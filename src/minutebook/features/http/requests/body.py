@@ -1,0 +1,122 @@
+"""The body of a request: all of it, within a size and a time."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import numpy as np
+from starlette.requests import Request
+from starlette.types import Message, Receive
+
+from minutebook.domain.reason import Reason
+from minutebook.features.http.requests.turns import RequestTurn, while_waiting
+from minutebook.server.limits import Limits
+
+MOST_PARTS = 50_000
+"""Strings and commas that one body of JSON may hold: nobody else is served while it is read, for 0.3 µs a part."""
+
+LARGE = 65_536
+"""Bytes from which on a body is large: so many are read before anybody asks for them."""
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+
+
+class BadBody(Exception):
+    """A body that is not read: the HTTP status and the reason."""
+
+    def __init__(self, status: int, reason: str, **values: object) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, Reason(reason, **values)
+
+
+async def read_body(request: Request, limits: Limits, type: str = JSON) -> bytes:
+    """Read a body of a media type, within the limits of size and time.
+
+    Raises BadBody if it is larger, slower, of another type, or made of too many parts, TooManyRequests if too many of
+    the sender's wait to be read, ClientDisconnect if the client leaves.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != type:
+        reason = "Content-Type must be {type} (it is {given!r})"
+        raise BadBody(415, reason, type=type, given=kind[:100])
+    limit, within = limits.body_bytes, limits.body_seconds
+    reason = "The body is larger than {most} bytes, which http_body allows"
+    too_large = BadBody(413, reason, most=limit)
+    if int(request.headers.get("content-length") or 0) > limit:
+        raise too_large
+    reason = "The body has more than {most} values; send fewer at once"
+    too_many = BadBody(413, reason, most=MOST_PARTS)
+    body, parts = bytearray(), Parts()
+    try:
+        async with while_waiting(request), _place(request, limits):
+            with anyio.fail_after(within):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > limit:
+                        raise too_large
+                    if type == JSON and parts.add(part) > MOST_PARTS:
+                        raise too_many
+    except TimeoutError:
+        reason = "The body did not come within {wait:g} seconds"
+        raise BadBody(408, reason, wait=within) from None
+    whole = bytes(body)
+    if parts.most > MOST_PARTS and parts_of(whole) > MOST_PARTS:
+        raise too_many
+    return whole
+
+
+@asynccontextmanager
+async def _place(request: Request, limits: Limits) -> AsyncIterator[None]:
+    """Have a large body wait while others of its sender are read: unread bytes stay at its client."""
+    turn: RequestTurn | None = getattr(request.state, "turn", None)
+    if turn is None or int(request.headers.get("content-length", LARGE)) < LARGE:
+        yield
+        return
+    async with limits.bodies.hold(turn.holder):
+        yield
+
+
+class Parts:
+    """Bounds how many strings, and commas outside of them, there are in JSON that comes piece by piece.
+
+    To count them takes a hundred times as long as to count quotation marks and commas.
+    """
+
+    def __init__(self) -> None:
+        self._quotes = self._escaped = self._commas = self._pieces = 0
+
+    def add(self, piece: bytes) -> int:
+        """Read on; return how many there are at least."""
+        octets = np.frombuffer(piece, np.uint8)
+        quotes = octets == ord('"')
+        self._quotes += int(np.count_nonzero(quotes))
+        self._escaped += int(np.count_nonzero(quotes[1:] & (octets[:-1] == ord("\\"))))
+        self._commas += int(np.count_nonzero(octets == ord(",")))
+        self._pieces += 1
+        if not self._quotes:
+            return self._commas
+        # Of each piece the first quotation mark may be an escaped one, whose backslash came before.
+        return (self._quotes - self._escaped - self._pieces) // 2
+
+    @property
+    def most(self) -> int:
+        """How many there are at most."""
+        return (self._quotes + 1) // 2 + self._commas
+
+
+def parts_of(body: bytes) -> int:
+    """Count the strings, and the commas outside of them, in JSON."""
+    # In pairs, a quotation mark or another backslash behind each.
+    between = body.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')
+    return len(between) // 2 + b"".join(between[::2]).count(b",")
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that first yields a body that was read already."""
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return first.pop() if first else await receive()
+
+    return again

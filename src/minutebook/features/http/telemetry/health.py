@@ -1,0 +1,59 @@
+"""How the server is: alive, ready, and in figures."""
+
+from collections.abc import Sequence
+
+from anyio import CapacityLimiter, to_thread
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from minutebook.domain.policy import may_read_metrics
+from minutebook.features.http.requests.errors import refusal
+from minutebook.features.http.telemetry.metrics import CONTENT_TYPE, Metrics
+from minutebook.server.app_loader import AppLoader, NotOpen
+
+
+def health_routes(loader: AppLoader) -> list[BaseRoute]:
+    """Return the routes `/healthz` and `/readyz`, which need no token.
+
+    A server over a database that cannot be reached, or takes no writes, is alive and not ready.
+    """
+    # Apart from the calls' threads, which may all be waiting for the database.
+    probing = CapacityLimiter(1)
+
+    async def alive(request: Request) -> Response:
+        return JSONResponse({"status": "alive"})
+
+    async def ready(request: Request) -> Response:
+        found = loader.find()
+        if isinstance(found, NotOpen):
+            store, model = "opening" if found.error is None else "failed", "loading"
+        else:
+            store = await to_thread.run_sync(found.database.state, limiter=probing)
+            model = found.embedding.state
+        # A model that cannot be had takes meaning from search, and nothing else from the server.
+        is_ready = store == "open" and model != "loading"
+        is_waiting = store in ("unreachable", "unwritable")
+        status = "ready" if is_ready else "waiting" if is_waiting else "starting"
+        body = {"status": status, "store": store, "model": model}
+        return JSONResponse(body, 200 if is_ready else 503)
+
+    return [Route("/healthz", alive), Route("/readyz", ready)]
+
+
+def metrics_routes(metrics: Metrics, readers: str, middleware: Sequence[Middleware]) -> list[Route]:
+    """Return the route `/metrics`, behind the middleware, for the readers that the setting names."""
+
+    def written(request: Request) -> Response:
+        if not may_read_metrics(request.state.caller, admins_only=readers == "admin"):
+            return refusal(request, 403, _NOT_AN_OPERATOR)
+        return Response(metrics.written(), media_type=CONTENT_TYPE)
+
+    return [] if readers == "off" else [Route("/metrics", written, middleware=middleware)]
+
+
+_NOT_AN_OPERATOR = (
+    "This token may not read the figures of all organizations; make one with "
+    "`minutebook token create --role admin --all-organizations`, or see the setting metrics"
+)

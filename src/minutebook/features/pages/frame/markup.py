@@ -1,0 +1,103 @@
+"""Turn stored text into markup that does nothing but show it."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from minutebook.domain.control_characters import escaped
+from minutebook.features.pages.frame import catalogue
+
+LONGEST_MARKDOWN = 50_000
+"""Characters up to which a text is read as Markdown; a longer one is shown as it is."""
+
+_BACKQUOTED = re.compile("`([^`]+)`")
+
+_LEADS_AWAY = re.compile("(?:https?|mailto):", re.IGNORECASE)
+
+
+class _Markdown(MarkdownIt):
+    """Makes links to web pages and addresses only: none to another scheme, this machine or our own pages."""
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802
+        return _LEADS_AWAY.match(url) is not None
+
+
+_MARKDOWN = (
+    _Markdown("commonmark", {"html": False, "maxNesting": 20})
+    .enable(["table", "strikethrough"])
+    # A picture would be fetched from another host, and could tell it who reads.
+    .disable("image")
+)
+
+
+def visible(text: str) -> str:
+    r"""Write control and bidirectional characters as escapes (`\x1b`), but line ends and tabs."""
+    return escaped(text.replace("\r\n", "\n"), keep="\n\t")
+
+
+def markdown(text: str) -> Markup:
+    """Render stored Markdown without HTML, pictures, or links that run script."""
+    text = visible(text)
+    if len(text) > LONGEST_MARKDOWN:
+        return Markup('<pre class="plain">{}</pre>').format(text)
+    tokens = _MARKDOWN.parse(text)
+    _mark_links(tokens)
+    return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))  # noqa: S704 - escaped by the renderer
+
+
+def _mark_links(tokens: Sequence[Token]) -> None:
+    """Have links tell nobody where they were followed, and headings stand below the page's own."""
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+        for child in token.children or ():
+            if child.type == "link_open":
+                child.attrs["rel"] = "noopener noreferrer nofollow"
+
+
+def moment(instant: datetime | None, *, exact: bool = False) -> Markup:
+    """Show an instant in UTC as `<time>`, which script turns to local time; the exact one on hover."""
+    if instant is None:
+        return Markup("–")
+    utc = instant.astimezone(UTC)
+    day = utc.strftime(catalogue.spoken().day)
+    shown = f"{day} {utc:%H:%M:%S}" if exact else f"{day} {utc:%H:%M}"
+    return Markup('<time datetime="{}" title="{} UTC">{} UTC</time>').format(
+        utc.isoformat(), f"{day} {utc:%H:%M:%S.%f}", shown
+    )
+
+
+def day(iso: str) -> str:
+    """Show a day that is written as 2026-01-31 in the way of the reader's language."""
+    return date.fromisoformat(iso).strftime(catalogue.spoken().day)
+
+
+def with_commands(text: object) -> Markup:
+    """Show the parts between backquotes in a text as code: commands and names."""
+    parts = _BACKQUOTED.split(visible(str(text)))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part)
+        for at, part in enumerate(parts)
+    )
+
+
+def percent(part: float) -> str:
+    """Show a part of one as a percentage."""
+    return f"{part * 100:.0f}{catalogue.spoken().percent}"
+
+
+def shown(value: object) -> object:
+    """Make every text that a template shows visible; markup stays as it is."""
+    return visible(value) if type(value) is str else value
+
+
+def marked(parts: Sequence[tuple[str, bool]]) -> Markup:
+    """Join parts of a text, those that are to stand out within `<mark>`."""
+    return Markup("").join(
+        Markup("<mark>{}</mark>").format(visible(part)) if stands_out else escape(visible(part))
+        for part, stands_out in parts
+    )

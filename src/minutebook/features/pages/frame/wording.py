@@ -1,0 +1,174 @@
+"""Errors as a person reads them on a page: a status, a headline, the cause, the remedy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from minutebook.domain.caller import Note
+from minutebook.domain.errors import (
+    Conflict,
+    Decided,
+    EmbeddingNotReady,
+    Fault,
+    Forbidden,
+    GuessedTooOften,
+    InvalidInput,
+    KeysUnavailable,
+    LedgerError,
+    Locked,
+    MinutebookError,
+    ModelUnavailable,
+    NotFound,
+    Refused,
+    StoreBusy,
+    StoreError,
+    UnderReview,
+    Unidentified,
+)
+from minutebook.domain.reason import Reason
+from minutebook.features.pages.frame.catalogue import Later, later
+from minutebook.features.pages.frame.catalogue import text as _
+from minutebook.features.pages.frame.host import ProviderError, ProviderFault
+from minutebook.features.pages.frame.words import said, word
+from minutebook.search.verdict import Verdict
+from minutebook.services.access.provenance import PROVENANCE
+
+VERDICTS: dict[Verdict, Later] = {
+    Verdict.LIKELY: later("likely"),
+    Verdict.POSSIBLE: later("possible"),
+    Verdict.UNLIKELY: later("unlikely"),
+    Verdict.UNMEASURED: later("by its words"),
+}
+"""How well a hit answers, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An error for a page: its HTTP status, a headline, the cause, the remedy."""
+
+    status: int
+    title: str
+    reason: str
+    remedy: str = ""
+
+
+def trouble_of(error: MinutebookError) -> Trouble:
+    """Word an error."""
+    sentence, remedy = error.sentence, ""
+    match error:
+        case NotFound():
+            title = _("Not here")
+            sentence = Reason("{sentence}, or none that you may see", sentence=sentence)
+            remedy = _("It may have been removed since the link was made. Search for it.")
+        case Refused():
+            title, remedy = _refusal(error)
+        case Decided(target=target, id=id):
+            title, remedy = _("Decided already"), _("Supersede that one.")
+            sentence = Reason("{target} has an active decision already: {id}", target=target, id=id)
+        case Conflict():
+            title = _("It is not as it was")
+        case InvalidInput():
+            title = _("That cannot be read")
+        case Unidentified():
+            title = _("Sign in again")
+        case Fault():
+            title = _("A mistake of Minutebook's")
+        case LedgerError(reason=sentence):
+            title, remedy = _("The decisions cannot be read or written"), _closed(error.remedy)
+        case _:
+            title, remedy = _unavailable(error)
+    return Trouble(error.status, title, _closed(sentence), remedy)
+
+
+def notes_said(notes: Mapping[str, Note]) -> dict[str, str]:
+    """Return the notes beside an answer for a person, in their language; none of those for agents."""
+    # An agent needs to know how much was looked through; a person sees it on other pages.
+    return {
+        name: said(getattr(note.text, "values", {}).get("said", note.text))
+        for name, note in notes.items()
+        if note.text and name != PROVENANCE
+    }
+
+
+def provider_trouble(error: ProviderError) -> Trouble:
+    """Word why a sign-in at a provider came to nothing."""
+    again = _("Sign in again.")
+    match error.fault:
+        case ProviderFault.DECLINED:
+            title, reason = _("You were not signed in"), _("The provider let nobody in.")
+            return Trouble(HTTPStatus.FORBIDDEN, title, f"{reason} ({error.detail})", again)
+        case ProviderFault.STATE:
+            reason = _("This answer belongs to no sign-in that this browser began last.")
+            return Trouble(HTTPStatus.BAD_REQUEST, _("Not your sign-in"), reason, again)
+        case ProviderFault.LATE:
+            title, reason = _("The sign-in has ended"), _("Its ten minutes are over.")
+            return Trouble(HTTPStatus.BAD_REQUEST, title, reason, again)
+        case ProviderFault.CODE:
+            title = _("The sign-in has ended")
+            reason = _("The provider’s answer was used already, or came too late.")
+            return Trouble(HTTPStatus.BAD_REQUEST, title, reason, again)
+        case ProviderFault.MIXED_UP:
+            title = _("Not your sign-in")
+            reason = _("The answer does not come from the provider of this server.")
+            return Trouble(HTTPStatus.BAD_REQUEST, title, reason, again)
+        case ProviderFault.SETTINGS:
+            title = _("The provider does not know this server")
+            reason = _("It refuses the client that this server is to it.")
+            remedy = _(
+                "Whoever keeps this server compares `oidc_client` and `oidc_secret` with it."
+            )
+            return Trouble(HTTPStatus.BAD_GATEWAY, title, reason, remedy)
+        case ProviderFault.DOWN:
+            title = _("The provider does not answer")
+            reason = _("Nobody can sign in there now; the log of this server tells why.")
+            remedy = _("Try again in a moment, or sign in with a token.")
+            return Trouble(HTTPStatus.BAD_GATEWAY, title, reason, remedy)
+        case ProviderFault.BUSY:
+            title, reason = _("Not now"), _("Many people sign in at this moment.")
+            return Trouble(
+                HTTPStatus.SERVICE_UNAVAILABLE, title, reason, _("Try again in a moment.")
+            )
+
+
+def _refusal(error: Refused) -> tuple[str, str]:
+    """Return the headline of a refusal, and the remedy."""
+    match error:
+        case UnderReview():
+            return _("Still under review"), ""
+        case GuessedTooOften():
+            return _("Too many wrong secrets"), ""
+        case Locked(needs=needs):
+            role = word(needs or "manager")
+            return _("Locked"), _("Someone with the role {role} may unlock it.", role=role)
+    title = _("Your role may not") if isinstance(error, Forbidden) else _("Not in your scope")
+    if error.needs is None:
+        return title, ""
+    return title, _("Someone with the role {role} may.", role=word(error.needs))
+
+
+def _unavailable(error: MinutebookError) -> tuple[str, str]:
+    """Return the headline of an obstacle for now, or until somebody mends it, and the remedy."""
+    match error:
+        case StoreBusy():
+            return _("Others are writing"), _("Nothing was changed. Try again in a moment.")
+        case StoreError():
+            title = _("The store cannot be used")
+            return title, _("`minutebook doctor` tells what is wrong and how to mend it.")
+        case EmbeddingNotReady(state="loading"):
+            title = _("The model is loading")
+            return title, _("Nothing was changed. Try again in some seconds.")
+        case EmbeddingNotReady() | ModelUnavailable():
+            title = _("The model cannot be used")
+            return title, _("`minutebook doctor` tells what is wrong and how to mend it.")
+        case KeysUnavailable():
+            return _("Nobody can be identified now"), _("The log of the server tells why.")
+        case _:
+            return _("That did not work"), ""
+
+
+def _closed(reason: Reason) -> str:
+    """Say a reason as a sentence: a capital first, a full stop last."""
+    words = said(reason).strip()
+    if not words:
+        return words
+    return words[0].upper() + words[1:] + ("" if words[-1] in ".!?…" else ".")

@@ -1,0 +1,170 @@
+"""The pages' side of the server: sign-in, forms, tasks in threads within the limits of all callers."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from minutebook.app import App
+from minutebook.contracts.answers import Failure
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.origin import Origin
+from minutebook.domain.redaction import redacted_for
+from minutebook.features.http.requests.access import AccessControl
+from minutebook.features.http.requests.body import FORM, BadBody, read_body
+from minutebook.features.http.requests.errors import refused
+from minutebook.features.pages.frame.host import Person, Rejected
+from minutebook.server.dispatch import CallJob, Dispatcher
+from minutebook.server.limits import TooManyRequests
+
+T = TypeVar("T")
+
+CLIENT = "browser"
+"""The program of what is done on a page, in provenance: browsers call themselves by many names."""
+
+MOST_FIELDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised(Failure):
+    """A failure that keeps its error, which the pages word."""
+
+    error: MinutebookError | None = None
+
+
+class _Pages:
+    """The names by which the dispatcher knows the pages."""
+
+    name = "web"
+
+    def worded(
+        self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
+    ) -> Failure:
+        """Keep the error, as the caller may read it."""
+        return _Raised(str(error), cause=type(error).__name__, error=redacted_for(caller, error))
+
+
+_WORDING: Any = _Pages()
+
+
+def _answer(outcome: T | Failure) -> T:
+    """Return the result of a job, or raise the error that it failed with."""
+    if isinstance(outcome, _Raised):
+        assert outcome.error is not None
+        raise outcome.error
+    assert not isinstance(outcome, Failure)
+    return outcome
+
+
+class PageHost:
+    """Identifies people, reads their forms, and runs the tasks of pages."""
+
+    def __init__(self, dispatcher: Dispatcher, access: AccessControl, *, is_secure: bool) -> None:
+        self._dispatcher = dispatcher
+        self._access = access
+        self.is_secure = is_secure
+
+    async def identify(self, authorization: str) -> Caller:
+        """Return the caller that an Authorization header authenticates.
+
+        Raises Unidentified, KeysUnavailable, StoreError.
+        """
+        return await self._access.identify(authorization)
+
+    @property
+    def provider(self) -> str | None:
+        """The host name of the provider at which people sign in; None if there is none."""
+        provider = self._access.authenticator.provider
+        return None if provider is None else provider.name
+
+    async def authorization_url(self, state: str, nonce: str, challenge: str) -> str:
+        """Return where a browser goes to sign in. Raises ProviderError."""
+        return await self._access.ask_provider(
+            lambda provider: provider.authorization_url(state, nonce, challenge)
+        )
+
+    async def redeem(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
+        """Return the person in the provider's answer, the refusal of an ID token audited.
+
+        Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
+        """
+        return await self._access.person(code, verifier, nonce, issuer)
+
+    async def check_person(self, id_token: str) -> None:
+        """Raise Unidentified if the ID token of a sign-in was revoked since, StoreError."""
+        await self._access.check_person(id_token)
+
+    async def check_issuer(self, issuer: str | None) -> None:
+        """Raise ProviderError if an answer is of another issuer than the provider."""
+        await self._access.ask_provider(lambda provider: provider.check_issuer(issuer))
+
+    async def sign_out_url(self, id_token: str) -> str | None:
+        """Return where a browser signs out at the provider; None if there is no such place."""
+        return await self._access.ask_provider(lambda provider: provider.sign_out_url(id_token))
+
+    async def form(self, request: Request) -> dict[str, str]:
+        """Read the fields of a form. Raises Rejected if it is too large, too slow or no form, or too many wait."""
+        limits = self._access.limits
+        try:
+            body = await read_body(request, limits, FORM)
+            text = body.decode("utf-8")
+            return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        except BadBody as error:
+            raise Rejected(error.status, error.reason, {"Connection": "close"}) from error
+        except TooManyRequests as error:
+            raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
+        except ValueError as error:
+            raise Rejected(400, "The form cannot be read: {error}", error=error) from error
+
+    async def run(
+        self, request: Request, act: str, caller: Caller, task: Callable[[App, Caller], T]
+    ) -> T:
+        """Run a task on the open app in a worker thread, logged and counted under the act's name.
+
+        Raises MinutebookError as the caller may read it, Rejected if a limit is reached.
+        """
+        limits = self._access.limits
+        if caller.token and (wait := limits.requests.wait(caller.principal)):
+            reason = "This token has made too many requests; come again in {wait} s"
+            raise Rejected(429, reason, {"Retry-After": str(wait)}, wait=wait)
+        origin = Origin(client=CLIENT)
+        caller = in_call(caller, request=request.state.id, origin=origin, notes={})
+        request.state.caller = caller = self._access.in_session(caller)
+        try:
+            with limits.calls.hold(caller.principal):
+                return _answer(await self._dispatcher.run(CallJob(_WORDING, act, {}, caller, task)))
+        except TooManyRequests as error:
+            raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
+
+    async def look(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
+        """Run a short task with an answer that others wait for, too. Raises MinutebookError as `run` does."""
+        caller = self._access.in_session(in_call(caller, request="watch"))
+        return _answer(
+            await self._dispatcher.run_shared(CallJob(_WORDING, "watch", {}, caller, task))
+        )
+
+    def stream(
+        self,
+        request: Request,
+        caller: Caller,
+        response: ASGIApp,
+        check: Callable[[], Awaitable[object]],
+    ) -> ASGIApp:
+        """Return the app that serves an endless response until the server ends, or `check` says so.
+
+        `check` raises Unidentified once the caller is let in no more. Beyond the limit on streams
+        the answer is 429.
+        """
+        request.state.caller = caller
+
+        async def served(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await self._access.stream(response, scope, receive, send, check)
+            except TooManyRequests as error:
+                await refused(request, error)(scope, receive, send)
+
+        return served

@@ -1,0 +1,100 @@
+"""Activity: acts and refusals, as the audit trail has them; and the proof of the trail."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, unquote, urlencode
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Entry, Kind
+from minutebook.features.pages.frame.pages import Page, View, Visit
+from minutebook.features.pages.frame.words import ON_THE_TRAIL, OUTCOMES, word
+from minutebook.features.pages.views.find import day, shown
+
+SHOWN = 50
+"""Entries that are shown at first, and that "more" adds."""
+
+MOST = 1000
+"""Entries that are shown at once at most."""
+
+LONGEST_MARK = 2000
+"""Characters that the mark of a place in the trails has at most; where it would be longer, there is none."""
+
+FIELDS = ("actor", "client", "act", "subject", "outcome", "since")
+"""The filters, as the address names them."""
+
+
+def show(visit: Visit) -> Page:
+    """Show the trail, newest first. Raises Forbidden to callers that see a part of an organization."""
+    wanted, limit = _given(visit.query), shown(visit.query, SHOWN, MOST)
+    mark = mark_of(visit.app.trail.ends(visit.caller))
+    conditions = conditions_of(visit.query)
+    entries = visit.app.trail.entries(visit.caller, limit=limit + 1, **conditions)
+    more = None
+    if len(entries) > limit and limit < MOST:
+        more = f"/activity?{urlencode({**wanted, 'show': min(MOST, limit + SHOWN)})}"
+    facts = {
+        "fields": wanted,
+        "choices": {
+            name: tuple(
+                dict.fromkeys([*sorted(known, key=word), *filter(None, [wanted.get(name)])])
+            )
+            for name, known in (("act", ON_THE_TRAIL), ("outcome", OUTCOMES))
+        },
+        "entries": [(each, subject_address(each)) for each in entries[:limit]],
+        "more": more,
+        "live": f"/activity/live?{urlencode(wanted)}",
+        "mark": mark,
+    }
+    return Page("activity.html", facts)
+
+
+def prove(visit: Visit) -> Page:
+    """Verify the trail of each organization, entry by entry. Raises Forbidden as `show` does."""
+    return Page("proof.html", {"proofs": visit.app.trail.prove(visit.caller)})
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {
+    ("GET", "/activity"): ("activity", show),
+    ("GET", "/activity/proof"): ("proof", prove),
+}
+
+
+def conditions_of(query: Mapping[str, str]) -> dict[str, Any]:
+    """Read the conditions on entries in an address. Raises InvalidInput if a day cannot be read."""
+    given: dict[str, Any] = _given(query)
+    return given | {"since": day("since", given.get("since", ""))}
+
+
+def mark_of(ends: Mapping[str, int]) -> str:
+    """Write where trails end, for a viewer to come back to; empty if that would be too long."""
+    mark = ",".join(f"{quote(name, safe='')}:{number}" for name, number in sorted(ends.items()))
+    return mark if len(mark) <= LONGEST_MARK else ""
+
+
+def ends_of(mark: str) -> dict[str, int]:
+    """Read a mark. Raises InvalidInput if it is none."""
+    ends = {}
+    for part in mark[: LONGEST_MARK + 1].split(",") if mark else ():
+        name, _, number = part.partition(":")
+        if not name or not number.isdecimal() or len(number) > 15:
+            raise InvalidInput("after", "must be a mark of this page; reload it")
+        ends[unquote(name)] = int(number)
+    return ends
+
+
+def subject_address(entry: Entry) -> str:
+    """Return the address of an entry's subject, empty if it has no page; it may be gone."""
+    match entry.subject_kind:
+        case Kind.MEMORY if entry.subject != "*":
+            path = "/memories"
+        case Kind.DECISION | Kind.PROPOSAL:
+            path = "/decisions"
+        case _:
+            return ""
+    return f"{path}/{quote(entry.subject, safe='')}"
+
+
+def _given(query: Mapping[str, str]) -> dict[str, str]:
+    """Return the filters that are set."""
+    given = {name: query.get(name, "").strip() for name in FIELDS}
+    return {name: value for name, value in given.items() if value}

@@ -1,0 +1,290 @@
+"""The graph: entities, relations and memories around one thing, drawn, and listed in words."""
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Entity, Memory
+from minutebook.domain.validity import holds_at
+from minutebook.features.pages.frame.markup import visible
+from minutebook.features.pages.frame.pages import Data, Page, View, Visit
+from minutebook.features.pages.views.find import offset, shown
+from minutebook.features.pages.views.memories import address as memory_address
+from minutebook.features.pages.views.radial import RadialPlace, places
+from minutebook.services.knowledge.surroundings import GraphStep, Node, Surrounded
+
+SHOWN = 40
+"""Edges of each opened thing that are shown at first."""
+
+MOST = 2000
+"""Edges of one opened thing that are shown at most."""
+
+MOST_OPENED = 60
+"""Things that an address may open."""
+
+MOST_DRAWN = 3000
+"""Things that are drawn at most; beyond it nothing more is opened."""
+
+LISTED = 50
+"""Entities on a page of the list."""
+
+STEPS = 50
+"""Edges of an opened thing that are listed at once."""
+
+AS_MARKUP = 150
+"""Things whose drawing stands in the page; of more a script draws it, from what `drawing` gives."""
+
+LABEL = 24
+"""Characters of a name that stand in the drawing; the whole name is in the list and on hover."""
+
+MARGIN = 185
+"""Pixels from a thing to the end of its name."""
+
+EDGE = 40
+"""Pixels around all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQuery:
+    """The query in an address: the node in the middle, the other opened ones, how many edges of each.
+
+    `of` names an opened thing whose list begins with its edge number `first`; the others' begin with 0.
+    """
+
+    at: str
+    opened: tuple[str, ...]
+    shown: int
+    of: str = ""
+    first: int = 0
+
+    def address(self, **changes: Any) -> str:
+        """Return the address of the same graph, its lists from the beginning, with some parts changed."""
+        return f"/graph?{self.parameters(**changes)}"
+
+    def parameters(self, **changes: Any) -> str:
+        """Return the part after the `?` in such an address."""
+        query = replace(self, **{"of": "", "first": 0, **changes})
+        parameters = {"at": query.at}
+        if query.opened:
+            parameters["open"] = ",".join(query.opened)
+        if query.shown != SHOWN:
+            parameters["show"] = str(query.shown)
+        if query.first:
+            parameters |= {"of": query.of, "from": str(query.first)}
+        return urlencode(parameters, safe=",")
+
+    def grown(self, id: str) -> str:
+        """Return the address that opens one thing more, or closes it again."""
+        if id in self.opened:
+            return self.address(opened=tuple(each for each in self.opened if each != id))
+        return self.address(opened=(*self.opened, id))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A page of the list of one opened thing: its edges, and the addresses of the pages around it."""
+
+    node: Node
+    steps: list[GraphStep]
+    total: int
+    first: int
+    has_more: bool
+    before: str | None
+    after: str | None
+
+
+@dataclass(slots=True)
+class _DrawnGraph:
+    """The graph shown: nodes by id, those opened from the middle outwards, the tree of the drawing."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    opened: list[Surrounded] = field(default_factory=list)
+    branches: dict[str, list[str]] = field(default_factory=dict)
+
+
+def show(visit: Visit) -> Page:
+    """Show the graph around a thing; with none named, the entities to begin with."""
+    if not visit.query.get("at", "").strip():
+        return _entities(visit)
+    query = graph_query(visit.query)
+    graph = _gathered(visit, query)
+    opened_ids = {each.node.id for each in graph.opened}
+    facts: dict[str, Any] = {
+        "query": query,
+        "middle": graph.nodes[query.at],
+        "sections": [_section(each, query) for each in graph.opened],
+        "opened_ids": opened_ids,
+        "things": len(graph.nodes),
+        "connections": len({_key(step) for each in graph.opened for step in each.steps}),
+        "ended": _ended(visit, graph),
+        "name_of": name_of,
+        "label": _label,
+        "address_of": address_of,
+        "more": query.address(shown=min(MOST, query.shown * 5)) if query.shown < MOST else None,
+        "is_full": len(graph.nodes) >= MOST_DRAWN,
+        "drawing": f"/graph/drawing?{query.parameters()}" if len(graph.nodes) > AS_MARKUP else None,
+    }
+    if facts["drawing"] is None:
+        placed = places(query.at, graph.branches)
+        facts |= {
+            "nodes": [(node, placed[id]) for id, node in graph.nodes.items()],
+            "lines": [
+                (placed[source], placed[target], kind, type)
+                for source, target, kind, type in _lines(graph)
+            ],
+            "frame_of": _frame(placed.values()),
+        }
+    return Page("graph_part.html" if visit.wants_part else "graph.html", facts)
+
+
+def drawing(visit: Visit) -> Data:
+    """Return the data that a script draws: the frame, nodes with their places, lines by places in that list."""
+    query = graph_query(visit.query)
+    graph = _gathered(visit, query)
+    placed, ended = places(query.at, graph.branches), _ended(visit, graph)
+    opened = {each.node.id for each in graph.opened}
+    numbers = {id: number for number, id in enumerate(graph.nodes)}
+    return Data(
+        {
+            "frame": _frame(placed.values()),
+            "things": [
+                [
+                    id,
+                    visible(_label(node)),
+                    *(round(placed[id].x), round(placed[id].y), round(placed[id].angle)),
+                    node.kind[0] + "o" * (id in opened) + "e" * (id in ended),
+                ]
+                for id, node in graph.nodes.items()
+            ],
+            "lines": [
+                [numbers[source], numbers[target], kind]
+                for source, target, kind, _type in _lines(graph)
+            ],
+        }
+    )
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {
+    ("GET", "/graph"): ("graph", show),
+    ("GET", "/graph/drawing"): ("draw graph", drawing),
+}
+
+
+def graph_query(parameters: Mapping[str, str]) -> GraphQuery:
+    """Read the query in an address. Raises InvalidInput, which names the part that is not fit."""
+    at = parameters.get("at", "").strip()
+    named = [each.strip() for each in parameters.get("open", "").split(",")]
+    opened = tuple(dict.fromkeys(each for each in named if each and each != at))
+    if len(opened) > MOST_OPENED:
+        remedy = "must name {most} things at most (got {count})"
+        raise InvalidInput("open", remedy, most=MOST_OPENED, count=len(opened))
+    count = shown(parameters, SHOWN, MOST)
+    return GraphQuery(at, opened, count, parameters.get("of", "").strip(), offset(parameters))
+
+
+def name_of(node: Node) -> str:
+    """Return the label of a node: an entity's name, a memory's title or its first words."""
+    if isinstance(node, Entity):
+        return node.name
+    return " ".join((node.title or node.content)[:200].split()) or node.id
+
+
+def address_of(node: Node) -> str:
+    """Return the address of a memory's page; empty for an entity, as its page is the graph around it."""
+    return memory_address(node.id) if isinstance(node, Memory) else ""
+
+
+def _entities(visit: Visit) -> Page:
+    start, at = visit.query.get("name", "").strip(), offset(visit.query)
+    entities, total = visit.app.surroundings.entities(visit.caller, start, LISTED, at)
+
+    def page(first: int) -> str:
+        parts = {"name": start, "from": str(first) if first else ""}
+        return "/graph?" + urlencode({name: value for name, value in parts.items() if value})
+
+    facts = {
+        "start": start,
+        "total": total,
+        "offset": at,
+        "before": page(max(0, at - LISTED)) if at else None,
+        "after": page(at + LISTED) if at + len(entities) < total else None,
+        "around": [(each, GraphQuery(each.id, (), SHOWN).address()) for each in entities],
+    }
+    return Page("entities.html", facts)
+
+
+def _gathered(visit: Visit, query: GraphQuery) -> _DrawnGraph:
+    """Gather the opened nodes, from the middle outwards; those no longer joined to it are left out.
+
+    Raises NotFound if the thing in the middle is not there to be seen.
+    """
+    surroundings, graph = visit.app.surroundings, _DrawnGraph()
+    waiting, wanted = [query.at], set(query.opened)
+    graph.nodes[query.at] = surroundings.node(visit.caller, query.at)
+    while waiting and len(graph.nodes) < MOST_DRAWN:
+        id = waiting.pop(0)
+        limit = min(query.shown, MOST_DRAWN - len(graph.nodes))
+        found = surroundings.around(visit.caller, graph.nodes[id], limit)
+        graph.opened.append(found)
+        for step in found.steps:
+            if step.node.id in graph.nodes:
+                continue
+            graph.nodes[step.node.id] = step.node
+            graph.branches.setdefault(id, []).append(step.node.id)
+            if step.node.id in wanted:
+                waiting.append(step.node.id)
+    return graph
+
+
+def _frame(placed: Collection[RadialPlace]) -> tuple[int, int, int, int]:
+    """Return the frame of the drawing with its names: left, top, width and height, in pixels."""
+    xs, ys = [0.0], [0.0]
+    for each in placed:
+        outwards = math.radians(each.angle)
+        xs += [each.x, each.x + MARGIN * math.cos(outwards)]
+        ys += [each.y, each.y + MARGIN * math.sin(outwards)]
+    left, top = round(min(xs)) - EDGE, round(min(ys)) - EDGE
+    return left, top, round(max(xs)) + EDGE - left, round(max(ys)) + EDGE - top
+
+
+def _section(each: Surrounded, query: GraphQuery) -> Section:
+    """Return the page of a thing's list that a query names."""
+    id, total = each.node.id, len(each.steps)
+    first = query.first if query.of == id and query.first < total else 0
+    before = query.address(of=id, first=max(0, first - STEPS)) if first else None
+    after = query.address(of=id, first=first + STEPS) if first + STEPS < total else None
+    steps = each.steps[first : first + STEPS]
+    return Section(each.node, steps, total, first, each.has_more, before, after)
+
+
+def _key(step: GraphStep) -> tuple[str, str]:
+    return step.edge.kind, step.edge.id
+
+
+def _lines(graph: _DrawnGraph) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each drawn edge once: its start, its end, its kind, its label."""
+    seen = set()
+    for each in graph.opened:
+        for step in each.steps:
+            edge = step.edge
+            if _key(step) not in seen:
+                seen.add(_key(step))
+                yield edge.source, edge.target, edge.kind, edge.type
+
+
+def _ended(visit: Visit, graph: _DrawnGraph) -> set[str]:
+    now = visit.app.clock()
+    return {id for id, node in graph.nodes.items() if _has_ended(node, now)}
+
+
+def _has_ended(node: Node, now: datetime) -> bool:
+    return isinstance(node, Memory) and not holds_at(node, now)
+
+
+def _label(node: Node) -> str:
+    name = name_of(node)
+    return name if len(name) <= LABEL else name[: LABEL - 1].rstrip() + "…"

@@ -1,0 +1,456 @@
+"""A memory: its text, its origin, when it held, how it changed; and the acts on it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
+from minutebook.domain.reason import must_be_one_of
+from minutebook.domain.records import Memory, Status, Version
+from minutebook.domain.redaction import redacted_for
+from minutebook.domain.validity import holds_at
+from minutebook.features.pages.frame.catalogue import Later, later
+from minutebook.features.pages.frame.catalogue import text as _
+from minutebook.features.pages.frame.differences import Stretch, differences
+from minutebook.features.pages.frame.markup import visible
+from minutebook.features.pages.frame.pages import Goto, Page, View, Visit
+from minutebook.features.pages.frame.wording import trouble_of
+from minutebook.features.recall_log.services import RecallLogServices
+from minutebook.screening.secrets import KINDS
+from minutebook.services.knowledge.browsing import Linked
+
+VERSIONS = 10
+"""Versions that are shown with what they changed; of earlier ones the date alone."""
+
+LONGEST_TEXT = 200_000
+"""Characters of a field that a form may send."""
+
+LONGEST_REASON = 2_000
+"""Characters of a reason, which the trail keeps for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A version and its changes from the one before; None for the first and for early ones."""
+
+    version: Version
+    stretches: list[Stretch] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """An act on a memory: words for its page, the fields of its form, and the service's act.
+
+    `run` does it and returns the address to go to. Each asks for a reason too, which the trail keeps.
+    """
+
+    title: Later
+    says: Later
+    button: Later
+    run: Callable[[Visit, Memory, Mapping[str, str]], str]
+    asks: tuple[str, ...] = ()
+    needs_reason: bool = False
+    is_final: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of its form."""
+        return (*self.asks, "reason")
+
+    @property
+    def may_be_empty(self) -> frozenset[str]:
+        """The fields that need not be filled in."""
+        return frozenset({"title"} if self.needs_reason else {"title", "reason"})
+
+
+def show(visit: Visit) -> Page:
+    """Show a memory, also one that was removed and can be restored."""
+    app, caller = visit.app, visit.caller
+    memory = app.memories.read_any(caller, visit.path["id"])
+    memory = replace(memory, superseded_by=app.browsing.successor(caller, memory))
+    history = app.memories.history(caller, memory)
+    now = app.clock()
+    facts = {
+        "memory": memory,
+        "holds": holds_at(memory, now) and memory.deleted_at is None,
+        "now": now,
+        "entities": app.browsing.mentioned(caller, memory),
+        "links": joined(memory, app.browsing.links(caller, memory)),
+        "similar": [] if memory.deleted_at else app.similar.like(caller, memory),
+        "turn": app.sessions.turn_of(caller, memory),
+        "changes": changes(history.versions),
+        "entries": list(reversed(history.entries)),
+        "uses": app.get(RecallLogServices).recalls.uses(caller, memory),
+        "is_logged": app.get(RecallLogServices).recalls.mode != "off",
+        "line": time_line(memory, history.versions, now),
+        "acts": {name: ACTS[name] for name in acts_on(memory)},
+        "done": DONE.get(visit.query.get("done", "")),
+        "secrets": _secrets_told(visit.query),
+    }
+    return Page("memory.html", facts)
+
+
+def ask(visit: Visit) -> Page:
+    """Show the effect of an act and its form, before anything is done."""
+    memory = visit.app.memories.read_any(visit.caller, visit.path["id"])
+    return _act_page(visit, memory, {"version": str(memory.version), **_standing(memory)})
+
+
+def do(visit: Visit) -> Page | Goto:
+    """Do an act; if it is refused, show its page again with the reason and the typed fields."""
+    memory = visit.app.memories.read_any(visit.caller, visit.path["id"])
+    act = _act(visit)
+    try:
+        _check_fields(act, visit.form)
+        return Goto(_with_secrets(act.run(with_reason(visit), memory, visit.form), visit.caller))
+    except MinutebookError as error:
+        trouble = trouble_of(redacted_for(visit.caller, error))
+        return _act_page(visit, memory, visit.form, trouble)
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {
+    ("GET", "/memories/{id}"): ("memory", show),
+    ("GET", "/memories/{id}/{act}"): ("ask", ask),
+    ("POST", "/memories/{id}/{act}"): ("act", do),
+}
+
+
+def with_reason(visit: Visit) -> Visit:
+    """Return the visit with the reason of its form in the call, from where the trail takes it.
+
+    Raises InvalidInput if it is too long.
+    """
+    reason = _lines(visit.form.get("reason", "")).strip()
+    if len(reason) > LONGEST_REASON:
+        raise InvalidInput(
+            str(ASKS["reason"][0]), "must have at most {most:,} characters", most=LONGEST_REASON
+        )
+    return replace(visit, caller=in_call(visit.caller, reason=reason))
+
+
+def acts_on(memory: Memory) -> list[str]:
+    """Name the acts that make sense for a memory as it is; whether they are permitted is asked later."""
+    if memory.deleted_at is not None:
+        return ["restore"]
+    if memory.locked_by is not None:
+        return ["unlock"]
+    named = ["edit"]
+    if memory.superseded_by is None:
+        named += ["verify"] if memory.status is not Status.VERIFIED else []
+        named += ["deprecate"] if memory.status is not Status.DEPRECATED else []
+    if memory.valid_until is None:
+        named += ["supersede", "invalidate"]
+    else:
+        named += ["reinstate"]
+    return [*named, "lock", "forget"]
+
+
+def changes(versions: list[Version]) -> list[Changed]:
+    """Return the changes of each version, the last first."""
+    shown = []
+    for number, version in enumerate(versions):
+        is_early = number == 0 or number < len(versions) - VERSIONS
+        stretches = None
+        if not is_early:
+            before = versions[number - 1]
+            stretches = differences(_whole(before), _whole(version))
+        shown.append(Changed(version, stretches))
+    return shown[::-1]
+
+
+def joined(memory: Memory, links: list[Linked]) -> list[tuple[str, str, Memory]]:
+    """Return each link once: an arrow, its type, the memory at the other end."""
+    ways: dict[tuple[str, str], tuple[str, str, Memory]] = {}
+    for link in links:
+        arrow = "→" if link.edge.source == memory.id else "←"
+        key = (link.edge.type, link.memory.id)
+        if key in ways and ways[key][0] != arrow:
+            arrow = "↔"
+        ways[key] = (arrow, link.edge.type, link.memory)
+    return list(ways.values())
+
+
+def time_line(memory: Memory, versions: list[Version], now: datetime) -> dict[str, Any]:
+    """Place the events of a memory on a line from 0 to 100, and the span in which it held."""
+    marks = [(memory.valid_from, _("holds from")), (memory.ingestion_time, _("kept"))]
+    if memory.event_time not in (memory.ingestion_time, memory.valid_from):
+        marks.append((memory.event_time, _("happened")))
+    marks += [(each.changed_at, _("version {number}", number=each.number)) for each in versions[1:]]
+    if memory.valid_until is not None:
+        marks.append((memory.valid_until, _("held until")))
+    if memory.deleted_at is not None:
+        marks.append((memory.deleted_at, _("removed")))
+    marks.sort()
+    first, last = min(marks[0][0], now), max(marks[-1][0], now)
+    span = (last - first).total_seconds() or 1.0
+
+    def place(instant: datetime) -> float:
+        return round(100 * (instant - first).total_seconds() / span, 2)
+
+    return {
+        "marks": [(place(at), at, label) for at, label in marks],
+        "begin": place(memory.valid_from),
+        "end": 100.0 if memory.valid_until is None else place(memory.valid_until),
+        "now": place(now),
+    }
+
+
+def address(id: str, done: str = "") -> str:
+    """Return the address of a memory; `done` names the act just done to it."""
+    return f"/memories/{quote(id, safe='')}" + (f"?done={done}" if done else "")
+
+
+def _with_secrets(path: str, caller: Caller) -> str:
+    """Return the address to go to after an act, with the kinds of secrets that the act brought."""
+    note = caller.call.notes.get("secrets")
+    if note is None:
+        return path
+    kinds: dict[str, dict[str, None]] = {}
+    for each in note.facts["found"]:  # type: ignore[attr-defined]
+        kinds.setdefault(each["action"], {})[each["kind"]] = None
+    listed = {action: ",".join(named) for action, named in kinds.items()}
+    return path + ("&" if "?" in path else "?") + urlencode(listed)
+
+
+def _secrets_told(query: Mapping[str, str]) -> list[str]:
+    """Return the sentences on the secrets that an act brought, of kinds that there are."""
+    sentences = []
+    for action, sentence in SECRETS.items():
+        kinds = [each for each in query.get(action, "").split(",") if each in KINDS]
+        if kinds:
+            sentences.append(_(sentence.message, kinds=", ".join(kinds)))
+    return sentences
+
+
+def _whole(version: Version) -> str:
+    return version.content if version.title is None else f"{version.title}\n\n{version.content}"
+
+
+def _standing(memory: Memory) -> dict[str, str]:
+    """Return the first values of the fields of an act's form."""
+    return {"title": memory.title or "", "text": memory.content}
+
+
+def _act(visit: Visit) -> Act:
+    name = visit.path["act"]
+    if name not in ACTS:
+        raise InvalidInput(_("the act"), must_be_one_of(ACTS, name))
+    return ACTS[name]
+
+
+def _check_fields(act: Act, form: Mapping[str, str]) -> None:
+    """Raise InvalidInput if a field that an act asks for is empty or too long."""
+    for name in act.fields:
+        if not form.get(name, "").strip() and name not in act.may_be_empty:
+            raise InvalidInput(str(ASKS[name][0]), "must not be empty")
+        if len(form.get(name, "")) > LONGEST_TEXT:
+            raise InvalidInput(
+                str(ASKS[name][0]), "must have at most {most:,} characters", most=LONGEST_TEXT
+            )
+
+
+def _act_page(
+    visit: Visit, memory: Memory, given: Mapping[str, str], trouble: Any | None = None
+) -> Page:
+    act = _act(visit)
+    facts = {
+        "memory": memory,
+        "act": act,
+        "name": visit.path["act"],
+        "fields": {name: ASKS[name] for name in act.fields},
+        "given": given,
+        "trouble": trouble,
+        "has_unseen": visible(memory.content) != memory.content.replace("\r\n", "\n"),
+        "number": visit.query.get("version", given.get("number", "")),
+    }
+    return Page("act.html", facts, 200 if trouble is None else trouble.status)
+
+
+def _edit(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    if form.get("version") != str(memory.version):
+        reason = "it was changed meanwhile; copy your text, reload and edit it again"
+        raise Conflict(memory.id, reason)
+    # Compared as they were shown: what cannot be seen stays where nobody touched it.
+    after = {"content": _lines(form["text"]), "title": _lines(form.get("title", "")).strip()}
+    before = {"content": _lines(visible(memory.content)), "title": visible(memory.title or "")}
+    changes = {name: value or None for name, value in after.items() if value != before[name]}
+    if not changes:
+        return address(memory.id, "unchanged")
+    visit.app.memories.update(visit.caller, memory.id, changes)
+    return address(memory.id, "edit")
+
+
+def _verify(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    visit.app.status.verify(visit.caller, memory.id)
+    return address(memory.id, "verify")
+
+
+def _deprecate(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    visit.app.status.deprecate(visit.caller, memory.id, form["reason"].strip())
+    return address(memory.id, "deprecate")
+
+
+def _supersede(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    draft = Draft(
+        content=_lines(form["text"]),
+        title=_lines(form.get("title", "")).strip() or None,
+        type=memory.type,
+        scope=memory.scope,
+        repository=memory.repository,
+        user=memory.user,
+        importance=memory.importance,
+        metadata=memory.metadata,
+    )
+    caller = replace(visit.caller, organization=visit.caller.organization or memory.organization)
+    reason = form["reason"].strip()
+    after = visit.app.memories.store_joined(caller, draft, [], [memory.id], reason)
+    return address(after.id, "supersede")
+
+
+def _invalidate(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    visit.app.memories.invalidate(visit.caller, memory.id, form["reason"].strip(), None)
+    return address(memory.id, "invalidate")
+
+
+def _reinstate(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    visit.app.memories.reinstate(visit.caller, memory.id)
+    return address(memory.id, "reinstate")
+
+
+def _lock(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    visit.app.status.lock(visit.caller, memory.id)
+    return address(memory.id, "lock")
+
+
+def _unlock(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    visit.app.status.unlock(visit.caller, memory.id)
+    return address(memory.id, "unlock")
+
+
+def _restore(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    number = form.get("number", "")
+    if number and not (number.isdecimal() and len(number) < 10):
+        raise InvalidInput(_("the version"), "must be a number")
+    visit.app.memories.restore(visit.caller, memory.id, int(number) if number else None)
+    return address(memory.id, "restore")
+
+
+def _forget(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    if form.get("sure") != "yes":
+        raise InvalidInput(_("the box"), "must be ticked: what is removed does not come back")
+    visit.app.memories.delete(visit.caller, memory.id)
+    return "/?done=forget"
+
+
+def _lines(text: str) -> str:
+    """Return text as forms send it with plain line ends, and none at its end."""
+    return text.replace("\r\n", "\n").rstrip("\n")
+
+
+SECRETS = {
+    "masked": later("Secrets were found and masked before anything was kept: {kinds}."),
+    "kept": later(
+        "Secrets were found and are kept as they stand, for all who may read this: {kinds}. Write where "
+        "a secret is kept instead."
+    ),
+}
+"""What is said of secrets that an act brought, by what was done about them."""
+
+ASKS: dict[str, tuple[Later, Later]] = {
+    "title": (later("Title"), later("One short sentence; may be left empty.")),
+    "text": (later("Text"), later("Markdown is shown as such.")),
+    "reason": (
+        later("Reason"),
+        later("The audit trail keeps it for good, and shows it beside what you did."),
+    ),
+}
+"""What an act may ask for: the field's name, and a word of help."""
+
+ACTS: dict[str, Act] = {
+    "edit": Act(
+        later("Edit"),
+        later("The text as it is now stays as an earlier version."),
+        later("Save"),
+        _edit,
+        ("title", "text"),
+    ),
+    "verify": Act(
+        later("Verify"),
+        later("You say that it is true. If it was deprecated, it holds again."),
+        later("Verify it"),
+        _verify,
+    ),
+    "deprecate": Act(
+        later("Deprecate"),
+        later("It is out of date: agents no longer find it, its history stays."),
+        later("Deprecate it"),
+        _deprecate,
+        needs_reason=True,
+    ),
+    "supersede": Act(
+        later("Supersede"),
+        later("Another text takes its place from now on; this one ends and leads there."),
+        later("Put this in its place"),
+        _supersede,
+        ("title", "text"),
+        needs_reason=True,
+    ),
+    "invalidate": Act(
+        later("Invalidate"),
+        later("It is no longer true, and nothing takes its place. It is still found in the past."),
+        later("End it now"),
+        _invalidate,
+        needs_reason=True,
+    ),
+    "reinstate": Act(
+        later("Let it hold again"),
+        later("Its end is taken away. What took its place stays: end that one too if it is wrong."),
+        later("Let it hold again"),
+        _reinstate,
+    ),
+    "lock": Act(
+        later("Lock"),
+        later("Nobody changes or removes it until someone unlocks it."),
+        later("Lock it"),
+        _lock,
+    ),
+    "unlock": Act(
+        later("Unlock"),
+        later("It can be changed again, and has the status that it had before."),
+        later("Unlock it"),
+        _unlock,
+    ),
+    "restore": Act(
+        later("Restore"),
+        later("It is found again; of an earlier version the text returns as a new one."),
+        later("Restore it"),
+        _restore,
+    ),
+    "forget": Act(
+        later("Forget"),
+        later(
+            "It is removed for good, with every version. Only the trail tells that it was there."
+        ),
+        later("Remove it for good"),
+        _forget,
+        is_final=True,
+    ),
+}
+
+DONE: dict[str, Later] = {
+    "edit": later("Saved as a new version."),
+    "unchanged": later("Nothing was changed: the text is the same."),
+    "verify": later("Verified."),
+    "deprecate": later("Deprecated: agents no longer find it."),
+    "supersede": later("This holds now; the earlier one leads here."),
+    "invalidate": later("Ended: it holds no longer."),
+    "reinstate": later("It holds again."),
+    "lock": later("Locked."),
+    "unlock": later("Unlocked."),
+    "restore": later("Restored."),
+}
+"""What the page says after an act, by the word in the address."""

@@ -1,0 +1,1 @@
+"""The page *Review*, and its items."""

@@ -1,0 +1,320 @@
+"""Review: the items that wait for a person, many at once, and how each act is undone."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
+from minutebook.domain.policy import may_settle, may_write_to
+from minutebook.domain.reason import must_be_one_of
+from minutebook.domain.records import Memory, Status
+from minutebook.domain.redaction import redacted_for
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.pages.frame.catalogue import later_number_of
+from minutebook.features.pages.frame.catalogue import text as _
+from minutebook.features.pages.frame.differences import differences
+from minutebook.features.pages.frame.pages import Goto, Page, View, Visit
+from minutebook.features.pages.frame.wording import Trouble, trouble_of
+from minutebook.features.pages.views.find import offset
+from minutebook.features.pages.views.memories import with_reason
+from minutebook.features.tidying.findings import WAITING, Topic
+from minutebook.features.tidying.pages import suggestions
+from minutebook.features.tidying.review import MEMORIES, Item
+from minutebook.features.tidying.services import TidyingServices
+from minutebook.screening.instructions import marks_of
+from minutebook.services.screening import masked_fields
+
+LISTED = 20
+"""Memories and proposals on a page: a form has some 50 fields at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An act that was done, as its undoing names it: the act, the status before, the name."""
+
+    act: str
+    status: str
+    id: str
+
+
+@dataclass(slots=True)
+class ReviewOutcome:
+    """The outcome of several acts: those that were done, and the obstacles to others."""
+
+    done: list[Done] = field(default_factory=list)
+    troubles: list[tuple[str, Trouble]] = field(default_factory=list)
+
+    def attempt(self, visit: Visit, done: Done, act: Callable[[], object]) -> None:
+        """Do one act; note that it was done, or why not."""
+        try:
+            act()
+        except MinutebookError as error:
+            self.troubles.append((done.id, trouble_of(redacted_for(visit.caller, error))))
+        else:
+            self.done.append(done)
+
+
+def show(visit: Visit) -> Page:
+    """Show the open items, of one topic or of all."""
+    return _page(
+        visit, visit.query, ReviewOutcome(_acts_in(visit.query)), visit.query.get("undone", "")
+    )
+
+
+def do(visit: Visit) -> Page | Goto:
+    """Do an act on everything that was chosen. Raises InvalidInput if there is no such act."""
+    _topics(visit.form)
+    visit = with_reason(visit)
+    act = visit.form.get("act", "")
+    if act not in ACTS:
+        raise InvalidInput("act", must_be_one_of(ACTS, act))
+    outcome = ReviewOutcome()
+    ACTS[act](visit, outcome)
+    return _answered(visit, outcome, {})
+
+
+def undo(visit: Visit) -> Page | Goto:
+    """Undo the last act, unless something else happened since."""
+    visit = with_reason(visit)
+    outcome = ReviewOutcome()
+    for each in _acts_in(visit.form):
+        outcome.attempt(visit, each, partial(_undone, visit, each))
+    count = len(outcome.done)
+    outcome.done = []
+    return _answered(visit, outcome, {"undone": count or ""})
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {
+    ("GET", "/review"): ("review", show),
+    ("POST", "/review"): ("review act", do),
+    ("POST", "/review/undo"): ("review undo", undo),
+}
+
+
+def address(topic: str = "", **parts: object) -> str:
+    """Return the address of the review, of one topic or of all."""
+    named = {name: value for name, value in parts.items() if value not in ("", 0, None)}
+    return "/review?" + urlencode({"of": topic, **named} if topic else named)
+
+
+def _page(visit: Visit, query: Mapping[str, str], outcome: ReviewOutcome, undone: str = "") -> Page:
+    at, topics = offset(query), _topics(query)
+    page = visit.app.get(TidyingServices).review.page(visit.caller, LISTED, at, topics)
+    of = query.get("of", "")
+    # Active memories do not wait: they are counted only where they are shown.
+    shown = [each for each in Topic if page.counts[each] or each in (of, Topic.ACTIVE)]
+    counts = {each: page.counts[each] for each in shown if each in (*WAITING, *topics)}
+    waiting = sum(page.counts[each] for each in WAITING)
+    chips: list[tuple[str, str, int | None]] = [("", _("All that waits"), waiting)]
+    chips += [(str(each), str(suggestions.SHORT[each]), counts.get(each)) for each in shown]
+    facts: dict[str, Any] = {
+        "topic": of,
+        "chips": chips,
+        "address": address,
+        "items": [_shown(visit, each) for each in page.items],
+        "total": sum(page.counts[each] for each in topics),
+        "may_settle": may_settle(visit.caller),
+        "offset": at,
+        "size": LISTED,
+        "done": outcome.done,
+        "done_told": _done_told(outcome.done),
+        "troubles": outcome.troubles,
+        "undone": int(undone) if undone.isdecimal() and len(undone) < 4 else 0,
+    }
+    status = outcome.troubles[0][1].status if outcome.troubles and not outcome.done else 200
+    return Page("review.html", facts, status)
+
+
+def _answered(visit: Visit, outcome: ReviewOutcome, more: Mapping[str, object]) -> Page | Goto:
+    """Lead back to the list, or show it with the obstacles."""
+    if outcome.troubles:
+        return _page(visit, visit.form, outcome, str(more.get("undone", "")))
+    fields: dict[str, object] = dict(more)
+    for number, each in enumerate(outcome.done):
+        fields[f"u{number}"] = f"{each.act} {each.status} {each.id}"
+    return Goto(address(visit.form.get("of", ""), **fields))
+
+
+def _shown(visit: Visit, item: Item) -> dict[str, Any]:
+    """Return an item as the page shows it."""
+    first, pair = item.records[0], item.topic in (Topic.DUPLICATE, Topic.CONTRADICTION)
+    memories = [each for each in item.records if isinstance(each, Memory)]
+    own = memories[0] if item.topic in (Topic.RULE, *MEMORIES) else None
+    wording = memories[0] if item.topic is Topic.MERGE else None
+    written = own or wording
+    return {
+        "name": item.name,
+        "title": str(suggestions.TITLES[item.topic]),
+        "why": "" if item.waiting is None else suggestions.reason_of(item.waiting),
+        "certainty": None if item.waiting is None else item.waiting.suggestion.certainty,
+        "records": suggestions.records_of(item),
+        "difference": differences(_whole(memories[1]), _whole(memories[0]))
+        if pair and len(memories) == 2
+        else None,
+        "memory": own,
+        "wording": wording,
+        "warnings": [] if written is None else _warnings(written),
+        "opens": item.opens,
+        "first": first,
+        "at": getattr(first, "ingestion_time", getattr(first, "created_at", None)),
+        "may_act": bool(item.name)
+        and (may_settle(visit.caller) if own is None else may_write_to(visit.caller, own)),
+    }
+
+
+def _warnings(memory: Memory) -> list[str]:
+    """Return the points that a person should look at before they confirm a memory."""
+    texts = (
+        (_("reads as instructions"), marks_of(memory.text)),
+        (_("holds a secret"), masked_fields(memory)[1]),
+    )
+    return [text for text, found in texts if found]
+
+
+def _apply(visit: Visit, outcome: ReviewOutcome) -> None:
+    _settle(visit, outcome, visit.app.get(TidyingServices).review.apply, "apply", "verify")
+
+
+def _refuse(visit: Visit, outcome: ReviewOutcome) -> None:
+    _settle(visit, outcome, visit.app.get(TidyingServices).review.refuse, "refuse", "deprecate")
+
+
+def _settle(
+    visit: Visit,
+    outcome: ReviewOutcome,
+    act: Callable[[Caller, str], Item],
+    of_suggestion: str,
+    of_memory: str,
+) -> None:
+    """Settle the chosen items, one by one."""
+    for name in _picked(visit.form):
+        try:
+            item = visit.app.get(TidyingServices).review.named(visit.caller, name)
+        except MinutebookError as error:
+            outcome.troubles.append((name, trouble_of(redacted_for(visit.caller, error))))
+            continue
+        done = Done(of_suggestion, "-", name)
+        if item.topic in MEMORIES and item.waiting is None:
+            done = Done(of_memory, str(MEMORIES[item.topic]), name)
+        elif item.topic is Topic.PROPOSAL:
+            done = Done("decline", "-", name)
+        outcome.attempt(visit, done, partial(act, visit.caller, name))
+
+
+def _link(visit: Visit, outcome: ReviewOutcome) -> None:
+    for name in _picked(visit.form):
+        done = Done("link", "-", name)
+        outcome.attempt(
+            visit, done, partial(visit.app.get(TidyingServices).review.link, visit.caller, name)
+        )
+
+
+def _look(visit: Visit, outcome: ReviewOutcome) -> None:
+    visit.app.get(TidyingServices).rounds.run(visit.caller, most=suggestions.LOOKED_AT)
+
+
+ACTS: dict[str, Callable[[Visit, ReviewOutcome], None]] = {
+    "apply": _apply,
+    "refuse": _refuse,
+    "link": _link,
+    "look": _look,
+}
+"""What may be done to what was chosen, and the look for more."""
+
+
+def _undone(visit: Visit, done: Done) -> None:
+    """Undo an act. Raises Conflict if it is not the last one, of this person."""
+    app, caller = visit.app, visit.caller
+    match done.act:
+        case "decline":
+            proposal = app.get(LedgerServices).decisions.read(caller, done.id)
+            if getattr(proposal, "settled_by", None) != caller.name:
+                raise Conflict(done.id, "somebody else settled it")
+            app.get(LedgerServices).proposals.reopen(caller, done.id)
+        case "apply" | "refuse":
+            app.get(TidyingServices).inbox.undo(caller, done.id)
+        case "link":
+            app.get(TidyingServices).review.unlink(caller, done.id)
+        case "verify":
+            _check_last(visit, done)
+            app.memories.update(caller, done.id, {"status": _status(done.status)})
+        case _:
+            _check_last(visit, done)
+            app.memories.reinstate(caller, done.id, _earlier(done.status))
+
+
+def _check_last(visit: Visit, done: Done) -> None:
+    """Raise Conflict if the last act on a memory was another, or another person's."""
+    memory = visit.app.memories.read(visit.caller, done.id)
+    last = visit.app.memories.history(visit.caller, memory).entries[-1]
+    if (last.act, last.actor, last.outcome) != (done.act, visit.caller.name, "done"):
+        raise Conflict(done.id, "something else was done to it since; open it to see")
+
+
+def _acts_in(fields: Mapping[str, str]) -> list[Done]:
+    """Read the acts done from an address or a form."""
+    acts = []
+    for number in range(LISTED):
+        parts = fields.get(f"u{number}", "").split(" ", 2)
+        if len(parts) == 3 and parts[0] in UNDOABLE:
+            act, status, id = parts
+            acts.append(Done(act, status, id))
+    return acts
+
+
+def _done_told(done: list[Done]) -> list[str]:
+    counts = {act: sum(each.act == act for each in done) for act in UNDOABLE}
+    return [UNDOABLE[act](count) for act, count in counts.items() if count]
+
+
+UNDOABLE = {
+    "verify": later_number_of("{count} memory verified.", "{count} memories verified."),
+    "deprecate": later_number_of("{count} memory refused.", "{count} memories refused."),
+    "apply": later_number_of("{count} suggestion applied.", "{count} suggestions applied."),
+    "refuse": later_number_of(
+        "{count} suggestion refused; it is never made again.",
+        "{count} suggestions refused; they are never made again.",
+    ),
+    "link": later_number_of("{count} pair linked; both stay.", "{count} pairs linked; both stay."),
+    "decline": later_number_of("{count} proposal declined.", "{count} proposals declined."),
+}
+"""What is said of each act that was done, for a count."""
+
+
+def _picked(form: Mapping[str, str]) -> list[str]:
+    found = [form[f"pick{number}"] for number in range(LISTED) if f"pick{number}" in form]
+    if not found:
+        raise InvalidInput(_("the choice"), "must not be empty; choose one at least")
+    return found
+
+
+def _topics(fields: Mapping[str, str]) -> tuple[Topic, ...]:
+    given = fields.get("of", "")
+    if not given:
+        return WAITING
+    try:
+        return (Topic(given),)
+    except ValueError:
+        raise InvalidInput("of", must_be_one_of(Topic, given)) from None
+
+
+def _status(given: str) -> Status:
+    known = {str(each): each for each in MEMORIES.values()}
+    if given not in known:
+        raise InvalidInput("status", must_be_one_of(known, given))
+    return known[given]
+
+
+def _earlier(given: str) -> Status:
+    """Read the status that a memory returns to. Raises InvalidInput if it is none that holds."""
+    holding = {str(each): each for each in (*MEMORIES.values(), Status.VERIFIED)}
+    if given not in holding:
+        raise InvalidInput("status", must_be_one_of(holding, given))
+    return holding[given]
+
+
+def _whole(memory: Memory) -> str:
+    return memory.content if memory.title is None else f"{memory.title}\n\n{memory.content}"

@@ -1,1 +1,0 @@
-"""Hooks: events of clients' sessions, the answers, the captured records, and the log of them."""

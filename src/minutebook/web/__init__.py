@@ -1,1 +1,0 @@
-"""Web pages, where a person reads, corrects and answers for the records."""
