@@ -40,8 +40,8 @@ def propose(run: Run, target: str, title: str) -> str:
     from dataclasses import replace
 
     from minutebook.cli.opening import made_here
-    from minutebook.contracts.ledger import ledger
     from minutebook.domain.records import Role
+    from minutebook.features.ledger.contract import ledger
 
     with made_here({}) as (app, caller):
         asks = replace(caller, role=Role.AGENT, name="claude")

@@ -7,8 +7,8 @@ from typing import Any
 
 import jsonschema
 
-from minutebook.contracts.ledger import ledger
 from minutebook.domain.records import Decision, Proposal, Role
+from minutebook.features.ledger.contract import ledger
 from minutebook.features.ledger.services import LedgerServices
 from tests.world import World
 

@@ -11,10 +11,10 @@ import pytest
 
 from minutebook.contracts.announced import safe
 from minutebook.contracts.arguments import Arguments
-from minutebook.contracts.catalog import adapter, catalog, resources
 from minutebook.contracts.registry import CONTRACTS, opened
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import MemoryType, ScopeLevel, Status
+from minutebook.features.catalog.contract import adapter, catalog, resources
 from tests.contracts.requirements import requirement
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "shared" / "contracts" / "catalog.md"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from minutebook.contracts.catalog.shapes import UNCONFIRMED
 from minutebook.domain.caller import FolderScope
 from minutebook.domain.ids import id_of
 from minutebook.domain.json_lines import line_of, object_of, record_of
 from minutebook.domain.records import Memory, Role
+from minutebook.features.catalog.contract.shapes import UNCONFIRMED
 from tests.contracts.cataloged import UNKNOWN, facts_of, read, write
 from tests.contracts.requirements import requirement
 from tests.world import World, everything

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.contracts.catalog import catalog
-from minutebook.contracts.journal import journal
-from minutebook.contracts.ledger import ledger
 from minutebook.domain.caller import FolderScope, anywhere
+from minutebook.features.catalog.contract import catalog
+from minutebook.features.journal.contract import journal
+from minutebook.features.ledger.contract import ledger
 from minutebook.features.ledger.services import LedgerServices
 from tests.world import World
 

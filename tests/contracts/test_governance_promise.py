@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from minutebook.contracts.governance import adapter, gate
 from minutebook.domain.records import MemoryType
+from minutebook.features.governance.contract import adapter, gate
 from tests.contracts.governed import CONTRACT, INTENTS
 from tests.contracts.requirements import requirement
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
@@ -27,6 +26,7 @@ from minutebook.domain.records import (
     Role,
     ScopeLevel,
 )
+from minutebook.features.catalog.contract import catalog
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN, Client
 from tests.contracts.requirements import requirement
 from tests.examples import examples

@@ -7,9 +7,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from minutebook.contracts.journal import adapter
 from minutebook.domain.records import Category
 from minutebook.features.archives.archive_lines import Mode
+from minutebook.features.journal.contract import adapter
 from tests.contracts.journaled import CONTRACT, ERRORS
 from tests.contracts.requirements import requirement
 

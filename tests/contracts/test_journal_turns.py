@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from minutebook.contracts.journal import journal
 from minutebook.domain.records import Kind, Role
+from minutebook.features.journal.contract import journal
 from tests.contracts.journaled import Client
 from tests.contracts.requirements import requirement
 from tests.world import NOON, Opener, World, failed

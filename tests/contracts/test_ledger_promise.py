@@ -10,8 +10,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from minutebook.contracts.ledger import adapter
 from minutebook.domain.records import DecisionStatus, Kind, ProposalStatus
+from minutebook.features.ledger.contract import adapter
 from tests.contracts.ledgered import CONTRACT
 from tests.contracts.requirements import requirement
 from tests.terminal import Run

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.contracts.ledger.resources import INDEXED, UNCONFIRMED
 from minutebook.domain.records import Role
+from minutebook.features.ledger.contract.resources import INDEXED, UNCONFIRMED
 from tests.contracts.ledgered import CONTRACT, SECRET, UNKNOWN, WINDOW, Client
 from tests.contracts.requirements import requirement
 from tests.world import Opener, World, worlds

@@ -10,12 +10,12 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.contracts.catalog import catalog
-from minutebook.contracts.journal import journal
-from minutebook.contracts.ledger import ledger
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Kind, Memory, MemoryType, Relation, Role
+from minutebook.features.catalog.contract import catalog
+from minutebook.features.journal.contract import journal
+from minutebook.features.ledger.contract import ledger
 from minutebook.store.file_locks import FileLocks
 from tests.faults.campaign import chance, rounds
 from tests.faults.invariants import Acknowledged, check, of_app

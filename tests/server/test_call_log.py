@@ -10,8 +10,8 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.answers import Failure
-from minutebook.contracts.journal import journal
 from minutebook.contracts.stacks import Stack
+from minutebook.features.journal.contract import journal
 from minutebook.server.dispatch import CallJob, Dispatcher
 from minutebook.server.logs import _Json, _Plain
 from minutebook.server.protocol.server import build_server

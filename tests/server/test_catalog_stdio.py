@@ -12,9 +12,9 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from minutebook.contracts.catalog import catalog
-from minutebook.contracts.catalog.shapes import UNCONFIRMED
 from minutebook.contracts.knowledge import knowledge
+from minutebook.features.catalog.contract import catalog
+from minutebook.features.catalog.contract.shapes import UNCONFIRMED
 from tests.contracts.requirements import requirement
 from tests.examples import parametrize_in_part
 from tests.line_client import LineClient

@@ -12,11 +12,11 @@ import pytest
 from mcp.client import Client
 
 from minutebook.config import settings_with
-from minutebook.contracts.journal import journal
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import StoreClosed
 from minutebook.domain.records import Turn
+from minutebook.features.journal.contract import journal
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher, new_session
 from minutebook.server.protocol.server import build_server

@@ -12,7 +12,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from minutebook.contracts.journal import journal
+from minutebook.features.journal.contract import journal
 from tests.contracts.journaled import check_shape
 from tests.contracts.requirements import requirement
 from tests.server.stdio.speaking import parameters, serving

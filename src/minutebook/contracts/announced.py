@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 MODERN_VERSION = "2026-07-28"
 """The revision of the protocol without a handshake: each request says the version in `_meta`."""
 
-_FOLDER = os.path.dirname(__file__)
+_OWN = os.path.dirname(__file__)
+_FEATURES = os.path.join(os.path.dirname(_OWN), "features")
 
 _SHOWN = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 """What clients are shown of a tool's promise."""
@@ -191,12 +192,14 @@ def announced(
 def _promise(name: str) -> "Promise | None":
     if not name.isidentifier():
         return None
-    try:
-        with open(os.path.join(_FOLDER, name, "contract.json"), "rb") as file:
-            found: Promise = json.load(file)
-    except OSError:
-        return None
-    return found
+    for folder in (os.path.join(_FEATURES, name, "contract"), os.path.join(_OWN, name)):
+        try:
+            with open(os.path.join(folder, "contract.json"), "rb") as file:
+                found: Promise = json.load(file)
+        except OSError:
+            continue
+        return found
+    return None
 
 
 def _tool_names(promise: "Promise") -> set[str]:

@@ -4,10 +4,7 @@ import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from minutebook.contracts.announced import safe
-from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
-from minutebook.contracts.governance import governance
-from minutebook.contracts.journal import journal
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import must_be_one_of
@@ -15,9 +12,6 @@ from minutebook.feature import loaded
 
 CONTRACTS: Mapping[str, Callable[[], Contract]] = {
     "knowledge": knowledge,
-    "catalog": catalog,
-    "governance": governance,
-    "journal": journal,
     **{each.__name__: each for each in loaded("contract")},
 }
 """What opens each contract, by name; those of features come last."""

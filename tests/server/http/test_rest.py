@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from benchmarks.secret_samples import filled
-from minutebook.contracts.journal import journal
 from minutebook.domain.records import Role
 from minutebook.features.http.protocols import openapi
+from minutebook.features.journal.contract import journal
 from tests.contracts.requirements import requirement
 from tests.examples import examples, parametrize_in_part
 from tests.server.http.speaking import Server, call, served, token

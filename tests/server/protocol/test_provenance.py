@@ -8,14 +8,14 @@ import pytest
 from mcp.client import Client
 from mcp_types import Implementation
 
-from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
-from minutebook.contracts.journal import journal
 from minutebook.contracts.knowledge import knowledge
-from minutebook.contracts.ledger import ledger
 from minutebook.domain.caller import in_call
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import CLASSES, Kind
+from minutebook.features.catalog.contract import catalog
+from minutebook.features.journal.contract import journal
+from minutebook.features.ledger.contract import ledger
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.protocol.provenance import agent_of
 from minutebook.server.protocol.server import build_server

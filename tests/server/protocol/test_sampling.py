@@ -11,8 +11,8 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from minutebook.contracts.journal import journal
 from minutebook.domain.records import Summary
+from minutebook.features.journal.contract import journal
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.limits import PAUSED_CALLS
 from minutebook.server.protocol import sampling

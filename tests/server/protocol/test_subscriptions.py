@@ -7,7 +7,7 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from minutebook.contracts.catalog import catalog
+from minutebook.features.catalog.contract import catalog
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.limits import WATCHED_RESOURCES
 from minutebook.server.protocol.server import build_server

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
-from minutebook.contracts.journal import journal
 from minutebook.contracts.knowledge import knowledge
-from minutebook.contracts.ledger import ledger
 from minutebook.domain.caller import Call, Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role
+from minutebook.features.catalog.contract import catalog
+from minutebook.features.journal.contract import journal
+from minutebook.features.ledger.contract import ledger
 from minutebook.features.ledger.services import LedgerServices
 from tests.services.decided import draft
 from tests.world import World, worlds

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from minutebook.contracts.catalog import catalog
-from minutebook.contracts.journal import journal
 from minutebook.contracts.knowledge import knowledge
-from minutebook.contracts.ledger import ledger
 from minutebook.domain.caller import in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import StoreBusy
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import MemoryType, Role, ScopeLevel
+from minutebook.features.catalog.contract import catalog
+from minutebook.features.journal.contract import journal
+from minutebook.features.ledger.contract import ledger
 from minutebook.features.recall_log.recall_log import (
     LONGEST_QUESTION,
     MOST_GOT,

@@ -3,9 +3,9 @@
 from functools import cache
 
 from minutebook.contracts.contract import Contract
-from minutebook.contracts.journal.adapter import OPERATIONS, UNOPENED
-from minutebook.contracts.journal.gate import admit
-from minutebook.contracts.journal.wording import word
+from minutebook.features.journal.contract.adapter import OPERATIONS, UNOPENED
+from minutebook.features.journal.contract.gate import admit
+from minutebook.features.journal.contract.wording import word
 
 
 @cache

@@ -5,7 +5,6 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.catalog.shapes import Shape, id_named, whole, written
 from minutebook.contracts.contract import Admitted, Operation, Tool
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -19,11 +18,14 @@ from minutebook.domain.errors import (
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import uuid_of
 from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status
-from minutebook.features.recall_log.recall_log import MOST_GOT
+from minutebook.features.catalog.contract.shapes import Shape, id_named, whole, written
 from minutebook.services.knowledge.similar import resembling
 
 _SHARED = ("organization", "scope_type", "memory_type")
 """What the items of a batch take from the first that has it."""
+
+_NOTED = 50
+"""Hits of a list that are noted as its answer."""
 
 _FIELDS = {
     "title": "title",
@@ -95,7 +97,7 @@ def memory_search(
     first: list[tuple[Memory, float]] = []
     with suppress(ScopeViolation):  # Of what is not the caller's, nothing is found.
         for found in app.filtered_search.rank_all(caller, question, _narrowing(filters or {})):
-            if len(first) < MOST_GOT:
+            if len(first) < _NOTED:
                 first.append((found.memory, found.score))
             shape = whole(found.memory)
             yield shape if question is None else shape | {"relevance": found.score}

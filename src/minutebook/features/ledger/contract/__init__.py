@@ -3,9 +3,9 @@
 from functools import cache
 
 from minutebook.contracts.contract import Contract
-from minutebook.contracts.ledger.adapter import OPERATIONS
-from minutebook.contracts.ledger.resources import HANDLERS
-from minutebook.contracts.ledger.wording import word
+from minutebook.features.ledger.contract.adapter import OPERATIONS
+from minutebook.features.ledger.contract.resources import HANDLERS
+from minutebook.features.ledger.contract.wording import word
 
 
 @cache

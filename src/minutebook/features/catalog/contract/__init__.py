@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from minutebook.contracts.catalog.adapter import OPERATIONS, admit
-from minutebook.contracts.catalog.resources import HANDLERS
-from minutebook.contracts.catalog.wording import word
 from minutebook.contracts.contract import Contract
+from minutebook.features.catalog.contract.adapter import OPERATIONS, admit
+from minutebook.features.catalog.contract.resources import HANDLERS
+from minutebook.features.catalog.contract.wording import word
 
 
 @cache

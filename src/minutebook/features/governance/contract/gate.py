@@ -13,7 +13,6 @@ from uuid import UUID
 from minutebook.app import App
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.contract import Tool
-from minutebook.contracts.governance.wording import CONTEXT, CONTEXT_RULES, claims
 from minutebook.domain import policy
 from minutebook.domain.caller import ANYBODY, Caller, in_call
 from minutebook.domain.errors import (
@@ -23,6 +22,7 @@ from minutebook.domain.errors import (
     ScopeViolation,
 )
 from minutebook.domain.ids import id_of, uuid_in
+from minutebook.features.governance.contract.wording import CONTEXT, CONTEXT_RULES, claims
 from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.access.visibility import repository_with
 

@@ -6,7 +6,13 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.answers import as_json
-from minutebook.contracts.catalog.shapes import (
+from minutebook.contracts.resources import ResourceHandlers, text_of
+from minutebook.domain.caller import Caller
+from minutebook.domain.doors import Door
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.origin import Origin, by_whom
+from minutebook.domain.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
+from minutebook.features.catalog.contract.shapes import (
     METADATA_KEYS,
     METADATA_LENGTH,
     TITLE_WORDS,
@@ -18,12 +24,6 @@ from minutebook.contracts.catalog.shapes import (
     whole,
     withheld,
 )
-from minutebook.contracts.resources import ResourceHandlers, text_of
-from minutebook.domain.caller import Caller
-from minutebook.domain.doors import Door
-from minutebook.domain.instants import rfc3339
-from minutebook.domain.origin import Origin, by_whom
-from minutebook.domain.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
 from minutebook.services.access.provenance import mark_of
 from minutebook.services.knowledge.browsing import Linked
 

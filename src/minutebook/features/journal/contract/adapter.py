@@ -7,7 +7,6 @@ from typing import Any
 from minutebook import __version__
 from minutebook.app import App, now
 from minutebook.contracts.contract import Operation, Unopened
-from minutebook.contracts.journal.wording import named
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.instants import rfc3339
@@ -15,6 +14,7 @@ from minutebook.domain.records import Category, Kind, Summary, Turn
 from minutebook.domain.redaction import redacted_for
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.journal.contract.wording import named
 from minutebook.services.maintenance.database import (
     Counts,
     Health,

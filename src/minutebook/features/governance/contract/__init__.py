@@ -3,9 +3,9 @@
 from functools import cache
 
 from minutebook.contracts.contract import Contract
-from minutebook.contracts.governance.adapter import OPERATIONS
-from minutebook.contracts.governance.gate import admit
-from minutebook.contracts.governance.wording import word
+from minutebook.features.governance.contract.adapter import OPERATIONS
+from minutebook.features.governance.contract.gate import admit
+from minutebook.features.governance.contract.wording import word
 
 
 @cache

@@ -1,0 +1,5 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(name="journal", needs=("archives",), contract=".contract:journal")
