@@ -51,15 +51,15 @@ $(NPM_READY): $(NPM)/package-lock.json
 demo: $(READY) $(TEXTS)  ## Store, recall, relate and supersede over a real MCP connection.
 	$(BIN)/minutebook demo
 
-test: $(READY) $(TEXTS)  ## Run a proof of every promise; with TESTS="not slow", as CI does, second proofs too.
-	$(PYTEST) -p tests.workers --workers 3 -m "$(or $(TESTS),not slow and not thorough)" $(ARGS)
+test: $(READY) $(TEXTS)  ## Run a proof of every promise; FEATURE=tidying: its tests alone; TESTS="not slow": second proofs, too.
+	$(PYTEST) -p tests.workers --workers 3 -m "$(or $(TESTS),not slow and not thorough)" $(FEATURE:%=tests/features/%) $(ARGS)
 
 test-all: $(READY) $(TEXTS) $(NPM_READY)  ## Run every test, with many more examples.
 	$(PYTEST) -p tests.workers --workers 2 --hypothesis-profile=all
 	$(MAKE) test-server
 
 test-server: $(READY) $(TEXTS)  ## Run the tests of the contracts on a PostgreSQL server (a third: ARGS="-m on_server").
-	STORE_OF_TESTS=postgres $(PYTEST) -p tests.workers --workers 2 -m "not slow" tests/contracts $(ARGS)
+	STORE_OF_TESTS=postgres $(PYTEST) -p tests.workers --workers 2 -m "not slow" tests/contracts tests/features/*/contract $(ARGS)
 
 $(LIBRARIES_READY): tools/adapters.lock $(READY)
 	rm -rf $(LIBRARIES)
@@ -70,7 +70,7 @@ test-adapters: $(LIBRARIES_READY)  ## Run the tests of the adapters against the 
 	ADAPTERS=1 PYTHONPATH=$(LIBRARIES) $(PYTEST) tests/adapters $(ARGS)
 
 faults: $(READY) $(TEXTS)  ## Provoke faults for hours (kills, full disks, floods), and write docs/reliability.md.
-	FAULTS=long $(PYTEST) --timeout 0 tests/faults $(ARGS)
+	FAULTS=long $(PYTEST) --timeout 0 tests/faults tests/features/sync/test_killed_syncs.py $(ARGS)
 	$(MAKE) docs
 
 check: $(READY) $(TEXTS)  ## Formatting, lint, types, layers, budgets, docs in step.

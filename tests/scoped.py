@@ -19,7 +19,7 @@ from minutebook.domain.records import (
 )
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
-from tests.services.decided import SECRET, draft
+from tests.features.ledger.decided import SECRET, draft
 from tests.world import World, failed, worlds
 
 TEXT = "Tea at five"

@@ -25,12 +25,12 @@ READERS_SUITE = "tests/services/access/test_visibility.py"
 SUITES = (
     READERS_SUITE,
     "tests/services/test_scopes.py",
-    "tests/services/test_archive_scopes.py",
+    "tests/features/archives/test_archive_scopes.py",
     "tests/contracts/test_isolation.py",
-    "tests/contracts/test_journal_isolation.py",
-    "tests/contracts/test_ledger_isolation.py",
+    "tests/features/journal/contract/test_journal_isolation.py",
+    "tests/features/ledger/contract/test_ledger_isolation.py",
     "tests/contracts/test_token_callers.py",
-    "tests/web/test_isolation.py",
+    "tests/features/pages/test_isolation.py",
     "tests/faults/test_isolation_walk.py",
 )
 """What proves isolation and nothing else."""

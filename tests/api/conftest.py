@@ -17,7 +17,7 @@ from minutebook.config import settings_with
 from minutebook.domain.grants import Grant
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
-from tests.server.http.speaking import OWNER, Server, served
+from tests.features.http.speaking import OWNER, Server, served
 from tests.world import ready
 
 _NUMBERS = count(1)

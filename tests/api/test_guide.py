@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.api import Minutebook
+from tests.features.http.speaking import Server, token
 from tests.guide_examples import parts, run_examples
-from tests.server.http.speaking import Server, token
 
 
 def test_the_examples_print_what_the_guide_shows(

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from minutebook.cli.answering import OWN_OUTPUT
+from tests.features.ledger.test_cli import propose
 from tests.terminal import Run, leaf_commands, remembered
-from tests.test_cli_decisions import propose
 
 Words = tuple[str, ...]
 

@@ -8,19 +8,15 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TypeGuard
 
 import pytest
 
-from tests.contracts import (
-    promised_by_all,
-    promised_by_catalog,
-    promised_by_governance,
-    promised_by_journal,
-    promised_by_knowledge,
-    promised_by_ledger,
-)
+from tests.contracts import promised_by_all, promised_by_knowledge
+from tests.contracts.promises import Divergence, Requirement
 
 TESTS = Path(__file__).resolve().parent.parent
 
@@ -86,14 +82,19 @@ def _is_left_out(mark: ast.expr) -> bool:
     return ast.unparse(mark) in ("pytest.mark.slow", "pytest.mark.thorough")
 
 
-_SOURCES = (
+_BY_FEATURES = sorted(TESTS.glob("features/*/contract/promised_by_*.py"))
+"""The manifests of the contracts that are features."""
+
+_SOURCES: tuple[ModuleType, ...] = (
     promised_by_knowledge,
-    promised_by_catalog,
-    promised_by_governance,
-    promised_by_ledger,
-    promised_by_journal,
+    *(
+        import_module(".".join(each.relative_to(TESTS.parent).with_suffix("").parts))
+        for each in _BY_FEATURES
+    ),
     promised_by_all,
 )
 
-MANIFEST = tuple(each for source in _SOURCES for each in source.MANIFEST)
-DIVERGENCES = tuple(each for source in _SOURCES for each in source.DIVERGENCES)
+MANIFEST: Sequence[Requirement] = tuple(each for source in _SOURCES for each in source.MANIFEST)
+DIVERGENCES: Sequence[Divergence] = tuple(
+    each for source in _SOURCES for each in source.DIVERGENCES
+)

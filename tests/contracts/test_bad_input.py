@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from minutebook.contracts.answers import Answer
 from minutebook.domain.records import Role
 from tests.contracts.fitting import anything, fitting
-from tests.contracts.governed import told
-from tests.contracts.journaled import told as journal_told
-from tests.contracts.ledgered import told as refusal
 from tests.contracts.requirements import requirement
 from tests.contracts.wrong import ABSENT, OPENED, Spot, placed, spots, valid, wrong_values
 from tests.examples import examples
+from tests.features.governance.contract.governed import told
+from tests.features.journal.contract.journaled import told as journal_told
+from tests.features.ledger.contract.ledgered import told as refusal
 from tests.world import World, worlds
 
 TOOLS = {

@@ -27,9 +27,9 @@ from minutebook.domain.records import (
     ScopeLevel,
 )
 from minutebook.features.catalog.contract import catalog
-from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN, Client
 from tests.contracts.requirements import requirement
 from tests.examples import examples
+from tests.features.governance.contract.governed import ACME, ONE, OTHER, TWO, UNKNOWN, Client
 from tests.world import NOON, World, bare, hears, worlds
 
 ORGANIZATIONS = (ACME, OTHER, SYSTEM_ORGANIZATION)

@@ -10,6 +10,8 @@ from minutebook.domain.records import Entity, Entry, Kind, Link, Mention
 from tests.contracts.requirements import requirement
 from tests.world import World
 
+pytestmark = pytest.mark.on_server
+
 UNKNOWN = "0" * 20
 
 

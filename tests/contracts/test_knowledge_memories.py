@@ -12,6 +12,8 @@ from minutebook.domain.trail import text_digest
 from tests.contracts.requirements import requirement
 from tests.world import Opener, WordEmbedder, World, loading, ready
 
+pytestmark = pytest.mark.on_server
+
 UNKNOWN = "0" * 20
 LARGEST = 102_400
 

@@ -16,6 +16,8 @@ from minutebook.services.search.recall import CANDIDATES
 from tests.contracts.requirements import requirement
 from tests.world import Opener, World, bare, failed, loading, worlds
 
+pytestmark = pytest.mark.on_server
+
 TEXTS = [
     "the harbour office closes at nine",
     "Ana repairs the boiler in the harbour",

@@ -34,10 +34,10 @@ from minutebook.domain.records import (
 )
 from minutebook.services.knowledge.supersession import SUPERSEDES
 from tests.contracts.fitting import NAMES_A_MEMORY, fitting
-from tests.contracts.governed import ACME, INTENTS, ONE, OTHER, TWO
 from tests.contracts.requirements import requirement
 from tests.contracts.wrong import OPENED
 from tests.examples import examples
+from tests.features.governance.contract.governed import ACME, INTENTS, ONE, OTHER, TWO
 from tests.world import everything, worlds
 
 TOOLS = [

@@ -8,8 +8,11 @@ import pytest
 from minutebook.domain.records import Role
 from minutebook.embedding import Embedding
 from minutebook.search.text import terms
-from tests.contracts import cataloged, governed, journaled, ledgered
 from tests.contracts.requirements import requirement
+from tests.features.catalog.contract import cataloged
+from tests.features.governance.contract import governed
+from tests.features.journal.contract import journaled
+from tests.features.ledger.contract import ledgered
 from tests.world import Opener, World
 
 PAIRS = (

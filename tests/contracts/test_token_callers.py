@@ -23,10 +23,13 @@ from minutebook.domain.grants import Grant
 from minutebook.domain.ids import uuid_named
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Memory, Role
-from tests.contracts import governed, ledgered
-from tests.contracts.cataloged import facts_of
 from tests.contracts.requirements import requirement
+from tests.features.catalog.contract.cataloged import facts_of
+from tests.features.governance.contract import governed
+from tests.features.ledger.contract import ledgered
 from tests.world import Opener, World, everything
+
+pytestmark = pytest.mark.on_server
 
 OWNER = Caller(name="root", role=Role.HUMAN, writes_system=True)
 GRANT = Grant(

@@ -9,7 +9,10 @@ import pytest
 
 from minutebook.domain.caller import Note
 from minutebook.domain.records import Role
-from tests.contracts import cataloged, governed, journaled, ledgered
+from tests.features.catalog.contract import cataloged
+from tests.features.governance.contract import governed
+from tests.features.journal.contract import journaled
+from tests.features.ledger.contract import ledgered
 from tests.world import Opener, WordEmbedder, World, failed, loading, ready
 
 Ask = Callable[[World], Note | None]

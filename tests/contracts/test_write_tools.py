@@ -12,10 +12,10 @@ from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.ids import uuid_named, uuid_of
 from minutebook.domain.records import Role
 from minutebook.features.code.services import CodeServices
-from tests.contracts.governed import INTENTS
-from tests.contracts.ledgered import WHY
 from tests.contracts.requirements import requirement
 from tests.examples import parametrize_in_part
+from tests.features.governance.contract.governed import INTENTS
+from tests.features.ledger.contract.ledgered import WHY
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
 
 Arguments = Callable[[Given], dict[str, Any]]

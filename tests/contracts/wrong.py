@@ -9,7 +9,7 @@ from typing import Any
 
 from minutebook.contracts.contract import Contract, Tool
 from minutebook.contracts.registry import CONTRACTS
-from tests.contracts.governed import ACME, INTENTS, ONE, UNKNOWN
+from tests.features.governance.contract.governed import ACME, INTENTS, ONE, UNKNOWN
 
 ABSENT = object()
 ID = "0" * 20

@@ -19,7 +19,7 @@ from minutebook.domain.grants import Grant
 from minutebook.domain.records import Role
 from tests import postgres_server
 from tests.deploy.test_files import DEPLOY
-from tests.server.http.speaking import BOTH, OWNER, PLAIN, Server, call, initialize, served
+from tests.features.http.speaking import BOTH, OWNER, PLAIN, Server, call, initialize, served
 from tests.world import wait_until
 
 HAPROXY = shutil.which("haproxy")

@@ -13,7 +13,7 @@ import pytest
 from minutebook.disk.atomic_file import PART, new_file, replace_file, scratch_folder, synced_file
 from minutebook.domain.errors import InvalidInput, StoreError
 from tests.faults.calls import IS_POSSIBLE, Calls, Fault
-from tests.services.test_archives_processes import small
+from tests.features.archives.test_archives_processes import small
 from tests.world import Opener, wait_until
 
 __all__ = ["small"]

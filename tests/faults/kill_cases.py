@@ -29,11 +29,11 @@ from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.services import TidyingServices
 from tests.faults import victims
 from tests.faults.invariants import PROBER, Acknowledged, check, violations
+from tests.features.archives.test_archives import headed, turn
+from tests.features.archives.test_archives import sealed as sealed_archive
+from tests.features.ledger.decided import PERSON, draft
+from tests.features.ledger.git.given import git, person
 from tests.homes import settings_at
-from tests.ledger.given import git, person
-from tests.services.decided import PERSON, draft
-from tests.services.maintenance.test_archives import headed, turn
-from tests.services.maintenance.test_archives import sealed as sealed_archive
 from tests.store.next_format import next_format
 from tests.world import everything
 

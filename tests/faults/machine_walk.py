@@ -52,8 +52,8 @@ from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.places import data_directory
 from tests.faults.invariants import unproven
-from tests.services.decided import SECRET, draft
-from tests.services.sync.joined_machines import Machines
+from tests.features.ledger.decided import SECRET, draft
+from tests.features.sync.joined_machines import Machines
 from tests.world import Opener, World, everything, ready, worlds
 
 PERSON = Caller(name="ana", role=Role.ADMIN, writes_system=True)

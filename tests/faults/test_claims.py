@@ -26,7 +26,7 @@ from tests.faults.campaign import chance, report, rounds
 from tests.faults.hostile.doors import PERSON, context
 from tests.faults.hostile.exits import COMMANDS, FORMS, PAGES
 from tests.faults.hostile.house import House, house
-from tests.services.decided import committed, written
+from tests.features.ledger.decided import committed, written
 from tests.world import everything
 
 NAME = "Zelda Quill"

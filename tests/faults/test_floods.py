@@ -33,7 +33,7 @@ from minutebook.domain.records import Role
 from minutebook.server.limits import CONNECTIONS
 from tests.faults.campaign import LONG, report, rounds
 from tests.faults.floods import ARE_REFUSED, AT_ONCE, KINDS, Target, Wire, message, words
-from tests.server.http.speaking import Server, served, token
+from tests.features.http.speaking import Server, served, token
 from tests.world import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are bound to cores")

@@ -26,8 +26,8 @@ from minutebook.domain.records import (
 )
 from minutebook.features.ledger.services import LedgerServices
 from tests.faults.invariants import PROBER, Acknowledged, check, of_app, of_folder, violations
-from tests.services.decided import PERSON, draft
-from tests.services.maintenance.test_archives import ADMIN
+from tests.features.archives.test_archives import ADMIN
+from tests.features.ledger.decided import PERSON, draft
 from tests.world import Opener, World, everything
 
 R = TypeVar("R", bound=Record)

@@ -12,7 +12,16 @@ import pytest
 from minutebook.domain.records import Role
 from minutebook.server.limits import SESSIONS, WATCHED_RESOURCES, quota_of
 from tests.faults.campaign import report, rounds
-from tests.server.http.speaking import BOTH, PLAIN, Server, call, initialize, request, served, token
+from tests.features.http.speaking import (
+    BOTH,
+    PLAIN,
+    Server,
+    call,
+    initialize,
+    request,
+    served,
+    token,
+)
 from tests.world import wait_until
 
 PATH = "/mcp/catalog"

@@ -17,7 +17,7 @@ from minutebook.operations.table import operations
 from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import daemon_address
 from tests.faults.campaign import chance, report, rounds
-from tests.server.http.speaking import PLAIN, serving
+from tests.features.http.speaking import PLAIN, serving
 
 TYPED = "What the operator types."
 SECRET = "What a file of the host holds."

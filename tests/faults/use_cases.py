@@ -47,8 +47,8 @@ from minutebook.services.knowledge.entities import Direction
 from minutebook.services.search.recall import WHAT_HOLDS
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.encryption import key_id_of
+from tests.features.ledger.decided import SECRET, draft
 from tests.scoped import BEARER, Given, Population
-from tests.services.decided import SECRET, draft
 from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED, imported
 from tests.store.next_format import next_format
 from tests.world import Clock, DatabaseReader, StoreReader, ready, worlds

@@ -32,8 +32,8 @@ from minutebook.features.tidying.services import TidyingServices
 from minutebook.models import models_of
 from minutebook.search.fusion import Signal
 from tests.faults.invariants import Acknowledged
+from tests.features.ledger.decided import draft
 from tests.homes import settings_at
-from tests.services.decided import draft
 from tests.store.next_format import next_format
 from tests.store.small_index import SMALL, make
 from tests.world import ready

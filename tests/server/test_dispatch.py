@@ -20,7 +20,7 @@ from minutebook.features.journal.contract import journal
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher, new_session
 from minutebook.server.protocol.server import build_server
-from tests.server.test_journal_stdio import ask
+from tests.features.journal.test_stdio import ask
 from tests.world import World, everything
 
 SAID = {"prompt": "hello", "thought": "", "response": ""}

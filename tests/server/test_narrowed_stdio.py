@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from tests.features.catalog.test_stdio import OFFLINE, ask
 from tests.server.stdio.speaking import serving
-from tests.server.test_catalog_stdio import OFFLINE, ask
 
 
 def test_what_writes_is_neither_listed_nor_called(tmp_path: Path) -> None:

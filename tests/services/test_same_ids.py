@@ -15,7 +15,7 @@ from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.text import parse_query
 from minutebook.services.search.recall import WEIGHTS
 from minutebook.services.search.signals import Asked
-from tests.services.decided import draft
+from tests.features.ledger.decided import draft
 from tests.world import World
 
 ID = "0123456789abcdefghij"

@@ -21,7 +21,7 @@ from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
-from tests.services.decided import draft
+from tests.features.ledger.decided import draft
 from tests.world import NOON, Opener, WordEmbedder, World, everything, ready, worlds
 
 TEXT, (SECRET,) = filled("The deploy key is {{GitHub token}} until May.", Random(1))

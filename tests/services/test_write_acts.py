@@ -35,8 +35,8 @@ from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.projects.assigning import Move
 from minutebook.features.projects.services import ProjectServices
 from tests.examples import parametrize_in_part
+from tests.features.ledger.decided import SECRET, draft
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
-from tests.services.decided import SECRET, draft
 
 Attempt = Callable[[App, Caller, Given], object]
 

@@ -20,7 +20,7 @@ from minutebook.features.sync.services import SyncServices
 from tests.faults.hostile.house import Answer, House, house
 from tests.faults.hostile.items import Item
 from tests.faults.hostile.source_files import SOURCE_FILES
-from tests.services.decided import committed, written
+from tests.features.ledger.decided import committed, written
 
 PERSON = Caller(name="ada", role=Role.HUMAN, writes_system=True)
 GOVERNED = "8f14e45f-ceea-467f-a0e6-3d2b7e0b3c11"

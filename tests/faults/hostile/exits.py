@@ -19,7 +19,7 @@ from tests.faults.campaign import rounds
 from tests.faults.hostile.doors import PERSON, Door, context
 from tests.faults.hostile.house import Answer, House
 from tests.faults.hostile.items import Item
-from tests.web.test_hostile_text import check_inert
+from tests.features.pages.test_hostile_text import check_inert
 
 STEERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

@@ -25,7 +25,7 @@ from minutebook.features.pages.frame.sign_ins import SignIns
 from minutebook.server import logs
 from minutebook.server.app_loader import AppLoader
 from tests.empty_database import empty_database
-from tests.web.conftest import BASE, OWNER, Browser
+from tests.features.pages.site import BASE, OWNER, Browser
 
 JSON = {"content-type": "application/json", "accept": "application/json"}
 

@@ -9,10 +9,10 @@ from typing import Any
 import apsw
 
 from tests.faults.hostile.items import Item
-from tests.sources import test_databases as forms
-from tests.sources.test_chat_export import node
-from tests.sources.test_mcp_memory_service import with_rows
-from tests.sources.transcripts import lines, message
+from tests.features.importers.sources import test_databases as forms
+from tests.features.importers.sources.test_chat_export import node
+from tests.features.importers.sources.test_mcp_memory_service import with_rows
+from tests.features.importers.sources.transcripts import lines, message
 
 Write = Callable[[Path, Sequence[Item]], None]
 

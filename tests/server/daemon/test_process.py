@@ -20,9 +20,9 @@ from mcp.client.stdio import StdioServerParameters
 from minutebook import invocation
 from minutebook.server.daemon import client as daemon_client
 from minutebook.server.daemon.rendezvous import DaemonAddress, all_of_this_user, daemon_address
+from tests.features.catalog.test_stdio import POLICY
 from tests.line_client import LineClient
 from tests.server.stdio.speaking import INITIALIZE
-from tests.server.test_catalog_stdio import POLICY
 from tests.world import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and /proc are used")

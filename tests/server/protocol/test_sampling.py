@@ -17,7 +17,7 @@ from minutebook.server.dispatch import Dispatcher
 from minutebook.server.limits import PAUSED_CALLS
 from minutebook.server.protocol import sampling
 from minutebook.server.protocol.server import build_server
-from tests.server.test_journal_stdio import REVISIONS, model
+from tests.features.journal.test_stdio import REVISIONS, model
 from tests.world import World, everything
 
 Asked = list[types.CreateMessageRequestParams]

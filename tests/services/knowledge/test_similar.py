@@ -14,7 +14,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
 from minutebook.embedding import Embedding
 from minutebook.search.late_interaction import likeness
-from tests.contracts.cataloged import facts_of, write
+from tests.features.catalog.contract.cataloged import facts_of, write
 from tests.world import Opener, World
 
 CLOSES = "The office in Lisbon closes at 19:00 and the alarm arms itself fifteen minutes later."

@@ -14,7 +14,7 @@ from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.passages import count_tokens
 from minutebook.services.search.combined import Ranking
 from minutebook.services.search.recall import WEIGHTS, Selection
-from tests.services.decided import AGENT, draft
+from tests.features.ledger.decided import AGENT, draft
 from tests.world import Opener, World, failed
 
 

@@ -5,8 +5,8 @@ import pytest
 from minutebook.contracts.answers import Answer, texts_of
 from minutebook.domain.caller import Note
 from minutebook.embedding import Embedding
-from tests.contracts import journaled
-from tests.contracts.cataloged import facts_of, found, write
+from tests.features.catalog.contract.cataloged import facts_of, found, write
+from tests.features.journal.contract import journaled
 from tests.world import Opener, World
 
 NOTES = (

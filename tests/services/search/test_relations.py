@@ -8,7 +8,7 @@ from minutebook.domain.sources import TEXTS
 from minutebook.embedding.service import Embedding
 from minutebook.services.search.combined import Ranked
 from minutebook.services.search.recall import WEIGHTS, Selection
-from tests.services.decided import AGENT
+from tests.features.ledger.decided import AGENT
 from tests.world import Opener, World, failed
 
 

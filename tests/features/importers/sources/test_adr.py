@@ -1,0 +1,200 @@
+"""Decision records of each format become memories with their time, and proposals while they hold."""
+
+from pathlib import Path
+
+import pytest
+
+from minutebook.domain.source_drafts import (
+    EntityDraft,
+    Found,
+    MemoryDraft,
+    ProposalDraft,
+    RelationDraft,
+    UnreadPart,
+)
+from minutebook.features.importers.sources.registry import SOURCES, found_in
+from tests.features.importers.test_cli import done
+from tests.terminal import Run
+
+MADE = Path(__file__).parent / "made"
+
+MADR = """---
+status: superseded by [ADR-0002](0002-use-postgres.md)
+date: 2025-03-01
+decision-makers: Ana, Ben
+---
+
+# Use SQLite
+
+## Context and Problem Statement
+
+Where do we keep orders?
+
+## Decision Outcome
+
+Chosen option: "SQLite", because one file is enough.
+
+### Consequences
+
+* Good, because nothing runs
+* Bad, because one writer
+  at a time
+"""
+
+LOG4BRAINS = """# Use PostgreSQL
+
+- Status: accepted
+- Deciders: Ana
+- Date: 2026-01-15
+- Tags: storage
+
+Technical Story: orders arrive together
+
+## Context and Problem Statement
+
+Writers wait for one another.
+
+## Decision Outcome
+
+A server, because many write at once.
+
+### Positive Consequences
+
+- Writers do not wait
+
+## Links
+
+- Supersedes [20250301-use-sqlite](20250301-use-sqlite.md)
+"""
+
+
+def found(folder: Path) -> list[Found]:
+    kind = SOURCES["adr"]
+    return list(found_in(kind.files(folder), kind))
+
+
+def memories(told: list[Found]) -> dict[str, MemoryDraft]:
+    return {each.title or "": each for each in told if isinstance(each, MemoryDraft)}
+
+
+def proposals(told: list[Found]) -> dict[str, ProposalDraft]:
+    return {each.title: each for each in told if isinstance(each, ProposalDraft)}
+
+
+def test_what_adr_tools_wrote_has_its_states_and_ways() -> None:
+    told = found(MADE / "adr-tools")
+    assert not [each for each in told if isinstance(each, UnreadPart)]
+    kept = memories(told)
+    sqlite, postgres = kept["Use sqlite for the store"], kept["Use postgresql for the store"]
+    assert (sqlite.metadata["status"], postgres.metadata["status"]) == ("superseded", "accepted")
+    assert sqlite.at is not None
+    assert sqlite.until is not None
+    assert sqlite.until > sqlite.at
+    assert (postgres.until, postgres.metadata["number"]) == (None, "3")
+    assert "Status: superseded" in sqlite.content
+    assert "### Context" in sqlite.content
+    ways = {(e.source, e.type, e.target) for e in told if isinstance(e, RelationDraft)}
+    assert ways == {
+        ("Use postgresql for the store", "supersedes", "Use sqlite for the store"),
+        ("Keep backups for a year", "amends", "Use sqlite for the store"),
+    }
+    assert len([each for each in told if isinstance(each, EntityDraft)]) == 4
+    asked = proposals(told)
+    assert sorted(asked) == [
+        "Keep backups for a year",
+        "Record architecture decisions",
+        "Use postgresql for the store",
+    ]
+    # What takes another's place is on the same target, so that accepting it supersedes.
+    assert asked["Use postgresql for the store"].target == "Use sqlite for the store"
+
+
+def test_a_record_of_madr_without_a_state_is_read() -> None:
+    told = found(MADE / "madr")
+    (memory,) = memories(told).values()
+    assert memory.content.startswith("Status: not said")
+    (proposal,) = proposals(told).values()
+    assert "MADR 4.0.0" in proposal.rationale
+
+
+def test_front_matter_and_lists_of_fields_are_read(tmp_path: Path) -> None:
+    (tmp_path / "0001-use-sqlite.md").write_text(MADR)
+    (tmp_path / "0002-use-postgres.md").write_text(LOG4BRAINS)
+    told = found(tmp_path)
+    old, new = memories(told)["Use SQLite"], memories(told)["Use PostgreSQL"]
+    assert (old.at, old.until) == (new.at.replace(year=2025, month=3, day=1), new.at)  # type: ignore[union-attr]
+    assert old.metadata["decision-makers"] == "Ana, Ben"
+    assert (new.metadata["tags"], new.metadata["technical_story"]) == (
+        "storage",
+        "orders arrive together",
+    )
+    (proposal,) = proposals(told).values()
+    assert proposal.consequences == ("Writers do not wait",)
+    assert "A server, because" in proposal.rationale
+
+
+def test_the_items_of_a_list_are_the_consequences(tmp_path: Path) -> None:
+    (tmp_path / "0001-use-sqlite.md").write_text(
+        MADR.replace("superseded by [ADR", "accepted [ADR")
+    )
+    (proposal,) = proposals(found(tmp_path)).values()
+    assert proposal.consequences == (
+        "Good, because nothing runs",
+        "Bad, because one writer\nat a time",
+    )
+
+
+@pytest.mark.parametrize("state", ["rejected", "draft", "deprecated", "Superseded by ADR-0009"])
+def test_what_does_not_hold_is_no_proposal(tmp_path: Path, state: str) -> None:
+    (tmp_path / "adr").mkdir()
+    path = tmp_path / "adr" / "0001-x.md"
+    path.write_text(f"# 1. X\n\n## Status\n\n{state}\n\n## Decision\n\nWe do X.\n")
+    told = found(tmp_path)
+    assert not proposals(told)
+    (memory,) = memories(told).values()
+    assert memory.title == "X"
+    assert (memory.until is None) is (state in ("rejected", "draft"))
+
+
+def test_other_texts_are_passed_over_and_broken_ones_told(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Decisions\n\nHow we decide.\n")
+    (tmp_path / "index.md").write_text("text without a heading")
+    (tmp_path / "guide.md").write_text("# Guide\n\n## Decision records\n\nHow to write one.\n")
+    (tmp_path / "0003-bad.md").write_text("---\nstatus: [\n---\n# Bad\n\n## Decision\n\nx\n")
+    (left,) = found(tmp_path)
+    assert isinstance(left, UnreadPart)
+    assert left.place.file.endswith("0003-bad.md")
+
+
+def test_records_that_lead_in_a_circle_or_nowhere(tmp_path: Path) -> None:
+    for number, other in ((1, 2), (2, 1)):
+        (tmp_path / f"000{number}-x.md").write_text(
+            f"# {number}. X{number}\n\n## Status\n\nAccepted\n\nSupersedes [it](000{other}-x.md)\n\n"
+            "Amends [gone](../../../etc/passwd.md)\n\n## Decision\n\nWe do it.\n"
+        )
+    told = found(tmp_path)
+    assert sorted(proposals(told)) == ["X1", "X2"]
+    assert len([each for each in told if isinstance(each, RelationDraft)]) == 2
+
+
+def test_a_changed_record_changes_its_memory_and_its_proposal(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "adr" / "0001-use-sqlite.md"
+    path.parent.mkdir()
+    path.write_text(MADR.replace("superseded by [ADR-0002](0002-use-postgres.md)", "accepted"))
+    first = done(run, "import", "adr", str(path.parent))
+    assert "Imported 3 records" in first
+    assert "proposal 1" in first
+    assert "here already" in done(run, "import", "adr", str(path.parent))
+    assert "Use SQLite" in done(run, "proposals")
+    path.write_text(path.read_text().replace("one file is enough", "one file is all we need"))
+    again = done(run, "import", "adr", str(path.parent))
+    assert "(memory 1, proposal 1): changed" in again
+    (path.parent / "0002-use-postgres.md").write_text(
+        "# Use PostgreSQL\n\n- Status: accepted\n- Date: 2026-01-15\n\n## Decision Outcome\n\n"
+        "A server, since many write at once.\n"
+    )
+    path.write_text(MADR)
+    told = done(run, "import", "adr", str(path.parent))
+    assert "memory 1): changed" in told
+    assert "(until 2026-01-15)" in done(run, "list")
+    assert "sound" in done(run, "audit", "verify")

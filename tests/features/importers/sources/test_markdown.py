@@ -1,0 +1,163 @@
+"""Notes become entities, memories and relations; what Minutebook wrote comes back as it was."""
+
+from pathlib import Path
+
+import pytest
+
+from minutebook.domain.records import MemoryType
+from minutebook.domain.source_drafts import (
+    EntityDraft,
+    Found,
+    MemoryDraft,
+    RelationDraft,
+    UnreadPart,
+)
+from minutebook.features.importers.sources.registry import SOURCES, found_in
+from tests.features.importers.test_cli import done
+from tests.terminal import Run, remembered
+
+COFFEE = """---
+title: Coffee Brewing
+type: note
+tags: [coffee, brewing]
+permalink: coffee/brewing
+created: 2026-03-01
+---
+
+# Coffee Brewing
+
+I like [[Beans|good beans]] and ![[cup.png]].
+
+## Observations
+- [method] Pour over is clearer #flavor (personal experience)
+- [decision] Use a scale
+- [ ] buy filters
+- [00:12] spoken
+- [text](https://example.org) is a link
+
+## Relations
+- requires [[Proper Grinding]] (always)
+- "is unlike" [[tea.md]]
+- this is prose about [[Nowhere]]
+
+```
+- [not] an observation
+- not_a [[Relation]]
+```
+"""
+
+
+def found(folder: Path) -> list[Found]:
+    kind = SOURCES["markdown"]
+    return list(found_in(kind.files(folder), kind))
+
+
+def written(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_note_has_observations_relations_and_the_rest_of_its_text(tmp_path: Path) -> None:
+    told = found(written(tmp_path, coffee=COFFEE, Beans="Arabica.", tea="---\ntitle: Tea\n---\n"))
+    first = [each for each in told if each.place.file.endswith("coffee.md")]
+    observations = [each for each in first if isinstance(each, MemoryDraft)]
+    assert [(each.content, each.type) for each in observations[:2]] == [
+        ("Pour over is clearer #flavor", MemoryType.FACT),
+        ("Use a scale", MemoryType.DECISION_LOG),
+    ]
+    assert observations[0].metadata == {
+        "category": "method",
+        "note": "coffee.md",
+        "context": "personal experience",
+        "tags": ["coffee", "brewing", "flavor"],
+    }
+    assert observations[0].place.line == 14
+    text = observations[2]
+    assert text.title == "Coffee Brewing"
+    assert "- [ ] buy filters\n- [00:12] spoken" in text.content
+    assert "- [not] an observation" in text.content
+    assert "requires" not in text.content
+    assert text.metadata["permalink"] == "coffee/brewing"
+    assert text.metadata["created"] == "2026-03-01"
+    relations = {(e.type, e.target) for e in first if isinstance(e, RelationDraft)}
+    assert relations == {
+        ("links_to", "Beans"),
+        ("requires", "Proper Grinding"),
+        ("is unlike", "Tea"),
+        ("links_to", "Nowhere"),
+    }
+    names = {each.name for each in told if isinstance(each, EntityDraft)}
+    assert names == {"Coffee Brewing", "Beans", "Tea", "Proper Grinding", "Nowhere"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("---\na: &x [1]\nb: *x\n---\n", "alias"),
+        ("---\n- a\n---\n", "no fields"),
+        ("---\na: [\n---\n", "not YAML"),
+        ("---\na: " + "[" * 500 + "]" * 500 + "\n---\n", "deeper"),
+        ("---\na: 2026-13-45\n---\n", "month"),
+        ("---\na: !!python/object:os.system x\n---\n", "not YAML"),
+        ("---\n" + "a: b\n" * 20_000 + "---\n", "values"),
+        ("---\na: " + "b" * 2**20 + "\n---\n", "longer"),
+    ],
+)
+def test_front_matter_that_cannot_be_read_is_left_out(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    (told,) = found(written(tmp_path, a=text))
+    assert isinstance(told, UnreadPart)
+    assert reason in told.reason
+
+
+def test_front_matter_may_be_as_long_and_deep_as_the_note_of_a_memory(tmp_path: Path) -> None:
+    metadata = "[" * 100 + "]" * 100
+    text = f"---\ntitle: {'t' * 100_000}\nmetadata: {metadata}\n---\ntea at five\n"
+    (memory,) = (each for each in found(written(tmp_path, a=text)) if isinstance(each, MemoryDraft))
+    assert (memory.content, len(memory.title or "")) == ("tea at five", 100_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_kept"), [("#include <a>", True), ("#tag", True), ("# A\n\n###### B\n#", False)]
+)
+def test_a_line_that_begins_with_a_tag_is_no_heading(
+    tmp_path: Path, text: str, is_kept: bool
+) -> None:
+    told = found(written(tmp_path, a=text))
+    assert [each.content for each in told if isinstance(each, MemoryDraft)] == [text] * is_kept
+
+
+@pytest.mark.parametrize("text", ["---\nA rule, no fence.\n", "", "---\n", "---\n---\n# H\n"])
+def test_a_note_without_front_matter_is_one(tmp_path: Path, text: str) -> None:
+    assert isinstance(found(written(tmp_path, a=text))[0], EntityDraft)
+
+
+def test_what_is_hidden_or_of_another_encoding_is_no_note(tmp_path: Path) -> None:
+    (tmp_path / ".obsidian").mkdir()
+    (tmp_path / ".obsidian" / "a.md").write_text("x")
+    (tmp_path / "b.md").write_bytes("ü".encode("utf-16"))
+    (told,) = found(tmp_path)
+    assert isinstance(told, UnreadPart)
+
+
+def test_a_vault_is_imported_and_what_was_exported_comes_back(run: Run, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    written(vault, coffee=COFFEE, Beans="Arabica.")
+    assert "memory 4" in done(run, "import", "markdown", "vault")
+    assert "Imported nothing" in done(run, "import", "markdown", "vault")
+    remembered(run, "Tea at five\n\n<!-- links -->\nis said")
+    done(run, "export", "--format", "markdown", "out")
+    other = ("--home", str(tmp_path / "other"))
+    done(run, "import", "markdown", "out", *other)
+    done(run, "export", "--format", "csv", "there", *other)
+    done(run, "export", "--format", "csv", "here")
+    for name in ("memory.csv", "relation.csv", "entity.csv"):
+        rows = [
+            len((tmp_path / place / name).read_text().split("\n")) for place in ("here", "there")
+        ]
+        assert rows[0] == rows[1], name
+    assert "is said" in done(run, "list", "--json", *other)
+    assert "Imported nothing" in done(run, "import", "markdown", "out", *other)

@@ -1,0 +1,36 @@
+"""A server that is killed while it decides: `python -m tests.features.ledger.killed_decider HOME URL FOLDER`.
+
+The commit is in Git by then, and the store has nothing of it.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from minutebook.app import open_app
+from minutebook.config import settings_with
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.ledger.tables import DecisionTables
+from tests.features.ledger.decided import PERSON, draft
+
+
+def _die(*arguments: Any) -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def main() -> None:
+    home, url, folder = sys.argv[1:]
+    settings = settings_with(
+        home=Path(home), store=url, ledgers_folder=Path(folder), embedder="none", models=Path(home)
+    )
+    app = open_app(settings)
+    tables: Any = DecisionTables
+    tables.put_mark = _die
+    app.get(LedgerServices).decisions.record(PERSON, draft("wire", "Use copper"))
+
+
+if __name__ == "__main__":
+    main()

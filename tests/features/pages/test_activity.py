@@ -1,0 +1,80 @@
+"""The trail on a page: who did what, what was refused, and the proof that nothing was changed."""
+
+from dataclasses import replace
+
+import pytest
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import Forbidden
+from minutebook.domain.records import Entry, Role
+from tests.features.pages.site import AGENT, OWNER, Site
+
+
+def test_acts_and_refusals_are_shown_newest_first_and_lead_to_their_records(site: Site) -> None:
+    memory = site.remember("Tea at four")
+    with pytest.raises(Forbidden):
+        site.app.status.verify(AGENT, memory.id)
+    page = site.owner().get("/activity").text
+    assert page.index("<b>verify</b>") < page.index("<b>created</b>")
+    assert "Forbidden" in page
+    assert f'href="/memories/{memory.id}"' in page
+
+
+@pytest.mark.parametrize(
+    ("filters", "shown"),
+    [
+        ("actor=ada", "update"),
+        ("actor=claude-code", "created"),
+        ("act=created", "created"),
+        ("outcome=done&act=update", "update"),
+        ("client=claude-code", "created"),
+        ("since=2999-01-01", ""),
+        ("subject=none", ""),
+    ],
+)
+def test_filters_choose_among_entries(site: Site, filters: str, shown: str) -> None:
+    memory = site.remember("Tea at four")
+    site.app.memories.update(OWNER, memory.id, {"content": "Tea at five"})
+    page = site.owner().get(f"/activity?{filters}").text
+    for act in ("created", "update"):
+        assert (f"<b>{act}</b>" in page) == (act == shown)
+
+
+def test_more_entries_come_when_asked_for(site: Site) -> None:
+    for number in range(60):
+        site.remember(f"Note {number}")
+    browser = site.owner()
+    first = browser.get("/activity").text
+    assert first.count("<b>created</b>") == 50
+    more = browser.followed_link(first, "/activity?show=")
+    assert more.count("<b>created</b>") == 60
+    for wrong in ("0", "-1", "x", "1001", "9" * 30):
+        assert browser.get(f"/activity?show={wrong}").status_code == 400
+
+
+def test_the_proof_tells_the_end_of_a_sound_trail_and_where_one_breaks(site: Site) -> None:
+    site.remember("Tea at four")
+    browser = site.owner()
+    head = site.app.trail.head("default")
+    assert head is not None
+    assert f"{head.number}:{head.digest}" in browser.get("/activity/proof").text
+    store = site.app.infrastructure.store
+    entry = store.get(Entry, "default", "1")
+    assert entry is not None
+    store.put(replace(entry, actor="mallory"))
+    assert "Broken at entry 1" in browser.get("/activity/proof").text
+
+
+def test_the_trail_of_others_does_not_show_nor_a_whole_one_to_those_held_to_a_part(
+    site: Site,
+) -> None:
+    site.remember("Tea", Caller(name="somebody", role=Role.HUMAN, organization="other"))
+    browser = site.bearer(organization="default")
+    for path in ("/activity", "/activity/proof"):
+        page = browser.get(path)
+        assert page.status_code == 200
+        assert "somebody" not in page.text
+        assert "other" not in page.text.replace("another", "")
+    held = site.bearer(repositories=("kettle",))
+    for path in ("/activity", "/activity/proof"):
+        assert held.get(path).status_code == 403

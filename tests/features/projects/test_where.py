@@ -1,0 +1,171 @@
+"""Where a memory belongs that is written in a folder, as a person asks and as commands heed it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from minutebook.config import load
+from minutebook.features.hooks.known import Known
+from minutebook.whereabouts import repository_known
+from tests.features.importers.sources.transcripts import lines, message
+from tests.folders.test_finding import NAME, git, repository, with_commit
+from tests.terminal import Run, remembered
+
+
+@pytest.fixture
+def on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
+
+
+def asked(run: Run, *arguments: str) -> dict[str, object]:
+    result = run("where", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    told: dict[str, object] = json.loads(result.stdout)
+    return told
+
+
+def repository_of(run: Run, id: str) -> object:
+    return json.loads(run("show", id, "--json").stdout)["repository"]
+
+
+def test_where_tells_the_project_its_source_and_what_follows(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "api")
+    told = asked(run, str(folder))
+    assert (told["repository"], told["project"], told["writes_go_to"]) == (NAME, str(folder), None)
+    assert told["sources"] == {
+        "repository": f"the remote origin in {folder / '.git' / 'config'}",
+        "organization": "default",
+        "user": "default",
+    }
+    said = run("where", str(folder)).output
+    assert "Folders have no say" in said
+    monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
+    assert asked(run, str(folder))["writes_go_to"] == NAME
+    assert f"belongs to {NAME}" in run("where", str(folder)).output
+    held = asked(run, str(folder), "--repository", "acme/web", "--organization", "acme")
+    assert (held["repository"], held["writes_go_to"], held["organization"]) == (
+        "acme/web",
+        "acme/web",
+        "acme",
+    )
+    assert asked(run, str(tmp_path))["repository"] is None
+
+
+def test_where_counts_what_is_kept_here_and_names_nothing_by_itself(
+    run: Run, on: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "api", None)
+    assert "has no remote" in run("where", str(folder)).output
+    assert not (folder / ".git" / "minutebook").exists()
+    remembered(run, "Tea at five")
+    monkeypatch.chdir(folder)
+    here = remembered(run, "The kettle is new")
+    shared = remembered(run, "Biscuits are everyone's", "--everywhere")
+    assert str(repository_of(run, here)).startswith("local/api-")
+    assert repository_of(run, shared) is None
+    kept = asked(run)["kept"]
+    assert isinstance(kept, dict)
+    assert [kept[each]["memory"] for each in ("of_no_repository", "shown_here", "in_all")] == [
+        2,
+        3,
+        3,
+    ]
+    assert "1 of this project, 2 of none, 3 in all" in run("where").output
+
+
+def test_a_claim_is_believed_and_no_longer(run: Run, tmp_path: Path) -> None:
+    folder = repository(tmp_path / "api")
+    assert "nothing" in run("where", str(folder), "--trust").output
+    (folder / ".minutebook.toml").write_text('repository = "acme/api"\n')
+    told = run("where", str(folder))
+    assert told.exit_code == 0
+    assert "minutebook where --trust" in told.stderr
+    assert asked(run, str(folder), "--trust")["repository"] == "acme/api"
+    assert asked(run, str(folder))["also"] == [NAME]
+    assert asked(run, str(folder), "--distrust")["repository"] == NAME
+    assert run("where", str(folder), "--distrust").exit_code == 1
+    assert run("where", "--trust", "--distrust").exit_code == 1
+
+
+def test_an_import_gives_each_session_the_repository_of_its_folder_once(
+    run: Run, on: None, tmp_path: Path
+) -> None:
+    api = with_commit(repository(tmp_path / "api"))
+    git(api, "worktree", "add", "-q", "../side")
+    said = [
+        (
+            session,
+            [
+                {
+                    **message(kind, f"{session}{n}", n, "kettle"),
+                    "sessionId": session,
+                    "cwd": str(folder),
+                }
+                for n, kind in enumerate(("user", "assistant"), 1)
+            ],
+        )
+        for session, folder in (("s1", api), ("s2", tmp_path / "side"), ("s3", tmp_path / "gone"))
+    ]
+    for session, messages in said:
+        lines(tmp_path / "in" / f"{session}.jsonl", *messages)
+    for count in (3, 0):
+        told = json.loads(run("import", "claude-code", str(tmp_path / "in"), "--json").stdout)
+        assert told["new"].get("turn", 0) == count
+    listed = json.loads(run("sessions", "--json").stdout)
+    kept = {each["name"]: each["repository"] for each in listed}
+    assert kept == {"s1": NAME, "s2": NAME, "s3": None}
+
+
+def test_instructions_of_two_projects_stay_two(run: Run, on: None, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        folder = repository(tmp_path / name / "api", f"git@example.org:{name}/api")
+        (folder / "AGENTS.md").write_text(f"# Rules\nThe kettle of {name}.\n")
+        for count in (1, 0):
+            told = json.loads(run("import", "instructions", str(folder), "--json").stdout)
+            assert told["new"].get("memory", 0) == count, told
+    found = json.loads(run("list", "--json").stdout)["memories"]
+    assert {each["repository"] for each in found} == {"example.org/a/api", "example.org/b/api"}
+
+
+def test_what_is_decided_in_a_folder_is_of_its_project(
+    run: Run, on: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decided(target: str, *more: str) -> str:
+        told = ("--target", target, "--title", "Use SQLite", "--rationale", "One file is enough.")
+        result = run("decide", *told, *more)
+        assert result.exit_code == 0, result.output
+        return result.stdout.strip()
+
+    monkeypatch.chdir(repository(tmp_path / "api"))
+    here = decided("database")
+    assert repository_of(run, here) == NAME
+    assert repository_of(run, decided("editor", "--everywhere")) is None
+    monkeypatch.chdir(tmp_path)
+    # It takes the place of what it replaces, whatever folder this is.
+    assert repository_of(run, decided("database", "--supersedes", here)) == NAME
+
+
+def test_the_last_session_is_that_of_the_project_or_else_of_the_folder(
+    on: None, tmp_path: Path
+) -> None:
+    here, clone = repository(tmp_path / "api"), repository(tmp_path / "clone")
+    other = repository(tmp_path / "web", "https://github.com/acme/web.git")
+    bare = tmp_path / "notes"
+    for folder in (bare, here / "src"):
+        folder.mkdir()
+    entries = [
+        {"outcome": "captured", "folder": str(folder), "session": folder.name}
+        for folder in (bare, here, clone, other, tmp_path)
+    ]
+    known = Known([*entries, {"outcome": "answered", "folder": str(here)}], "api")
+    together = repository_known(load({"home": str(tmp_path / "store")}))
+    assert known.last_session_in(here, together) == "clone"
+    assert known.last_session_in(here / "src", together) == "clone"
+    assert known.last_session_in(other, together) == "web"
+    assert known.last_session_in(bare, together) == "notes"
+    apart = repository_known(load({"scope_from_folder": "off"}))
+    assert known.last_session_in(here, apart) is None
+    assert known.last_session_in(clone, apart) == "clone"
