@@ -31,9 +31,9 @@ from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import DEFAULT_ORGANIZATION, CodeChunk
-from minutebook.embedding import builtin
 from minutebook.features.bench.metrics import interval
 from minutebook.features.code.services import CodeServices
+from minutebook.features.models.built_in import builtin
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import everything_in
 

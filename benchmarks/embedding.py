@@ -16,10 +16,11 @@ import numpy as np
 
 from benchmarks.measure import Table, Timing, asked, machine, publish, timed
 from minutebook.config import load
-from minutebook.embedding import builtin, runtime, weights
-from minutebook.embedding.builtin import BuiltInEmbedder
-from minutebook.embedding.tokenizer import Tokenizer
-from minutebook.embedding.weights import Weights
+from minutebook.features.models import runtime
+from minutebook.features.models.built_in import builtin, weights
+from minutebook.features.models.built_in.builtin import BuiltInEmbedder
+from minutebook.features.models.built_in.tokenizer import Tokenizer
+from minutebook.features.models.built_in.weights import Weights
 from tests.embedding.oracle import Oracle
 
 SENTENCES = [
@@ -56,7 +57,7 @@ def resident():
     return int(lines["VmRSS"].split()[0]) / 1024
 before = resident()
 started, cpu = time.perf_counter(), time.process_time()
-from minutebook.embedding import builtin
+from minutebook.features.models.built_in import builtin
 embedder = builtin.open_model(Path(sys.argv[1]))
 loaded, used = time.perf_counter() - started, time.process_time() - cpu
 embedder.embed_query("which day is the meeting?")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from minutebook import language
 from minutebook.config import load
-from minutebook.embedding import builtin
+from minutebook.features.models.built_in import builtin
 from minutebook.language import comparing
 from minutebook.language.revisions import Candidate, alignments
 from minutebook.language.statements import Sort, statements_of

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks import docstrings
 from minutebook.config import load
-from minutebook.embedding import builtin
+from minutebook.features.models.built_in import builtin
 
 LEFT_OUT = frozenset({"test", "tests", "idlelib", "lib2to3", "site-packages", "turtledemo"})
 QUESTIONS = 400

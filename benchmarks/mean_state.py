@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.measure import ROOT
 from minutebook.config import load
-from minutebook.embedding import builtin
+from minutebook.features.models.built_in import builtin
 
 DATA = ROOT.parent / "shared" / "data" / "xquad-dev.json"
 

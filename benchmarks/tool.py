@@ -40,8 +40,9 @@ from minutebook.config import Settings, load, settings_with
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory
-from minutebook.embedding import Embedded, Embedding, Rows, builtin
-from minutebook.embedding.builtin import BuiltInEmbedder
+from minutebook.embedding import Embedded, Embedding, Rows
+from minutebook.features.models.built_in import builtin
+from minutebook.features.models.built_in.builtin import BuiltInEmbedder
 from minutebook.models import Models
 from minutebook.search.text import parse_query
 from minutebook.services.search.recall import CANDIDATES

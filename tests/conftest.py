@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import load
-from minutebook.embedding import Embedding, builtin
+from minutebook.embedding import Embedding
+from minutebook.features.models.built_in import builtin
 from tests import cheap_secret, examples, forkserver
 from tests.empty_database import empty_database
 from tests.terminal import Run, typed

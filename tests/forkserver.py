@@ -496,8 +496,8 @@ _kept: list[object] = []
 def _load_tokenizer() -> None:
     """Load the tokenizer of the model in the box, if that is prepared; the rest of it has threads."""
     from minutebook.config import load
-    from minutebook.embedding import builtin
-    from minutebook.embedding.tokenizer import Tokenizer
+    from minutebook.features.models.built_in import builtin
+    from minutebook.features.models.built_in.tokenizer import Tokenizer
 
     with suppress(OSError):
         folder = builtin.folder_of(load({}).models)

@@ -14,7 +14,8 @@ import pytest
 
 from benchmarks import code, code_speed, docstrings, measure, peers, pipe, start, tool
 from benchmarks.measure import ROOT, Table, Timing
-from minutebook.embedding import Embedding, builtin
+from minutebook.embedding import Embedding
+from minutebook.features.models.built_in import builtin
 
 DOCUMENTED = '''"""A module."""
 import os

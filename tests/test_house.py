@@ -103,9 +103,11 @@ def test_the_environment_is_read_in_config_only(text: str) -> None:
 @pytest.mark.parametrize("text", ["os.environ['A'] = '1'", "os.environ.setdefault('A', '1')"])
 def test_the_environment_is_written_in_one_place_only(text: str) -> None:
     assert told(MODULE, text) == [(1, "the environment is written")]
-    assert told("src/minutebook/embedding/runtime.py", text) == []
+    assert told("src/minutebook/features/models/runtime.py", text) == []
     read = "x = os.environ['A']"
-    assert told("src/minutebook/embedding/runtime.py", read) == [(1, "the environment is read")]
+    assert told("src/minutebook/features/models/runtime.py", read) == [
+        (1, "the environment is read")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ BROAD_EXCEPTS = {
 # The entry hands the environment on unread: importing settings would slow the thin proxy.
 ENVIRONMENT_READS = {"invocation.py", "__main__.py"}
 # ONNX Runtime and OpenBLAS look at their variables when they are loaded, so they are set before.
-ENVIRONMENT_WRITES = {"embedding/runtime.py", "__init__.py"}
+ENVIRONMENT_WRITES = {"features/models/runtime.py", "__init__.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 SQL_FOLDER = "store"
 ENGINES = "store/sqlite", "store/postgres"

@@ -47,6 +47,10 @@ class Feature:
     """Records that `recall` ranks with memories: a function from an App to a TextSource."""
     lists: str = ""
     """Records that `recall` ranks by themselves: a function from an App to a ListedSource."""
+    embedders: Mapping[str, str] = field(default_factory=dict)
+    """Its embedders, by the value of the setting `embedder`: functions from Settings to an Embedding; "" is any other value."""
+    chat: str = ""
+    """A chat service that writes summaries: a function from Settings to a Summarizer, None if they name none."""
     summarizer: str = ""
     """The built-in summarizer: a function from what reads a session's turns, and their number, to a draft."""
     on_open: str = ""

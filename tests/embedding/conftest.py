@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.embedding import builtin
-from minutebook.embedding import weights as weights_file
-from minutebook.embedding.builtin import BuiltInEmbedder
-from minutebook.embedding.tokenizer import Tokenizer
-from minutebook.embedding.weights import Weights
+from minutebook.features.models.built_in import builtin
+from minutebook.features.models.built_in import weights as weights_file
+from minutebook.features.models.built_in.builtin import BuiltInEmbedder
+from minutebook.features.models.built_in.tokenizer import Tokenizer
+from minutebook.features.models.built_in.weights import Weights
 from tests.embedding.oracle import Oracle
 
 

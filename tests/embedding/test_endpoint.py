@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding.endpoint import EmbeddingEndpoint, EndpointEmbedder, open_endpoint
+from minutebook.features.models.endpoint import EmbeddingEndpoint, EndpointEmbedder, open_endpoint
 from tests.examples import parametrize_in_part
 
 KEY = "sk-secret-4711"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding.local_model import FolderEmbedder
+from minutebook.features.models.local_model import FolderEmbedder
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("tokenizers")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.disk.atomic_file import PART, scratch_folder
-from minutebook.embedding.model_cache import MANIFEST, damage, put_in_place
+from minutebook.features.models.built_in.model_cache import MANIFEST, damage, put_in_place
 
 
 def two_files(text: str) -> Callable[[Path], None]:

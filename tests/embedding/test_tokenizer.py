@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from minutebook.embedding.tokenizer import STRETCH, Tokenizer, rules
-from minutebook.embedding.weights import Weights
+from minutebook.features.models.built_in.tokenizer import STRETCH, Tokenizer, rules
+from minutebook.features.models.built_in.weights import Weights
 from tests.embedding.unigram import Unigram
 from tests.examples import examples
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from minutebook.embedding import weights
+from minutebook.features.models.built_in import weights
 
 ROOT = Path(__file__).parents[2]
 

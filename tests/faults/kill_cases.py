@@ -21,10 +21,10 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.embedding import builtin
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.models.built_in import builtin
 from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.services import TidyingServices
 from tests.faults import victims

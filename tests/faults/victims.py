@@ -193,8 +193,7 @@ def tidy(home: str, name: str) -> None:
 def derive(home: str, name: str) -> None:
     """Prepare a model of small files, as the process that prepares the built-in one does."""
     del name
-    from minutebook.embedding import builtin
-    from minutebook.services.maintenance import model_preparation
+    from minutebook.features.models.built_in import builtin, model_preparation
 
     def fill(source: Path, folder: Path, on_progress: Callable[[float], None]) -> None:
         for part, file in enumerate((builtin.BODY, builtin.WORDS, builtin.TOKENIZER)):

@@ -28,7 +28,7 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
     "Code": {},
     "Take out and bring in": {},
     "Look after it": {
-        "minutebook.cli.upkeep": ("status", "doctor", "model"),
+        "minutebook.cli.upkeep": ("status", "doctor"),
         "minutebook.cli.settings": ("settings",),
         "minutebook.cli.store": ("store",),
         "minutebook.cli.daemon": ("daemon",),

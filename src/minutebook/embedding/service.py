@@ -25,6 +25,8 @@ _LOOK = 0.2
 
 _ALMOST = 0.999
 
+PREPARE = Reason("run `minutebook model prepare`")
+
 LONGEST_LOAD = 30.0
 """Seconds for which the end of a process waits for a load; a service that does not answer takes longer."""
 
@@ -44,6 +46,10 @@ class Preparation(Protocol):
     @property
     def part(self) -> float | None:
         """The part that is done, from 0 to 1; None while nobody waits for it."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it was done before."""
 
     def close(self) -> None:
         """Wait for it no longer."""
@@ -136,6 +142,17 @@ class Embedding:
         """The model in use, or before it has loaded the one expected."""
         embedder = self._embedder
         return self._expected if embedder is None else embedder.model
+
+    @property
+    def unloaded(self) -> tuple[str, str]:
+        """The state of a model that nobody has loaded yet, and a person's remedy."""
+        if self.is_off:
+            return "off", "`embedder` is none, so search is by words and graph"
+        if self._preparation is None:
+            return "not loaded", ""
+        if self._preparation.is_done:
+            return "prepared", ""
+        return "not prepared", f"its first use does that, or {PREPARE}"
 
     def damage(self) -> str | None:
         """Return the damage of the model's files, all of which are read; None if there is none."""

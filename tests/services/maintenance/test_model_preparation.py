@@ -14,10 +14,10 @@ import pytest
 from minutebook.cli.sentences import sentence
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.domain.reason import Reason
-from minutebook.embedding import Embedding, builtin
+from minutebook.embedding import Embedding
+from minutebook.features.models.built_in import builtin, model_preparation
+from minutebook.features.models.built_in.model_preparation import BuiltInModel
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.maintenance import model_preparation
-from minutebook.services.maintenance.model_preparation import BuiltInModel
 from minutebook.store.file_locks import FileLocks
 from tests.terminal import Run
 from tests.world import World, wait_until

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.reason import Reason
 from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
-from minutebook.embedding.runtime import ModelSession, batches
-from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
-from minutebook.embedding.weights import sha256_of
+from minutebook.features.models.built_in.weights import sha256_of
+from minutebook.features.models.runtime import ModelSession, batches
+from minutebook.features.models.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 
 GRAPHS = ("model.onnx", "onnx/model.onnx")
 TOKENIZER = "tokenizer.json"

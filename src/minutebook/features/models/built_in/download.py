@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.reason import Reason
-from minutebook.embedding import weights
+from minutebook.features.models.built_in import weights
 
 TIMEOUT = 60.0
 LARGEST = 1 << 28

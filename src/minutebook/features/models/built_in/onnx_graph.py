@@ -16,8 +16,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from minutebook.embedding.runtime import MASK, STATES, VECTORS, WORDS
-from minutebook.embedding.weights import Floats, Weights
+from minutebook.features.models.built_in.weights import Floats, Weights
+from minutebook.features.models.runtime import MASK, STATES, VECTORS, WORDS
 
 SMOOTHING = 0.65
 """How much of the difficulty moves into the weights; 0.6 to 0.7 are about equally good."""

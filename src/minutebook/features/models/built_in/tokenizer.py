@@ -15,7 +15,7 @@ import sentencepiece
 from numpy.typing import NDArray
 
 from minutebook.embedding.protocol import without_surrogates
-from minutebook.embedding.weights import Vocabulary
+from minutebook.features.models.built_in.weights import Vocabulary
 
 STRETCH = 16_384
 """Characters tokenized in one go; a longer text is cut, at a blank where there is one."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
 from minutebook.domain.reason import Reason, cause_of
-from minutebook.embedding.weights import sha256_of
+from minutebook.features.models.built_in.weights import sha256_of
 
 MANIFEST = "manifest.json"
 _OCCUPIED = {errno.EEXIST, errno.ENOTEMPTY}

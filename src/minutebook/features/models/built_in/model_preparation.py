@@ -14,8 +14,9 @@ from pathlib import Path
 from minutebook.disk.atomic_file import scratch_folder
 from minutebook.domain.errors import ModelUnavailable, StoreError
 from minutebook.domain.reason import Reason
-from minutebook.embedding import builtin, model_cache
 from minutebook.embedding.protocol import Embedder
+from minutebook.embedding.service import PREPARE
+from minutebook.features.models.built_in import builtin, model_cache
 from minutebook.store.file_locks import FileLocks
 
 _LOCK = "prepare"
@@ -51,13 +52,18 @@ class BuiltInModel:
         """The part of the preparation that is done, from 0 to 1; None while nobody here waits for it."""
         return self._part
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the files were derived before."""
+        return builtin.is_prepared(self._models)
+
     def close(self) -> None:
         """Wait no longer; the process that derives the files goes on."""
         self._closing.set()
 
     def damage(self) -> str | None:
         """Return the damage of the files, all of which are read; None if there is none, or they are to be derived."""
-        if not builtin.is_prepared(self._models):
+        if not self.is_done:
             return None
         return model_cache.damage(builtin.folder_of(self._models))
 
@@ -92,7 +98,7 @@ def prepare(
         while locks.is_held(_LOCK):
             _pause(models, report, closing)
     if not is_there(models):
-        raise ModelUnavailable("the model was prepared, and is damaged", builtin.PREPARE)
+        raise ModelUnavailable("the model was prepared, and is damaged", PREPARE)
     return builtin.folder_of(models)
 
 
@@ -108,7 +114,7 @@ def _begun(models: Path) -> "subprocess.Popen[bytes]":
         )
     except OSError as error:
         raise ModelUnavailable(
-            "the model cannot be prepared: {error}", builtin.PREPARE, error=error
+            "the model cannot be prepared: {error}", PREPARE, error=error
         ) from error
 
 
@@ -134,7 +140,7 @@ def _derived(
             "the process that prepares the model ended with status {status}",
             status=process.returncode,
         )
-        remedy = builtin.PREPARE
+        remedy = PREPARE
     raise ModelUnavailable(reason, remedy)
 
 
@@ -153,7 +159,7 @@ def fetch(source: str, models: Path) -> Path:
     A process that prepares the model already is waited for. Raises ModelUnavailable if there is no such
     file, or its digest is another.
     """
-    from minutebook.embedding.download import fetch_weights
+    from minutebook.features.models.built_in.download import fetch_weights
 
     try:
         models.mkdir(parents=True, exist_ok=True)

@@ -5,10 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from minutebook.embedding.onnx_graph import Observed, Quantised, Range, ranges, transformer
-from minutebook.embedding.runtime import MASK, WORDS, ModelSession
-from minutebook.embedding.tokenizer import Tokenizer, serialised_model
-from minutebook.embedding.weights import Weights, dequantise
+from minutebook.features.models.built_in.onnx_graph import (
+    Observed,
+    Quantised,
+    Range,
+    ranges,
+    transformer,
+)
+from minutebook.features.models.built_in.tokenizer import Tokenizer, serialised_model
+from minutebook.features.models.built_in.weights import Weights, dequantise
+from minutebook.features.models.runtime import MASK, WORDS, ModelSession
 
 SEED = 0
 SAMPLES = ((8, 1), (16, 12), (16, 60), (2, 400))

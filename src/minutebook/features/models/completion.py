@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 
 from minutebook.domain.errors import ModelUnavailable, Unanswered
-from minutebook.embedding.http_client import Service
 from minutebook.embedding.protocol import without_surrogates
+from minutebook.features.models.http_client import Service
 
 TIMEOUT, TRIES = 60.0, 2
 """Seconds to wait for an answer, and how often to ask."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from minutebook.embedding.http_client import Service, shown_url
 from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
-from minutebook.embedding.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
+from minutebook.features.models.http_client import Service, shown_url
+from minutebook.features.models.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 
 BLANK = "."
 """What is sent for a blank text, which many services refuse."""

@@ -1,0 +1,1 @@
+"""The model in the box: derived once from its weights, run on onnxruntime."""

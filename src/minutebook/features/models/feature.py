@@ -1,0 +1,14 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="models",
+    embedders={
+        "built-in": ".opening:built_in",
+        "endpoint": ".opening:of_endpoint",
+        "": ".opening:of_folder",
+    },
+    chat=".opening:chat_service",
+    commands={"Look after it": {".cli": ("model",)}},
+)
