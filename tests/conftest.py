@@ -9,7 +9,7 @@ import pytest
 
 from minutebook.config import load
 from minutebook.embedding import Embedding
-from minutebook.features.models.built_in import builtin
+from minutebook.models import open_embedding
 from tests import cheap_secret, examples, forkserver
 from tests.empty_database import empty_database
 from tests.terminal import Run, typed
@@ -90,16 +90,14 @@ def postgres() -> None:
 
 
 @pytest.fixture(scope="session")
-def models() -> Path:
-    """The folder of models, wherever a test's own home is; the built-in one is prepared in it."""
-    directory = load({}).models
-    builtin.prepare(directory)
-    return directory
+def built_in() -> Embedding:
+    """The model in the box, prepared if need be."""
+    embedding = open_embedding(load({}))
+    embedding.wait(60)
+    return embedding
 
 
 @pytest.fixture(scope="session")
-def built_in(models: Path) -> Embedding:
-    """The model in the box."""
-    embedding = Embedding(lambda: builtin.open_model(models), builtin.MODEL)
-    embedding.wait(60)
-    return embedding
+def models(built_in: Embedding) -> Path:
+    """The folder of models, wherever a test's own home is; the built-in one is prepared in it."""
+    return load({}).models

@@ -496,12 +496,14 @@ _kept: list[object] = []
 def _load_tokenizer() -> None:
     """Load the tokenizer of the model in the box, if that is prepared; the rest of it has threads."""
     from minutebook.config import load
-    from minutebook.features.models.built_in import builtin
-    from minutebook.features.models.built_in.tokenizer import Tokenizer
+    from minutebook.feature import FOLDER
 
-    with suppress(OSError):
+    # By names, so that the tests stand without that feature.
+    with suppress(OSError, ModuleNotFoundError):
+        builtin = importlib.import_module(f"{FOLDER}.models.built_in.builtin")
+        tokenizer = importlib.import_module(f"{FOLDER}.models.built_in.tokenizer")
         folder = builtin.folder_of(load({}).models)
-        _kept.append(Tokenizer(folder / builtin.TOKENIZER))
+        _kept.append(tokenizer.Tokenizer(folder / builtin.TOKENIZER))
 
 
 def _open_contracts() -> None:
