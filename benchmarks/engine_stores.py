@@ -23,7 +23,8 @@ from benchmarks.store import FEW, MAIN, PART, SPACE, STOP_WORDS, WORDS, Records,
 from minutebook.domain.records import Memory
 from minutebook.search.languages import FUNCTION_WORDS
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.transfer import Carried, Embedding, Transferable
+from minutebook.store.transfer import Transferable
+from minutebook.store.values import Carried, Embedding
 from tests.postgres_server import WHEEL, StartedServer
 
 BATCH = 5000

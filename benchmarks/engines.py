@@ -53,8 +53,9 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.features.migration.migration import Migration
 from minutebook.search.text import parse_query
-from minutebook.store.protocol import Store, Vectors
+from minutebook.store.protocol import Store
 from minutebook.store.transfer import Transferable
+from minutebook.store.values import Vectors
 from tests.postgres_server import StartedServer
 
 SIZES, QUICK_SIZES = (10_000, 100_000), (200,)

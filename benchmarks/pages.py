@@ -58,7 +58,8 @@ from minutebook.features.http.requests.hosts import AllowedHosts
 from minutebook.features.pages.frame.sign_ins import SignIns
 from minutebook.models import Models
 from minutebook.server.app_loader import AppLoader
-from minutebook.store.protocol import Store, Vectors, VectorSpace
+from minutebook.store.protocol import Store
+from minutebook.store.values import Vectors, VectorSpace
 from tests.page_scope import page_scope
 
 ENTITIES, AROUND, CHUNK_SHARE = 1200, 1000, 0.1

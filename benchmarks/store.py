@@ -46,8 +46,9 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.search.text import parse_query
-from minutebook.store.protocol import Store, Vectors, VectorSpace
+from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
+from minutebook.store.values import Vectors, VectorSpace
 
 RESULTS = Path(__file__).parent / "results" / "store.json"
 

@@ -35,6 +35,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Memory, MemoryType, Role
 from minutebook.features.tidying.findings import Finding
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices
 
 HERE = Path(__file__).parent
@@ -103,7 +104,7 @@ def judged_patterns(part: str, home: Path) -> Judged:
                 _keep(app, each["pattern"].format(*fill), each["id"])
         app.get(TidyingServices).rounds.run(PERSON)
         found: dict[Finding, list[tuple[str, ...]]] = {}
-        for row in app.infrastructure.store.tidy_rows.everything("default"):
+        for row in TidyRows(app.infrastructure.store.database).everything("default"):
             found.setdefault(row.finding, []).append(tuple(id for _, id in row.subjects))
         return _compared(f"patterns, {part}", Finding.CONTRADICTION, labels, found, _texts(app))
 
@@ -121,7 +122,7 @@ def judged(part: str, home: Path, notes: int, every: int) -> list[Judged]:
         clock.now = FAR
         app.get(TidyingServices).rounds.run(PERSON)
         found: dict[Finding, list[tuple[str, ...]]] = {}
-        rows = app.infrastructure.store.tidy_rows.everything("default")
+        rows = TidyRows(app.infrastructure.store.database).everything("default")
         texts = _texts(app)
         for row in rows:
             found.setdefault(row.finding, []).append(tuple(id for _, id in row.subjects))
@@ -171,7 +172,7 @@ def _texts(app: App) -> dict[str, str]:
 
 
 def _ends(app: App) -> Iterator[tuple[str, str]]:
-    for row in app.infrastructure.store.tidy_rows.everything("default"):
+    for row in TidyRows(app.infrastructure.store.database).everything("default"):
         if row.finding is Finding.EXPIRED and row.due is not None:
             yield row.subjects[0][1], row.due.date().isoformat()
 

@@ -10,6 +10,7 @@ from minutebook.config import Settings
 from minutebook.feature import Feature, features
 from minutebook.operations.operation import Operation
 from minutebook.operations.table import operations
+from minutebook.store.sql.side_tables import SideTables
 
 REGISTERS = [each.name for each in fields(Feature) if each.type is str and each.name != "name"]
 NAMED = [
@@ -44,6 +45,10 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert list(inspect.signature(loaded).parameters) == ["read", "count"]
         case "status":
             assert list(inspect.signature(loaded).parameters) == ["api", "settings"]
+        case "tables":
+            assert isinstance(loaded, SideTables)
+        case "on_erase":
+            assert list(inspect.signature(loaded).parameters) == ["store", "records"]
         case "operations":
             assert all(isinstance(each, Operation) for each in loaded)
         case _:

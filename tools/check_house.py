@@ -39,6 +39,8 @@ ENVIRONMENT_READS = {"invocation.py", "__main__.py"}
 ENVIRONMENT_WRITES = {"features/models/runtime.py", "__init__.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 SQL_FOLDER = "store"
+# Where a feature reads and writes its own tables.
+SQL_OF_FEATURES = "rows.py"
 ENGINES = "store/sqlite", "store/postgres"
 # Names that both engines give to functions, and the lines of those in both together. They may only fall.
 ENGINE_FUNCTIONS, ENGINE_LINES = 46, 877
@@ -175,11 +177,20 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
             if variable in EMPTY_VARIABLES:
                 remedy = "name it for the value that it holds"
                 yield node.lineno, f"a variable named {variable}", remedy
-        case ast.Constant() | ast.JoinedStr() if inside.parts[0] != SQL_FOLDER:
+        case ast.Constant() | ast.JoinedStr() if not _may_have_sql(inside):
             if node not in idle and _is_sql(_text(node)):
-                yield node.lineno, "SQL", "ask for it through the Store protocol"
+                yield (
+                    node.lineno,
+                    "SQL",
+                    "ask for it through the Store protocol, or in a feature's rows.py",
+                )
     if name not in ENVIRONMENT_READS:
         yield from _environment(node, name)
+
+
+def _may_have_sql(inside: PurePosixPath) -> bool:
+    is_of_feature = inside.parts[0] == "features" and inside.name == SQL_OF_FEATURES
+    return inside.parts[0] == SQL_FOLDER or is_of_feature
 
 
 def _environment(node: ast.AST, name: str) -> Iterator[_Fault]:

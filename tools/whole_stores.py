@@ -16,6 +16,7 @@ BELOW = ("store/", "services/access/")
 
 _NAMES = {
     "minutebook.store.protocol": {"Store", "Tended", "Snapshot"},
+    "minutebook.store.sql.database": {"Database"},
     "minutebook.store.sqlite": {"SqliteStore"},
     "minutebook.store.postgres": {"PostgresStore"},
     "minutebook.store.transfer": {"Transferable"},

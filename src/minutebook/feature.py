@@ -39,6 +39,8 @@ class Feature:
     """What its commands ask of an open store: a tuple of operations."""
     contract: str = ""
     """A contract of its own: the function of its name that opens it."""
+    tables: str = ""
+    """Its tables beside the records, which each store has: `SideTables`."""
     jobs: str = ""
     """What it does unasked: a function from an App to its Jobs."""
     checks: str = ""
@@ -61,6 +63,8 @@ class Feature:
     """What `doctor` examines of this machine: a function from Settings to Findings."""
     status: str = ""
     """Its lines of `status`: a function from an API and Settings to names and values."""
+    on_erase: str = ""
+    """Removes its rows of erased records, in their transaction: a function of a store and keys."""
     on_reset: str = ""
     """What a reset removes: a function from an App, a Caller and an organization to a Reset."""
 

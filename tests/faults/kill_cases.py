@@ -26,6 +26,7 @@ from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.models.built_in import builtin
 from minutebook.features.tidying.findings import State
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices
 from tests.faults import victims
 from tests.faults.invariants import PROBER, Acknowledged, check, violations
@@ -202,7 +203,7 @@ def tidied(folder: Path, said: Acknowledged, ended: bool) -> None:
     victims.tidy(str(folder / "home"), "again")
     with closing(open_app(settings_at(folder / "home", embedder="none"))) as app:
         store = app.infrastructure.store
-        found = list(store.tidy_rows.everything("default"))
+        found = list(TidyRows(store.database).everything("default"))
         assert len({each.id for each in found}) == len(found) == PAIRS + 1
         for each in found:
             kind, id = each.subjects[-1]

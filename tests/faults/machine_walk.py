@@ -49,6 +49,7 @@ from minutebook.features.projects.assigning import Move
 from minutebook.features.projects.services import ProjectServices
 from minutebook.features.screening.services import ScreeningServices
 from minutebook.features.tidying.findings import State
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.places import data_directory
 from tests.faults.invariants import unproven
@@ -378,7 +379,7 @@ def undo(w: Walk) -> None:
     """Take back what tidying changed."""
     rows = [
         each
-        for each in w.world.store.tidy_rows.everything(w.organization)
+        for each in TidyRows(w.world.store.database).everything(w.organization)
         if each.state in (State.APPLIED, State.REFUSED)
     ]
     if not rows:

@@ -88,10 +88,10 @@ def _database(before: Before) -> None:
 
 
 def _sync(before: Before) -> None:
-    from minutebook.store.sql.sync_rows import SqlSyncRows
+    from minutebook.features.sync.rows import SyncRows
 
     for name in ("put_marks", "sent", "unsent"):
-        _wrap(SqlSyncRows, name, before)
+        _wrap(SyncRows, name, before)
 
 
 POINTS: Mapping[str, Callable[[Before], None]] = {

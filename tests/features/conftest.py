@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 if TYPE_CHECKING:
+    from minutebook.store.protocol import Tended
     from tests.features.http.speaking import Server
     from tests.features.pages.site import Site
 
@@ -27,3 +28,14 @@ def site(tmp_path: Path) -> "Iterator[Site]":
 
     with site_on(tmp_path / "site") as one:
         yield one
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[Tended]":
+    """A store without records, of each engine."""
+    from tests.store.engine import engine_named
+
+    if request.param == "postgres":
+        request.getfixturevalue("postgres")
+    with engine_named(request.param).fresh(tmp_path / "store") as store:
+        yield cast("Tended", store)

@@ -16,6 +16,7 @@ from minutebook.domain.records import Memory
 from minutebook.embedding import Embedder, Embedding
 from minutebook.feature import loaded
 from minutebook.features.tidying.findings import State
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.services.access.visibility import everything_in
 from minutebook.services.background import BackgroundWork
 from minutebook.services.embeddings import Embeddings
@@ -87,7 +88,7 @@ def test_what_is_to_be_tidied_is_looked_for_by_schedule(opener: Opener, tmp_path
     for text in ("The retry limit is 3.", "The retry limit is 5."):
         world.remember(text)
     with at_work(world, ready(), tmp_path / "locks"):
-        rows = world.app.infrastructure.store.tidy_rows
+        rows = TidyRows(world.app.infrastructure.store.database)
         wait_until(lambda: len(rows.find("default", State.OPEN, 9)) == 1)
 
 

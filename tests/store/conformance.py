@@ -4,10 +4,9 @@ A further engine joins by an `Engine` (tests/store/engine.py) and a file of test
 `StoreConformance`, `ProcessPromises` (promises_of_processes.py) and `StoreMachine` (machine.py).
 """
 
-from tests.store.promises_of_recalls import RecallLogPromises
 from tests.store.promises_of_records import RecordPromises
 from tests.store.promises_of_search import SearchPromises
 
 
-class StoreConformance(RecordPromises, RecallLogPromises, SearchPromises):
+class StoreConformance(RecordPromises, SearchPromises):
     """Inherit it and say which engine it is."""

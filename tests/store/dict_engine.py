@@ -1,11 +1,10 @@
 """The plainest engine that could be right: dictionaries, and the pure rules said aloud."""
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -14,13 +13,11 @@ import numpy as np
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreClosed
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Entity, Kind, Memory, Record, TextRecord, Version
-from minutebook.features.recall_log.recalls import LoggedRecall, RecallCount
+from minutebook.domain.records import Edge, Entity, Kind, Record, TextRecord, Version
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
-from minutebook.store.protocol import Candidate, Change, Group, R, T, Tie, Vectors, VectorSpace
-from minutebook.store.recall_rows import RecallQuery
 from minutebook.store.transaction_names import TransactionNames, check_in_snapshot
+from minutebook.store.values import Candidate, Change, Group, R, T, Tie, Vectors, VectorSpace
 from tests.store import lexical
 from tests.store.engine import Engine
 
@@ -68,83 +65,6 @@ class DictTokenUses:
         return dict(self._uses)
 
 
-class DictRecallRows:
-    def __init__(self) -> None:
-        self.kept: dict[str, LoggedRecall] = {}
-
-    def write(self, organization: str, entries: Sequence[LoggedRecall]) -> None:
-        for each in entries:
-            self.kept.setdefault(each.id, each)
-
-    def find(self, query: RecallQuery, limit: int, offset: int = 0) -> list[LoggedRecall]:
-        return self._meant(query)[offset : offset + limit]
-
-    def sessions(self, query: RecallQuery, among: int, limit: int) -> list[RecallCount]:
-        counted = _counted(self._meant(query)[:among], lambda e: (e.actor, e.client, e.session))
-        counted.sort(key=lambda each: (each.session, each.actor))
-        return sorted(counted, key=lambda each: each.last, reverse=True)[:limit]
-
-    def counts(self, query: RecallQuery) -> list[RecallCount]:
-        counted = _counted(self._meant(query), lambda each: (each.actor, each.client, ""))
-        return sorted(counted, key=lambda each: (-each.count, each.actor, each.client))
-
-    def times(self, query: RecallQuery, kind: Kind, ids: Collection[str]) -> dict[str, int]:
-        got = Counter(
-            id
-            for each in self._meant(query)
-            for id in {one.id for one in each.got if one.kind is kind and one.id in ids}
-        )
-        return dict(got)
-
-    def first(self, query: RecallQuery) -> datetime | None:
-        return min((each.at for each in self._meant(query)), default=None)
-
-    def prune(self, organization: str, before: datetime, most: int) -> None:
-        for place, each in enumerate(self._meant(RecallQuery(organization=organization))):
-            if each.at < before or place >= most:
-                del self.kept[each.id]
-
-    def clear(self, organization: str, asker: str | None = None) -> None:
-        for each in self._meant(RecallQuery(organization=organization, asker=asker)):
-            del self.kept[each.id]
-
-    def erase(self, organization: str, kind: Kind, id: str) -> None:
-        for each in self._meant(RecallQuery(organization=organization)):
-            if any((one.kind, one.id) == (kind, id) for one in each.got):
-                del self.kept[each.id]
-
-    def everything(self, organization: str) -> Iterator[LoggedRecall]:
-        yield from sorted(
-            self._meant(RecallQuery(organization=organization)), key=lambda each: each.id
-        )
-
-    def forget(self, of: type[Record], organization: str, id: str) -> None:
-        for each in self._meant(RecallQuery(organization=organization)):
-            got = tuple(one for one in each.got if of is not Memory or one.id != id)
-            self.kept[each.id] = replace(each, got=got)
-
-    def _meant(self, query: RecallQuery) -> list[LoggedRecall]:
-        found = [
-            each
-            for each in self.kept.values()
-            if each.organization == query.organization
-            and query.asker in (None, each.asker)
-            and (query.sessions is None or each.session in query.sessions)
-            and (query.client is None or each.client.lower() == query.client.lower())
-            and (query.record is None or query.record in {(one.kind, one.id) for one in each.got})
-        ]
-        return sorted(found, key=lambda each: (each.at, each.id), reverse=True)
-
-
-def _counted(
-    entries: Sequence[LoggedRecall], key: Callable[[LoggedRecall], tuple[str, str, str]]
-) -> list[RecallCount]:
-    groups: dict[tuple[str, str, str], list[datetime]] = {}
-    for each in entries:
-        groups.setdefault(key(each), []).append(each.at)
-    return [RecallCount(*who, len(at), min(at), max(at)) for who, at in groups.items()]
-
-
 class DictStore:
     def __init__(self) -> None:
         self._committed = State()
@@ -153,7 +73,6 @@ class DictStore:
         self._names = TransactionNames()
         self.is_open = True
         self.token_uses = DictTokenUses()
-        self.recalls = DictRecallRows()
 
     @contextmanager
     def transaction(self, *organizations: str) -> Iterator[None]:
@@ -232,7 +151,6 @@ class DictStore:
     def delete(self, of: type[Record], organization: str, id: str) -> bool:
         key = (organization, of.kind, id)
         with self._writing(organization) as state:
-            self.recalls.forget(of, organization, id)
             if key not in state.records:
                 return False
             gone = [k for k, r in state.records.items() if _goes_with(r, key)]

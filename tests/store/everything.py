@@ -15,10 +15,11 @@ from minutebook.domain.records import (
     Relation,
     Turn,
 )
+from minutebook.features.recall_log.rows import RecallQuery, RecallRows
 from minutebook.features.tidying.findings import Finding, State, Suggestion
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.search.text import parse_query
 from minutebook.store.protocol import Store, Tended
-from minutebook.store.recall_rows import RecallQuery
 from tests.store import samples
 
 ACME = Filter(organization="acme")
@@ -53,12 +54,6 @@ def write_everything(store: Store) -> None:
     for of in TEXT_CLASSES.values():
         store.put_vectors(of, "acme", "a", SPACE, EAST[None], b"states")
         store.put_vectors(of, "acme", "a", SPACE, EAST[None])
-    for organization in ("acme", "zoo"):
-        entry = samples.logged("1", "a", organization=organization)
-        store.recalls.write(organization, [entry])
-        store.recalls.prune(organization, samples.START, 1)
-    store.recalls.clear("zoo", "other")
-    store.recalls.clear("zoo")
     with store.transaction("acme", "zoo"):
         for record in one_of_each():
             store.put(replace(record, organization="zoo"))
@@ -66,8 +61,27 @@ def write_everything(store: Store) -> None:
             store.delete(type(record), "zoo", record.id)
 
 
+def write_recalls(store: Tended) -> None:
+    rows = RecallRows(store.database)
+    for organization in ("acme", "zoo"):
+        entry = samples.logged("1", "a", organization=organization)
+        rows.write(organization, [entry])
+        rows.prune(organization, samples.START, 1)
+    rows.clear("zoo", "other")
+    rows.clear("zoo")
+    recalls = RecallQuery(
+        organization="acme", asker="me", sessions={"s"}, client="claude", record=(Kind.MEMORY, "a")
+    )
+    rows.find(recalls, 3)
+    rows.sessions(recalls, 3, 3)
+    rows.counts(recalls)
+    rows.times(recalls, Kind.MEMORY, ["a"])
+    rows.first(recalls)
+    list(rows.everything("acme"))
+
+
 def write_suggestions(store: Tended) -> None:
-    tidying = store.tidy_rows
+    tidying = TidyRows(store.database)
     found = Suggestion(
         organization="acme",
         id="a",
@@ -117,15 +131,6 @@ def ask_everything(store: Store) -> None:
     store.ties("acme", ["a"], 3)
     store.entities_named(ACME, ["ana"])
     store.find(Entity, replace(ACME, ids=frozenset({"a"})))
-    recalls = RecallQuery(
-        organization="acme", asker="me", sessions={"s"}, client="claude", record=(Kind.MEMORY, "a")
-    )
-    store.recalls.find(recalls, 3)
-    store.recalls.sessions(recalls, 3, 3)
-    store.recalls.counts(recalls)
-    store.recalls.times(recalls, Kind.MEMORY, ["a"])
-    store.recalls.first(recalls)
-    list(store.recalls.everything("acme"))
     store.changes("acme", 0)
     store.sequence("acme")
     store.organizations()

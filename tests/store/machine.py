@@ -36,7 +36,8 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.search.text import parse_query, words
-from minutebook.store.protocol import Store, VectorSpace
+from minutebook.store.protocol import Store
+from minutebook.store.values import VectorSpace
 from tests.store import given as drawn
 from tests.store.dict_engine import DictStore
 from tests.store.engine import Engine

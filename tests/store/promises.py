@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record
-from minutebook.store.protocol import Candidate, Store
+from minutebook.store.protocol import Store
+from minutebook.store.values import Candidate
 from tests.examples import examples
 from tests.store.engine import Engine
 from tests.store.samples import SPACES

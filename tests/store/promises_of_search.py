@@ -27,7 +27,8 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.search.text import TextQuery, parse_query, terms, words
-from minutebook.store.protocol import Store, Tie, VectorSpace
+from minutebook.store.protocol import Store
+from minutebook.store.values import Tie, VectorSpace
 from tests.store import given as drawn
 from tests.store import lexical
 from tests.store.promises import (

@@ -34,7 +34,8 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.features.recall_log.recalls import Got, LoggedRecall
-from minutebook.store.protocol import Vectors, VectorSpace
+from minutebook.features.tidying.findings import Finding, Suggestion
+from minutebook.store.values import Vectors, VectorSpace
 
 E = TypeVar("E", bound=Edge)
 
@@ -251,3 +252,8 @@ def logged(id: str, *got: str, hours: int = 0, **changes: Any) -> LoggedRecall:
         got=tuple(Got(Kind.MEMORY, each, 0.5) for each in got),
     )
     return replace(entry, **changes)
+
+
+def suggested(id: str, organization: str = "acme", **said: object) -> Suggestion:
+    facts = {"finding": Finding.DUPLICATE, "certainty": 0.75, "subjects": ((Kind.MEMORY, "a\ud800"),)}  # fmt: skip
+    return Suggestion(organization=organization, id=id, found_at=START, **{**facts, **said})  # type: ignore[arg-type]

@@ -18,7 +18,6 @@ from tests.postgres_server import server
 from tests.store.conformance import StoreConformance
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises import ACME, SPACE, ids
-from tests.store.promises_of_suggestions import SuggestionPromises
 from tests.store.samples import START, entity, memory, token, unit
 from tests.store.small_index import small_index
 
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("postgres")
 
 
 @pytest.mark.thorough
-class TestPostgres(StoreConformance, SuggestionPromises):
+class TestPostgres(StoreConformance):
     engine = PostgresEngine()
 
 

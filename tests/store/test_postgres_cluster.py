@@ -17,23 +17,30 @@ import pytest
 import minutebook
 from minutebook.domain.records import Memory
 from minutebook.store.postgres import PostgresStore
-from minutebook.store.postgres.distribution import BY_KEY, BY_ORGANIZATION, ON_EVERY_NODE
-from minutebook.store.transfer import Carried, Transferable
+from minutebook.store.postgres.distribution import ON_EVERY_NODE, by_key, by_organization
+from minutebook.store.transfer import Transferable
+from minutebook.store.values import Carried
 from tests.postgres_server import server
-from tests.store.everything import ask_everything, one_of_each, write_everything, write_suggestions
+from tests.store.everything import (
+    ask_everything,
+    one_of_each,
+    write_everything,
+    write_recalls,
+    write_suggestions,
+)
 from tests.store.postgres_engine import PostgresEngine, RowsOf
 from tests.store.samples import memory
 from tests.store.small_index import small_index
 
 pytestmark = pytest.mark.usefixtures("postgres")
 
-LEADING = dict.fromkeys(BY_ORGANIZATION, "organization") | BY_KEY
+LEADING = dict.fromkeys(by_organization(), "organization") | by_key()
 """The column by which the rows of a table are spread."""
 
 
 def test_each_table_has_its_place(rows_of: RowsOf) -> None:
     tables = rows_of("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-    placed = [*ON_EVERY_NODE, *BY_KEY, *BY_ORGANIZATION]
+    placed = [*ON_EVERY_NODE, *LEADING]
     assert sorted(name for (name,) in tables) == sorted(placed)
 
 
@@ -108,13 +115,14 @@ def test_each_statement_says_whose_rows_it_means(
         statements.clear()
         fill(other)
         write_everything(store)
+        write_recalls(store)
         write_suggestions(store)
         ask_everything(store)
         look_after(store)
         server().execute("UPDATE identity SET texts = 0", (tmp_path / "store/database").read_text())
         store.to_analyse()
-    of_records = {sql for sql in statements if set(BY_ORGANIZATION) & set(_NAMED.findall(sql))}
-    assert set().union(*(_NAMED.findall(sql) for sql in of_records)) >= set(BY_ORGANIZATION)
+    of_records = {sql for sql in statements if set(by_organization()) & set(_NAMED.findall(sql))}
+    assert set().union(*(_NAMED.findall(sql) for sql in of_records)) >= set(by_organization())
     untied = {sql for sql in of_records if not is_tied(sql)}
     assert {
         sql for sql in untied if not any(re.search(way, sql) for way in SCATTERED.values())
@@ -149,7 +157,7 @@ def test_a_snapshot_settles_its_moment_where_each_organization_is(
 
 def is_tied(sql: str) -> bool:
     """Tell whether a statement ties each mention of a table of records to an organization."""
-    mentions = [name for name in _NAMED.findall(sql) if name in BY_ORGANIZATION]
+    mentions = [name for name in _NAMED.findall(sql) if name in by_organization()]
     return len(_TIED.findall(sql)) >= len(mentions)
 
 

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.store.conformance import StoreConformance
-from tests.store.promises_of_suggestions import SuggestionPromises
 from tests.store.small_index import small_index
 from tests.store.sqlite_engine import SqliteEngine
 
 
-class TestSqlite(StoreConformance, SuggestionPromises):
+class TestSqlite(StoreConformance):
     engine = SqliteEngine("normal")
 
 

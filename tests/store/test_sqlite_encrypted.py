@@ -14,9 +14,9 @@ from minutebook.domain.errors import EncryptionKeyMissing, StoreBusy, StoreDamag
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
-from minutebook.store.protocol import VectorSpace
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.encryption import copied_with_key, key_id_of
+from minutebook.store.values import VectorSpace
 from tests.store.conformance import StoreConformance
 from tests.store.samples import memory
 from tests.store.small_index import small_index

@@ -25,11 +25,11 @@ from minutebook.domain.errors import (
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Link, Memory
 from minutebook.search.text import parse_query, terms
-from minutebook.store.protocol import VectorSpace
 from minutebook.store.sql.tables import ALL_TABLES
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.errors import fault_of
 from minutebook.store.sqlite.missing_database import lock_of
+from minutebook.store.values import VectorSpace
 from tests.store.given import anything
 from tests.store.samples import SPACES, edge, entity, memory
 from tests.store.small_index import small_index

@@ -57,8 +57,8 @@ def test_every_statement_names_the_organization(
         connection.exec_trace = note
         return connection
 
-    opening = store._connections.open
-    monkeypatch.setattr(store._connections, "open", lambda: watched(opening()))
+    opening = store._connections._new_connection
+    monkeypatch.setattr(store._connections, "_new_connection", lambda: watched(opening()))
     watched(store._connections._writer.raw)
     assert {type(record) for record in one_of_each()} == set(CLASSES.values())
     write_everything(store)

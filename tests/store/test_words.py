@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.search.text import TextQuery
-from minutebook.store.protocol import Candidate
 from minutebook.store.sidecar import sizes, words
 from minutebook.store.sidecar.block import ALWAYS, NEVER, block_of, cut, merged
 from minutebook.store.sidecar.view import Conditions, Layer, View
 from minutebook.store.sidecar.words import Postings
 from minutebook.store.sqlite import SqliteStore
+from minutebook.store.values import Candidate
 from tests.store.samples import memory
 from tests.store.small_index import make
 from tests.world import wait_until

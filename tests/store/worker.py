@@ -14,7 +14,8 @@ from minutebook.domain import trail
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Head, Kind, Memory, Role
-from minutebook.store.protocol import Store, Vectors
+from minutebook.store.protocol import Store
+from minutebook.store.values import Vectors
 from tests.store.engine import engine_named
 from tests.store.samples import SPACES, START, memory, version
 from tests.store.small_index import SMALL, make

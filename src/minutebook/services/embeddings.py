@@ -29,7 +29,8 @@ from minutebook.search.late_interaction import FORM, Question
 from minutebook.search.text import MAX_TEXT, check_query
 from minutebook.services.access.visibility import View
 from minutebook.store.named_locks import NamedLocks
-from minutebook.store.protocol import Store, Vectors, VectorSpace
+from minutebook.store.protocol import Store
+from minutebook.store.values import Vectors, VectorSpace
 
 log = logging.getLogger(__name__)
 

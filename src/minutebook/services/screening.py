@@ -29,7 +29,6 @@ from minutebook.domain.source_drafts import (
     RelationDraft,
     TurnDraft,
 )
-from minutebook.features.recall_log.recalls import LoggedRecall
 from minutebook.screening.secrets import Secret, find, mask
 
 log = logging.getLogger(__name__)
@@ -57,11 +56,10 @@ TEXTS: Mapping[type, tuple[str, ...]] = {
     EntityDraft: ("name", "type", "description"),
     RelationDraft: ("source", "target", "type"),
     ProposalDraft: _DECISION,
-    LoggedRecall: ("question",),
 }
 """The fields of each class of records, and of drafts, that hold what somebody wrote."""
 
-CAPTURED = frozenset({Turn, TurnDraft, Summary, CodeChunk, LoggedRecall})
+CAPTURED = frozenset({Turn, TurnDraft, Summary, CodeChunk})
 """What no person or agent writes on purpose for others to read: what was said and asked, and files."""
 
 _NOTED = 20
@@ -109,6 +107,14 @@ class Screening:
             return text
         _note(caller, [Found(field, text, secret) for secret in secrets], action)
         return mask(text, secrets) if action is Redact.MASK else text
+
+    def captured_text(self, text: str) -> str:
+        """Return a text captured in the background in the form that may be stored."""
+        secrets = find(text) if self._action(Turn) is Redact.MASK else []
+        if not secrets:
+            return text
+        log.info("masked %s before it was kept", ", ".join(sorted({each.kind for each in secrets})))
+        return mask(text, secrets)
 
     def captured(self, record: R) -> R:
         """Return a record captured in the background in the form that may be stored."""

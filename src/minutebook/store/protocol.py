@@ -2,90 +2,29 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Protocol
 
 from minutebook.disk.encryption import Key
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Kind, Record, TextRecord
+from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.leases import LeaseRows
-from minutebook.store.recall_rows import RecallRows
 from minutebook.store.shared_values import SharedValues
-from minutebook.store.sync_rows import SyncRows
-from minutebook.store.tidy_rows import TidyRows
+from minutebook.store.sql.database import Database
 from minutebook.store.token_uses import TokenUses
-
-R = TypeVar("R", bound=Record)
-T = TypeVar("T", bound=TextRecord)
-
-Vectors: TypeAlias = NDArray[np.float32]
-"""One unit-length row a part of a text; shape (parts, dimensions)."""
-
-
-@dataclass(frozen=True, slots=True)
-class VectorSpace:
-    """Which model made a vector. Vectors of different spaces are never compared."""
-
-    name: str
-    digest: str
-    dimensions: int
-    states: str = field(default="", compare=False)
-    """The form in which token states are kept beside the vectors; empty where none are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A record that one signal found; a higher score is better."""
-
-    id: str
-    score: float
-
-
-class Tie(NamedTuple):
-    """An edge as a graph walk needs it, at a fraction of the record's cost."""
-
-    of: type[Edge]
-    """The class of the edge, which says what it joins."""
-    id: str
-    source: str
-    target: str
-    type: str
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Records that agree in some fields: the fields' values, how many, from when to when."""
-
-    values: tuple[str | None, ...]
-    count: int
-    first: datetime
-    last: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """The latest change of one record; `sequence` grows with each change in its organization."""
-
-    sequence: int
-    kind: Kind
-    id: str
-    deleted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Writes:
-    """Transactions of this process that wrote, their seconds, and the seconds they had to wait."""
-
-    count: int = 0
-    seconds: float = 0.0
-    waited: float = 0.0
+from minutebook.store.values import (
+    Candidate,
+    Change,
+    Group,
+    Placement,
+    R,
+    T,
+    Tie,
+    Vectors,
+    VectorSpace,
+    Writes,
+)
 
 
 class Snapshot(Protocol):
@@ -323,10 +262,6 @@ class Store(Protocol):
         """Return the sequence of the organization's latest change, 0 when there is none."""
 
     @property
-    def recalls(self) -> RecallRows:
-        """The recall log. `delete` removes a memory from it, too."""
-
-    @property
     def token_uses(self) -> TokenUses:
         """The last use of each token."""
 
@@ -341,17 +276,6 @@ class Store(Protocol):
         """Close the engine; later calls raise StoreClosed until it is opened again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """How the records on a server are spread over machines, those of an organization on one of them.
-
-    Without a cluster there is one node, and no shards.
-    """
-
-    nodes: int = 1
-    shards: int = 0
-
-
 class Moment(Protocol):
     """The content of a whole store at one moment."""
 
@@ -361,6 +285,10 @@ class Moment(Protocol):
 
 class Tended(Store, Protocol):
     """The store as maintenance sees it: status, doctor, metrics, backup."""
+
+    @property
+    def database(self) -> Database:
+        """The database under the records, with the tables that features keep beside them."""
 
     @property
     def place(self) -> str:
@@ -385,14 +313,6 @@ class Tended(Store, Protocol):
     @property
     def shared_values(self) -> SharedValues | None:
         """The values that all servers over the store share; None: its processes share a data directory."""
-
-    @property
-    def tidy_rows(self) -> TidyRows:
-        """The suggestions of how to put the records in order."""
-
-    @property
-    def sync_rows(self) -> SyncRows | None:
-        """The sync state of the store with other machines; None: a server's has none."""
 
     def check_answers(self) -> None:
         """Raise StoreError unless the store can be read at this moment."""

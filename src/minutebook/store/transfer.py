@@ -1,48 +1,12 @@
 """How the records of one store go into another, of whatever engine, as `features/migration/migration.py` has them."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Protocol
 
 from minutebook.domain.errors import StoreError
-from minutebook.domain.records import Record, TextRecord
-from minutebook.store.protocol import Tended, VectorSpace
-
-
-@dataclass(frozen=True, slots=True)
-class Embedding:
-    """The embedding stored beside a text: its vectors as stored, float16 rows, and its token states.
-
-    `space` names the form of the states, and no form if there are none.
-    """
-
-    space: VectorSpace
-    vectors: NDArray[np.float16]
-    states: bytes | None = None
-
-    def same_as(self, other: "Embedding | None") -> bool:
-        """Tell whether two are the same, byte by byte."""
-        return (
-            other is not None
-            and (self.space, self.space.states, self.states)
-            == (other.space, other.space.states, other.states)
-            and np.array_equal(self.vectors, other.vectors)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """A record on its way into another store, and the embedding stored beside its text, if any."""
-
-    record: Record
-    embedding: Embedding | None = None
-
-
-Gone: TypeAlias = tuple[type[Record], str]
-"""The class and id of a record that its store no longer has."""
+from minutebook.domain.records import TextRecord
+from minutebook.store.protocol import Tended
+from minutebook.store.values import Carried, Embedding, Gone
 
 
 class Transferable(Tended, Protocol):

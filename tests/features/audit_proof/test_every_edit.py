@@ -12,7 +12,9 @@ from minutebook.domain.errors import StoreError
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Memory, Mention, Relation, Version
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.trail_proof import NOT_PROVED
+from minutebook.features.recall_log.rows import RecallRows
 from minutebook.features.tidying.findings import Finding, Suggestion
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.services.access.audit import Trail
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value
@@ -46,6 +48,7 @@ LISTED = {
         "shared_values",
         "numbers",
         "identity",
+        "side_tables",
         "format",
         "deletions",
         "feeds",
@@ -119,7 +122,7 @@ def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Filled]:
         for derived in (project(), file(), chunk(), mark(), edge(Mention, "m1", "e1", id="z")):
             store.put(derived)
         store.token_uses.note("a", START)
-        store.recalls.write("acme", [logged("r", "a")])
+        RecallRows(store.database).write("acme", [logged("r", "a")])
         subjects = ((Kind.MEMORY, "a"), (Kind.MEMORY, "b"))
         found = Suggestion(
             organization="acme",
@@ -129,7 +132,7 @@ def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Filled]:
             subjects=subjects,
             found_at=START,
         )
-        store.tidy_rows.add("acme", [found])
+        TidyRows(store.database).add("acme", [found])
         Trail(store, lambda: NOON).log(CALLER, "acme", "read", Kind.MEMORY, ["a"])
         yield Filled(engine, tmp_path / "store", store)
 

@@ -31,8 +31,10 @@ from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.erasure.traces import Finder, pieces_of, search
 from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.recall_log.rows import RecallRows
 from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.features.tidying.findings import Finding, Suggestion
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.search.text import terms
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.words import Postings, term_digest
@@ -82,7 +84,7 @@ def test_nothing_is_left_of_a_memory_and_its_past(world: World, tmp_path: Path) 
         found_at=world.clock(),
         undo=text_of(6),
     )
-    world.store.tidy_rows.add("default", [suggestion])
+    TidyRows(world.store.database).add("default", [suggestion])
     words = [word for number in (1, 2, 3, 4, 5, 6) for word in words_of(number)]
     assert leftovers(tmp_path, words)
     done = erased(world, id)
@@ -170,9 +172,9 @@ def test_the_log_of_questions_forgets_what_got_the_record(tmp_path: Path) -> Non
         id = kept(world, text_of(1))
         world.call("recall", query=text_of(1))
         world.app.get(RecallLogServices).recalls.flush()
-        assert list(world.store.recalls.everything("default"))
+        assert list(RecallRows(world.store.database).everything("default"))
         erased(world, id)
-        assert list(world.store.recalls.everything("default")) == []
+        assert list(RecallRows(world.store.database).everything("default")) == []
         assert leftovers(tmp_path, words_of(1)) == set()
 
 

@@ -32,14 +32,15 @@ from minutebook.domain.records import (
 )
 from minutebook.features.migration import migration
 from minutebook.features.migration.migration import Migrated, Migration
+from minutebook.features.recall_log.rows import RecallRows
 from minutebook.features.tidying.findings import State
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.search.text import parse_query
 from minutebook.services.access.audit import Trail
-from minutebook.store.protocol import VectorSpace
-from minutebook.store.transfer import Carried, Transferable
+from minutebook.store.transfer import Transferable
+from minutebook.store.values import Carried, VectorSpace
 from tests.features.migration.moves import BATCH, opened
 from tests.store.engine import Engine, engine_named
-from tests.store.promises_of_suggestions import suggested
 from tests.store.samples import (
     START,
     chunk,
@@ -52,6 +53,7 @@ from tests.store.samples import (
     memory,
     project,
     proposal,
+    suggested,
     summary,
     token,
     turn,
@@ -165,12 +167,12 @@ def test_all_kinds_of_records_move_with_vectors_and_trail(pair: Pair) -> None:
     before, sequence = all_of(pair.source), pair.source.sequence("acme")
     pair.source.token_uses.note("t", START)
     entries = [logged("1", "a"), logged("2", "a", question=None)]
-    pair.source.recalls.write("acme", entries)
-    refused = pair.source.tidy_rows.add("acme", [suggested("1", state=State.REFUSED)])
+    RecallRows(pair.source.database).write("acme", entries)
+    refused = TidyRows(pair.source.database).add("acme", [suggested("1", state=State.REFUSED)])
     done = pair.move()
-    assert list(pair.target.tidy_rows.everything("acme")) == refused
+    assert list(TidyRows(pair.target.database).everything("acme")) == refused
     assert pair.target.token_uses.latest() == {"t": START}
-    assert list(pair.target.recalls.everything("acme")) == entries
+    assert list(RecallRows(pair.target.database).everything("acme")) == entries
     assert all_of(pair.target) == before == all_of(pair.source)
     assert pair.source.sequence("acme") == sequence
     assert (done.organizations, done.breaks, done.vectors) == (3, (), 6)
@@ -254,9 +256,11 @@ def test_moving_the_same_again_changes_nothing(pair: Pair) -> None:
     fill(pair.source)
     pair.move()
     asked = logged("later", "a")
-    pair.target.recalls.write("acme", [asked])
+    RecallRows(pair.target.database).write("acme", [asked])
     assert pair.move().changes == 0
-    assert asked in list(pair.target.recalls.everything("acme")), "what was asked here since stays"
+    assert asked in list(RecallRows(pair.target.database).everything("acme")), (
+        "what was asked here since stays"
+    )
 
 
 def test_a_store_with_other_records_is_left_alone(pair: Pair) -> None:

@@ -28,8 +28,8 @@ from minutebook.features.recall_log.recall_log import (
     ShownRecall,
 )
 from minutebook.features.recall_log.recalls import LoggedRecall
+from minutebook.features.recall_log.rows import RecallQuery, RecallRows
 from minutebook.features.recall_log.services import RecallLogServices
-from minutebook.store.recall_rows import RecallQuery, RecallRows
 from tests.world import Opener, World
 
 
@@ -59,14 +59,14 @@ def test_many_entries_are_written_a_few_at_a_time(
     telling: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     telling.remember("Tea at five")
-    rows, sizes = type(telling.store.recalls), list[int]()
-    write = rows.write
+    sizes = list[int]()
+    write = RecallRows.write
 
     def noting(self: RecallRows, organization: str, entries: Sequence[LoggedRecall]) -> None:
         sizes.append(len(entries))
         write(self, organization, entries)
 
-    monkeypatch.setattr(rows, "write", noting)
+    monkeypatch.setattr(RecallRows, "write", noting)
     asked = 2 * WRITTEN_AT_ONCE + 1
     for number in range(asked):
         telling.call("recall", query=f"tea at {number}")
@@ -133,7 +133,7 @@ def test_nothing_is_kept_where_it_is_off(opener: Opener) -> None:
     world.remember("Tea at five")
     asking(world).call("recall", query="tea")
     assert logged(world) == []
-    assert list(world.store.recalls.everything("default")) == []
+    assert list(RecallRows(world.store.database).everything("default")) == []
 
 
 def test_reads_are_chosen_by_session_client_and_memory(telling: World) -> None:
@@ -252,7 +252,7 @@ def test_what_was_forgotten_leaves_the_log_and_a_reset_all_of_it(telling: World)
     asking(telling).call("search_text", query="a secret word")
     telling.call("reset_all_memory", confirm=True)
     assert logged(telling) == []
-    assert list(telling.store.recalls.everything("default")) == []
+    assert list(RecallRows(telling.store.database).everything("default")) == []
 
 
 def test_a_memory_that_may_no_longer_be_seen_shows_no_more(telling: World) -> None:
@@ -275,9 +275,10 @@ def test_the_oldest_leave(opener: Opener) -> None:
     # Another process looks at its first question for what is to leave.
     log = RecallLog(
         world.store,
+        RecallRows(world.store.database),
         world.clock,
         world.app.infrastructure.randbits,
-        world.app.screening.captured,
+        world.app.screening.captured_text,
         "questions",
         1.0,
         3,
@@ -294,10 +295,6 @@ def test_what_is_kept_of_one_question_is_bounded_and_clean(telling: World) -> No
     (shown,) = logged(telling)
     assert shown.entry.question == ("a\ufffdb?" + "x" * 5000)[:LONGEST_QUESTION]
     assert len(shown.entry.got) == MOST_GOT
-
-
-def _as_it_is(entry: LoggedRecall) -> LoggedRecall:
-    return entry
 
 
 class Busy:
@@ -319,14 +316,10 @@ class Busy:
 def test_a_log_that_cannot_be_written_is_said_and_tried_again(
     telling: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rows = Busy(telling.store.recalls)
-
-    class Store:
-        recalls = rows
-
+    rows = Busy(RecallRows(telling.store.database))
     caplog.set_level(logging.WARNING)
     randbits = telling.app.infrastructure.randbits
-    log = RecallLog(Store(), telling.clock, randbits, _as_it_is, "questions", 9.0, 9)  # type: ignore[arg-type]
+    log = RecallLog(telling.store, rows, telling.clock, randbits, str, "questions", 9.0, 9)  # type: ignore[arg-type]
     log.note(telling.caller, "recall", "first", [])
     assert not log.flush()
     assert "another process is writing" in caplog.text
@@ -344,10 +337,10 @@ def test_what_was_noted_is_written_by_itself_and_at_the_end(telling: World) -> N
     (thread,) = (each for each in threading.enumerate() if each.name == "recalls")
     thread.join(60)
     query = RecallQuery(organization="default")
-    assert len(telling.store.recalls.find(query, 9)) == 1
+    assert len(RecallRows(telling.store.database).find(query, 9)) == 1
     asking(telling).call("search_text", query="tea")
     telling.app.get(RecallLogServices).recalls.close()
-    assert len(telling.store.recalls.find(query, 9)) == 2
+    assert len(RecallRows(telling.store.database).find(query, 9)) == 2
 
 
 def test_the_log_is_no_change_that_anybody_is_told_of(telling: World) -> None:

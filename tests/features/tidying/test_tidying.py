@@ -26,6 +26,7 @@ from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.features.tidying.examining import LEAST_RECALLS
 from minutebook.features.tidying.findings import Finding, State
 from minutebook.features.tidying.inbox import Waiting
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices
 from tests.world import NOON, Opener, World
 
@@ -277,7 +278,7 @@ def test_of_a_removed_record_nothing_is_kept_that_would_bring_it_back(world: Wor
     world.app.get(TidyingServices).inbox.apply(PERSON, "1")
     world.app.memories.delete(PERSON, older.id)
     found(world)
-    row = world.app.infrastructure.store.tidy_rows.numbered("default", 1)
+    row = TidyRows(world.app.infrastructure.store.database).numbered("default", 1)
     assert row is not None
     assert row.undo == ""
     assert (

@@ -403,7 +403,7 @@ def test_the_readers_have_no_method_that_is_not_tried_here() -> None:
         *("seen_by", "seen_in", "read"),
         *("kept", "version", "versions", "entries", "first_act", "summary", "owned_by", "vectors"),
         *("token_states", "tokens", "is_taken", "sequence", "organization_with"),
-        *("transaction", "put", "delete", "scrub", "key", "tidy_rows"),
+        *("transaction", "put", "delete", "scrub", "key"),
     }
 
 

@@ -19,9 +19,9 @@ from minutebook.domain.records import CLASSES, Decision, Key, Kind, LedgerMark, 
 from minutebook.domain.trail import ERASE
 from minutebook.features.archives.backups import DATABASE, pack
 from minutebook.features.archives.restores import unpack
-from minutebook.features.erasure.suggestions import forget_suggestions
 from minutebook.features.ledger.ledger_texts import follow
 from minutebook.services.access.audit import Trail
+from minutebook.services.access.erased import forget_erased
 from minutebook.services.access.visibility import Clock
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.store.protocol import Store
@@ -65,8 +65,8 @@ def without(
                 supersession = Supersession(store, clock)
                 for key in records:
                     with store.transaction(key[0]):
+                        forget_erased(store, [key])
                         _remove(store, trail, supersession, caller, key)
-                        forget_suggestions(store, [key])
                 _rewrite_ledgers(store, draft, records)
                 store.scrub()
             made = backup.stat()
@@ -80,7 +80,6 @@ def _remove(
     store: SqliteStore, trail: Trail, supersession: Supersession, caller: Caller, key: Key
 ) -> None:
     organization, kind, id = key
-    store.recalls.erase(organization, kind, id)
     if kind is not Kind.DECISION:
         begun = store.sequence(organization)
         memory = store.get(Memory, organization, id) if kind is Kind.MEMORY else None

@@ -29,12 +29,13 @@ from minutebook.domain.trail import ERASE
 from minutebook.features.erasure.backup_texts import decisions_among, without
 from minutebook.features.erasure.order import Order, Orders
 from minutebook.features.erasure.selection import Choice, Selection
-from minutebook.features.erasure.suggestions import forget_suggestions
 from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of, search
 from minutebook.features.ledger.ledger_texts import LedgerTexts
 from minutebook.features.sync.copies import remove_copies
 from minutebook.features.sync.known import KnownRecords
 from minutebook.features.sync.replication import TRAVELLING
+from minutebook.features.sync.rows import SyncRows
+from minutebook.services.access.erased import forget_erased
 from minutebook.services.access.visibility import narrowed, owned_by
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
@@ -211,10 +212,10 @@ class Erasing:
     def _remove(self, caller: Caller, order: Order) -> None:
         organizations = sorted({organization for organization, _, _ in order.records})
         with self._trail.audited_batch(organizations):
+            forget_erased(self._store, order.records)
             for key in order.records:
                 if key[1] is not Kind.DECISION:
                     self._remove_one(caller, key)
-            forget_suggestions(self._store, order.records)
 
     def _remove_one(self, caller: Caller, key: Key) -> None:
         organization, kind, id = key
@@ -233,7 +234,6 @@ class Erasing:
                 author, origin = getattr(record, "author"), getattr(record, "origin", None)  # noqa: B009
                 policy.check_may_remove_work_of(caller, answers_for(author, origin))
             going = [key, *self._with(record)]
-            self._store.recalls.erase(organization, kind, id)
             self._store.delete(type(record), organization, id)
             self._tell_machines(going)
 
@@ -250,9 +250,7 @@ class Erasing:
 
     def _tell_machines(self, going: Sequence[Key]) -> None:
         """Note for each remote that the records were removed: its state of them may hold their texts."""
-        rows = self._store.sync_rows
-        if rows is None:
-            return
+        rows = SyncRows(self._store.database)
         for remote in rows.remotes():
             known = KnownRecords(
                 self._store, rows, remote, self._mentions, self._randbits, frozenset(TRAVELLING)
@@ -262,8 +260,7 @@ class Erasing:
 
     def _remove_copies(self, done: Erased) -> None:
         """Remove copies of remotes, and files on their way to one: a sync makes them again."""
-        rows = self._store.sync_rows
-        if rows is not None and rows.remotes():
+        if SyncRows(self._store.database).remotes():
             done.left.append(
                 "run `minutebook sync REMOTE` now, and once more when your other machines have: until then the "
                 "remote's files hold what was erased"

@@ -11,6 +11,7 @@ from minutebook.domain.origin import answers_for
 from minutebook.domain.records import Decision, Kind
 from minutebook.domain.trail import ERASE
 from minutebook.features.ledger.repositories import Ledgers
+from minutebook.services.access.erased import forget_erased
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.store.protocol import Store
 
@@ -56,7 +57,7 @@ class LedgerTexts:
                         policy.check_may_remove_work_of(
                             caller, answers_for(decision.author, decision.origin)
                         )
-                        self._store.recalls.erase(organization, Kind.DECISION, id)
+                        forget_erased(self._store, [(organization, Kind.DECISION, id)])
                         self._store.put(erased(decision))
                         audit.changes(None, erased(decision).text)
                 # Last of what may fail: the branch is not moved back.

@@ -12,8 +12,9 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Record
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
-from minutebook.store.protocol import Change
-from minutebook.store.transfer import Carried, Embedding, Gone, Transferable
+from minutebook.store.sql import side_tables
+from minutebook.store.transfer import Transferable
+from minutebook.store.values import Carried, Change, Embedding, Gone
 
 BATCH = 500
 """Changes that are moved in one transaction."""
@@ -69,29 +70,18 @@ class Migration:
                 if self._source.organizations() != names:
                     # The first record of an organization was written before this transaction named it.
                     continue
-                self._move_recalls(names)
-                self._move_suggestions(names)
+                self._move_side_tables(names)
                 for token, at in self._source.token_uses.latest().items():
                     self._target.token_uses.note(token, at)
                 done = self._compare(names, moved, progress)
                 self._target.end_receiving()
             return done
 
-    def _move_recalls(self, organizations: Sequence[str]) -> None:
-        """Bring the recall log, anew each time: forgotten entries leave it without a change in the feed."""
-        for name in organizations:
-            self._target.recalls.clear(name)
-            entries = self._source.recalls.everything(name)
-            while batch := list(islice(entries, BATCH)):
-                self._target.recalls.write(name, batch)
-
-    def _move_suggestions(self, organizations: Sequence[str]) -> None:
-        """Bring the suggestions, also those that were refused: nobody is asked again."""
-        for name in organizations:
-            suggestions = self._source.tidy_rows.everything(name)
-            while batch := list(islice(suggestions, BATCH)):
-                for each in batch:
-                    self._target.tidy_rows.put(each)
+    def _move_side_tables(self, organizations: Sequence[str]) -> None:
+        """Bring the features' rows, anew each time: they are removed without a change in the feed."""
+        for table in side_tables.all_tables():
+            if table.is_by_organization:
+                side_tables.copy(table, organizations, self._source.database, self._target.database)
 
     def _follow(self, organizations: Sequence[str], progress: Progress) -> int:
         """Move the changes since the target's last one; return how many these were."""

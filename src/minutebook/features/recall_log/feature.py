@@ -5,6 +5,8 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="recall_log",
     settings=".settings:RecallLogSettings",
+    tables=".tables:TABLES",
+    on_erase=".rows:forget",
     services=".services:RecallLogServices",
     operations=".operations:OPERATIONS",
     on_answer=".services:listener",

@@ -18,9 +18,9 @@ from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Key, Kind, Record
 from minutebook.features.recall_log.recalls import Got, LoggedRecall, RecallCount, asker_of
+from minutebook.features.recall_log.rows import RecallQuery, RecallRows
 from minutebook.services.access.visibility import Clock, seen_by, seen_in
 from minutebook.store.protocol import Store
-from minutebook.store.recall_rows import RecallQuery
 
 log = logging.getLogger(__name__)
 
@@ -79,21 +79,23 @@ class RecallLog:
 
     An answer never waits for the log: a thread writes what was gathered in a second. Viewers, and readers
     bound to a part of an organization, read what they asked themselves. `screen`
-    masks the secrets in an entry before it is written.
+    masks the secrets in a question before it is written.
     """
 
     def __init__(
         self,
         store: Store,
+        rows: RecallRows,
         clock: Clock,
         randbits: RandomBits,
-        screen: Callable[[LoggedRecall], LoggedRecall],
+        screen: Callable[[str], str],
         mode: Mode,
         days: float,
         most: int,
     ) -> None:
         self.mode = mode
         self._store = store
+        self._rows = rows
         self._clock = clock
         self._randbits = randbits
         self._screen = screen
@@ -150,7 +152,7 @@ class RecallLog:
         """Write the noted entries; tell whether that was possible. A failure is logged, and tried again."""
         with self._turn:
             with self._lock:
-                entries = [self._screen(each) for each in self._pending]
+                entries = [self._screened(each) for each in self._pending]
                 self._pending.clear()
             if not entries:
                 return True
@@ -181,7 +183,7 @@ class RecallLog:
         found = [
             entry
             for organization in self._homes(caller, record)
-            for entry in self._store.recalls.find(
+            for entry in self._rows.find(
                 self._query(caller, organization, sessions=sessions, client=client, record=known),
                 limit + offset,
             )
@@ -207,16 +209,14 @@ class RecallLog:
         found = [
             each
             for organization in self._homes(caller)
-            for each in self._store.recalls.sessions(
-                self._query(caller, organization), AMONG, limit
-            )
+            for each in self._rows.sessions(self._query(caller, organization), AMONG, limit)
         ]
         return sorted(found, key=lambda each: each.last, reverse=True)[:limit]
 
     def uses(self, caller: Caller, record: Record) -> Uses:
         """Count the recalls of a record that the caller may see, as far as the caller may read of them."""
         self.flush()
-        rows, homes = self._store.recalls, self._homes(caller, record)
+        rows, homes = self._rows, self._homes(caller, record)
         queries = [self._query(caller, each, record=(record.kind, record.id)) for each in homes]
         counts = [count for query in queries for count in rows.counts(query)]
         logs = [self._query(caller, each) for each in homes]
@@ -234,7 +234,7 @@ class RecallLog:
                 ids.setdefault((home, record.kind), set()).add(record.id)
         counts: Counter[tuple[Kind, str]] = Counter()
         for (home, kind), some in ids.items():
-            found = self._store.recalls.times(self._query(caller, home), kind, some)
+            found = self._rows.times(self._query(caller, home), kind, some)
             counts.update({(kind, id): count for id, count in found.items()})
         return counts
 
@@ -256,7 +256,12 @@ class RecallLog:
             ]
             self._pending.clear()
             self._pending.extend(kept)
-        self._store.recalls.clear(organization, asker)
+        self._rows.clear(organization, asker)
+
+    def _screened(self, entry: LoggedRecall) -> LoggedRecall:
+        if not entry.question:
+            return entry
+        return replace(entry, question=self._screen(entry.question))
 
     def _query(self, caller: Caller, organization: str, **conditions: object) -> RecallQuery:
         asker = None if self.may_read_all(caller) else asker_of(caller)
@@ -297,7 +302,7 @@ class RecallLog:
 
     def _write(self, organization: str, entries: Sequence[LoggedRecall]) -> bool:
         """Write an organization's entries, and at the first and now and then remove the expired ones."""
-        rows, unpruned = self._store.recalls, self._unpruned
+        rows, unpruned = self._rows, self._unpruned
         try:
             for first in range(0, len(entries), WRITTEN_AT_ONCE):
                 rows.write(organization, entries[first : first + WRITTEN_AT_ONCE])

@@ -21,13 +21,15 @@ class RecallLogServices(FeatureServices):
     def recalls(self) -> "RecallLog":
         """Note the hits of questions, and read them back."""
         from minutebook.features.recall_log.recall_log import RecallLog
+        from minutebook.features.recall_log.rows import RecallRows
 
         settings = self.settings
         return RecallLog(
             self.infrastructure.store,
+            RecallRows(self.infrastructure.store.database),
             self.app.clock,
             self.infrastructure.randbits,
-            self.app.screening.captured,
+            self.app.screening.captured_text,
             settings.of(RecallLogSettings).recall_log,
             settings.of(RecallLogSettings).recall_log_days,
             settings.of(RecallLogSettings).recall_log_most,

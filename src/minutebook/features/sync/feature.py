@@ -5,6 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="sync",
     needs=("archives", "ledger"),
+    tables=".tables:TABLES",
     services=".services:SyncServices",
     commands={"Take out and bring in": {".cli": ("sync",)}},
 )

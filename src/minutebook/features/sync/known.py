@@ -23,12 +23,12 @@ from minutebook.features.sync.replication import (
     state_of,
     travelling_line,
 )
+from minutebook.features.sync.rows import SENT, UNSENT, SyncRow, SyncRows
 from minutebook.features.sync.sync_conflicts import SyncConflict, resolve
 from minutebook.services.access.audit import TakenIn
 from minutebook.services.access.doors import Doors
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.store.protocol import Store
-from minutebook.store.sync_rows import SENT, UNSENT, SyncRow, SyncRows
 
 _BATCH = 1000
 

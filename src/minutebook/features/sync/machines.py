@@ -47,13 +47,14 @@ from minutebook.features.sync.remote_files import (
 )
 from minutebook.features.sync.remotes import NameTaken, Remote
 from minutebook.features.sync.replication import TRAVELLING
+from minutebook.features.sync.rows import SyncRow, SyncRows
 from minutebook.features.sync.sync_conflicts import SyncConflict
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.doors import Doors
+from minutebook.services.access.erased import forget_erased
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.store.protocol import Tended
-from minutebook.store.sync_rows import SyncRow, SyncRows
 
 ACT = "sync"
 
@@ -156,8 +157,8 @@ class MachineSync:
         with self._trail.audit_refusals(caller, None, ACT, Kind.MEMORY, "sync"):
             policy.check_may_export(caller, whole=True)
             policy.check_may_import(caller, self._rules(), whole=True)
-        rows = self._store.sync_rows
-        if rows is None:
+        rows = SyncRows(self._store.database)
+        if self._store.leases is not None:
             raise InvalidInput(
                 "REMOTE", "is for stores in a file; machines that use a server share its store"
             )
@@ -350,12 +351,11 @@ class _Exchange:
         self.report.files[verified.header.name] += 1
 
     def _erase(self, verified: Verified, erased: Collection[Key]) -> None:
-        """Enter in the trail the erasures of another machine that are new here; the log of questions forgets them."""
-        for key in erased:
-            organization, kind, id = key
-            if kind is Kind.VERSION or self._known.is_erased(key):
-                continue
-            self._store.recalls.erase(organization, kind, id)
+        """Enter in the trail the erasures of another machine that are new here; the features forget them."""
+        new = [k for k in erased if k[1] is not Kind.VERSION and not self._known.is_erased(k)]
+        if new:
+            forget_erased(self._store, new)
+        for organization, kind, id in new:
             reason = f"erased on {verified.header.name}"
             self._trail.log(in_call(self._caller, reason=reason), organization, ERASE, kind, [id])
             self.report.erased += 1

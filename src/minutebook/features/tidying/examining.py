@@ -19,6 +19,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.turns import summary_id, turns_of
 from minutebook.domain.validity import holds_at
+from minutebook.features.recall_log.rows import RecallQuery, RecallRows
 from minutebook.features.tidying.candidates import Candidates
 from minutebook.features.tidying.findings import Finding, Subject, Suggestion, suggestion_id
 from minutebook.features.tidying.judging.names import Named, sameness
@@ -27,7 +28,6 @@ from minutebook.features.tidying.judging.times import end_of
 from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Tended
-from minutebook.store.recall_rows import RecallQuery
 
 RULES = (MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT, MemoryType.CONVENTION)
 """The types of memories that are rules."""
@@ -70,6 +70,7 @@ class Examining:
 
     def __init__(self, store: Tended, candidates: Candidates, clock: Clock) -> None:
         self._store = store
+        self._recalls = RecallRows(store.database)
         self._candidates = candidates
         self._clock = clock
 
@@ -210,7 +211,7 @@ class Examining:
         since = self.log_since(organization)
         if since is None or memory.ingestion_time > now - UNUSED_AFTER:
             return None
-        rows = self._store.recalls
+        rows = self._recalls
         uses = RecallQuery(organization=organization, record=(Kind.MEMORY, memory.id))
         if rows.find(uses, 1):
             return None
@@ -222,7 +223,7 @@ class Examining:
 
     def log_since(self, organization: str) -> datetime | None:
         """Return the begin of the recall log; None if it is too young, or holds too little, to tell."""
-        rows, everything = self._store.recalls, RecallQuery(organization=organization)
+        rows, everything = self._recalls, RecallQuery(organization=organization)
         first = rows.first(everything)
         if first is None or first > self._clock() - UNUSED_AFTER:
             return None
@@ -246,7 +247,7 @@ class Examining:
 
     def _uses_hooks(self, organization: str) -> bool:
         everything = RecallQuery(organization=organization)
-        return any(each.act == CLIENT_HOOK for each in self._store.recalls.find(everything, 200))
+        return any(each.act == CLIENT_HOOK for each in self._recalls.find(everything, 200))
 
     def _named(self, entity: Entity) -> Named:
         beside = {e.other_end(entity.id) for e in self._edges(entity) if e.kind is Kind.RELATION}

@@ -12,6 +12,7 @@ from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
 from minutebook.features.tidying.changing import Changing
 from minutebook.features.tidying.examining import Examined, Examining
 from minutebook.features.tidying.findings import Finding, State, Suggestion
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.state import suggestions, visible_records
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
@@ -45,9 +46,14 @@ class Inbox:
     """The use cases around suggestions: each reader sees those of which they see every record."""
 
     def __init__(
-        self, infrastructure: Infrastructure, examining: Examining, changing: Changing
+        self,
+        infrastructure: Infrastructure,
+        rows: TidyRows,
+        examining: Examining,
+        changing: Changing,
     ) -> None:
         self._store = infrastructure.records
+        self._rows = rows
         self._trail = infrastructure.trail
         self._clock = infrastructure.clock
         self._examining = examining
@@ -64,7 +70,7 @@ class Inbox:
         counts = Counter[Finding]()
         seen: list[tuple[Finding, str, int]] = []
         for view in self._views(caller):
-            for each in suggestions(self._store.tidy_rows, view.organization, State.OPEN):
+            for each in suggestions(self._rows, view.organization, State.OPEN):
                 if visible_records(self._store, view, each) is None:
                     continue
                 counts[each.finding] += 1
@@ -142,7 +148,7 @@ class Inbox:
         """Apply the open suggestions at least as certain as a rule wants; once, whether or not it works."""
         applied = Counter[Finding]()
         for view in self._views(caller):
-            for each in suggestions(self._store.tidy_rows, view.organization, State.OPEN):
+            for each in suggestions(self._rows, view.organization, State.OPEN):
                 least = rules.get(each.finding)
                 # What a person took back waits for a person.
                 if least is None or each.certainty < least or each.settled_by:
@@ -180,14 +186,14 @@ class Inbox:
         settled = replace(
             suggestion, state=state, settled_at=now, settled_by=caller.name, undo=undo
         )
-        self._store.tidy_rows.put(settled)
+        self._rows.put(settled)
 
     def _now(self, suggestion: Suggestion) -> Suggestion:
-        found = self._store.tidy_rows.numbered(suggestion.organization, suggestion.number)
+        found = self._rows.numbered(suggestion.organization, suggestion.number)
         return suggestion if found is None else found
 
     def _shown(self, caller: Caller, organization: str, number: int) -> Waiting | None:
-        suggestion = self._store.tidy_rows.numbered(organization, number)
+        suggestion = self._rows.numbered(organization, number)
         if suggestion is None:
             return None
         view = self._store.seen_in(organization, anywhere(caller))

@@ -21,10 +21,12 @@ from minutebook.features.tidying.examining import (
 from minutebook.features.tidying.findings import Finding, State, Suggestion
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.judging.names import blocks
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.state import tended
 from minutebook.services.access.visibility import narrowed
 from minutebook.services.infrastructure import Infrastructure
-from minutebook.store.protocol import Change, Tended
+from minutebook.store.protocol import Tended
+from minutebook.store.values import Change
 
 LOCK = "tidy"
 """The named lock of the process that goes through an organization."""
@@ -66,6 +68,7 @@ class Rounds:
     def __init__(
         self,
         infrastructure: Infrastructure,
+        rows: TidyRows,
         candidates: Candidates,
         recalls: RecallLog,
         examining: Examining,
@@ -76,6 +79,7 @@ class Rounds:
     ) -> None:
         self.every = every
         self._store = infrastructure.store
+        self._rows = rows
         self._records = infrastructure.records
         self._locks = infrastructure.locks
         self._clock = infrastructure.clock
@@ -91,7 +95,7 @@ class Rounds:
         if self.every is None:
             return None
         before = (self._clock() - self.every).isoformat()
-        marks = self._store.tidy_rows.marks
+        marks = self._rows.marks
         due = frozenset(
             name
             for name in tended(self._records, caller)
@@ -132,10 +136,10 @@ class Rounds:
         self, caller: Caller, organization: str, done: Round, most: int | None, *, dry_run: bool
     ) -> None:
         inbox = _DryInbox if dry_run else _RowsInbox
-        take = inbox(self._store, organization)
+        take = inbox(self._store, self._rows, organization)
         if not dry_run:
             self._drop_stale(organization)
-        marks = self._store.tidy_rows.marks(organization)
+        marks = self._rows.marks(organization)
         since = int(marks["sequence"]) if marks.get("finders") == self._finders else 0
         end, begun = self._store.sequence(organization), since
         entities = _EntityIndex(self._store, organization)
@@ -160,7 +164,7 @@ class Rounds:
                 "looked_at": done.looked_at - before,
                 "found": dict(done.found - found_before),
             }
-            self._store.tidy_rows.put_marks(organization, self._mark(since, ended))
+            self._rows.put_marks(organization, self._mark(since, ended))
 
     @property
     def _finders(self) -> str:
@@ -214,7 +218,7 @@ class Rounds:
 
     def _what_is_due(self, organization: str, *, dry_run: bool) -> Counter[Finding]:
         """Open the suggestions that have come due; return how many of each kind."""
-        rows, opened = self._store.tidy_rows, Counter[Finding]()
+        rows, opened = self._rows, Counter[Finding]()
         while due := rows.due(organization, self._clock(), BATCH):
             for each in due:
                 is_so = self._examining.again(each) is not None
@@ -254,7 +258,7 @@ class Rounds:
 
     def _drop_stale(self, organization: str) -> None:
         """Remove open suggestions that hold no more, and the undo data of records that are gone."""
-        rows = self._store.tidy_rows
+        rows = self._rows
         for state in (State.OPEN, State.APPLIED, State.REFUSED):
             last = 0
             while batch := rows.find(organization, state, BATCH, last):
@@ -282,26 +286,26 @@ class Rounds:
 class _RowsInbox:
     """Puts suggestions into the inbox, with how far the round has come, in one transaction."""
 
-    def __init__(self, store: Tended, organization: str) -> None:
+    def __init__(self, store: Tended, rows: TidyRows, organization: str) -> None:
         self._store = store
+        self._rows = rows
         self._organization = organization
 
     def __call__(
         self, suggestions: Sequence[Suggestion], marks: Mapping[str, object]
     ) -> Counter[Finding]:
         """Keep the new suggestions; return how many open ones of each kind there are among them."""
-        rows = self._store.tidy_rows
         with self._store.transaction(self._organization):
-            added = rows.add(self._organization, suggestions)
-            rows.put_marks(self._organization, marks)
+            added = self._rows.add(self._organization, suggestions)
+            self._rows.put_marks(self._organization, marks)
         return Counter(each.finding for each in added if each.state is State.OPEN)
 
 
 class _DryInbox:
     """Counts the suggestions that would be new, and keeps nothing."""
 
-    def __init__(self, store: Tended, organization: str) -> None:
-        self._rows = store.tidy_rows
+    def __init__(self, _: Tended, rows: TidyRows, organization: str) -> None:
+        self._rows = rows
         self._organization = organization
         self._seen: set[str] = set()
 

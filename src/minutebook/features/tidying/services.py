@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from minutebook.features.tidying.inbox import Inbox
     from minutebook.features.tidying.review import Review
     from minutebook.features.tidying.rounds import Rounds
+    from minutebook.features.tidying.rows import TidyRows
     from minutebook.features.tidying.state import TidyStatus
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,12 @@ log = logging.getLogger(__name__)
 
 class TidyingServices(FeatureServices):
     """The services that find disorder, suggest changes and make them."""
+
+    @service
+    def _rows(self) -> "TidyRows":
+        from minutebook.features.tidying.rows import TidyRows
+
+        return TidyRows(self.infrastructure.store.database)
 
     @service
     def _examining(self) -> "Examining":
@@ -63,7 +70,7 @@ class TidyingServices(FeatureServices):
         """Show, apply and refuse suggestions."""
         from minutebook.features.tidying.inbox import Inbox
 
-        return Inbox(self.infrastructure, self._examining, self._changing)
+        return Inbox(self.infrastructure, self._rows, self._examining, self._changing)
 
     @service
     def review(self) -> "Review":
@@ -88,6 +95,7 @@ class TidyingServices(FeatureServices):
 
         return Rounds(
             self.infrastructure,
+            self._rows,
             self._candidates,
             self.app.get(RecallLogServices).recalls,
             self._examining,
@@ -102,7 +110,7 @@ class TidyingServices(FeatureServices):
         """Tell of the last round, and of one that did not run."""
         from minutebook.features.tidying.state import TidyStatus
 
-        return TidyStatus(self.infrastructure.records, self.app.clock, self._every)
+        return TidyStatus(self.infrastructure.records, self._rows, self.app.clock, self._every)
 
     @property
     def _every(self) -> timedelta | None:

@@ -10,8 +10,8 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Record
 from minutebook.features.tidying.findings import Finding, State, Suggestion
+from minutebook.features.tidying.rows import TidyRows
 from minutebook.services.access.visibility import Clock, Records, View
-from minutebook.store.tidy_rows import TidyRows
 
 BATCH = 200
 
@@ -38,14 +38,17 @@ class TidyState:
 class TidyStatus:
     """Reads the state of tidying; it needs none of the finders and changers."""
 
-    def __init__(self, store: Records, clock: Clock, every: timedelta | None) -> None:
+    def __init__(
+        self, store: Records, rows: TidyRows, clock: Clock, every: timedelta | None
+    ) -> None:
         self.every = every
         self._store = store
+        self._rows = rows
         self._clock = clock
 
     def state(self, caller: Caller) -> TidyState:
         """Return when the last round ended, its findings, the open items, and whether one should have run."""
-        noted = [self._store.tidy_rows.marks(name) for name in tended(self._store, caller)]
+        noted = [self._rows.marks(name) for name in tended(self._store, caller)]
         ended = [datetime.fromisoformat(each["at"]) for each in noted if each.get("at")]
         found = Counter[Finding]()
         for each in noted:
@@ -86,7 +89,7 @@ class TidyStatus:
         counts = Counter[Finding]()
         for view in self._store.seen_by(anywhere(caller)):
             if view.organization != SYSTEM_ORGANIZATION:
-                for each in suggestions(self._store.tidy_rows, view.organization, State.OPEN):
+                for each in suggestions(self._rows, view.organization, State.OPEN):
                     if visible_records(self._store, view, each) is not None:
                         counts[each.finding] += 1
         return counts

@@ -34,18 +34,8 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.turns import Session
 from minutebook.search.text import TextQuery
-from minutebook.store.protocol import (
-    Candidate,
-    Group,
-    R,
-    Snapshot,
-    Store,
-    Tended,
-    Tie,
-    Vectors,
-    VectorSpace,
-)
-from minutebook.store.tidy_rows import TidyRows
+from minutebook.store.protocol import Snapshot, Store, Tended
+from minutebook.store.values import Candidate, Group, R, Tie, Vectors, VectorSpace
 
 Clock = Callable[[], datetime]
 """Gives the present instant, in UTC."""
@@ -443,11 +433,6 @@ class Records:
     def organization_with(self, caller: Caller, id: UUID) -> str:
         """Return the organization with a UUID, as `organization_with` does."""
         return organization_with(self._store, caller, id)
-
-    @property
-    def tidy_rows(self) -> TidyRows:
-        """The suggestions of how to put the records in order."""
-        return self._store.tidy_rows
 
     @property
     def key(self) -> Key | None:

@@ -6,7 +6,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.ids import may_be_in_uuid, start_of_ids, uuid_of
 from minutebook.domain.records import Memory, Record, Token
 from minutebook.services.access.visibility import Records, View
-from minutebook.store.protocol import R
+from minutebook.store.values import R
 
 
 class IdLookup:

@@ -8,7 +8,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import Edge, Entity, Memory
 from minutebook.services.access.visibility import Records, View
-from minutebook.store.protocol import Tie
+from minutebook.store.values import Tie
 
 Node = Entity | Memory
 

@@ -17,7 +17,8 @@ from minutebook.domain.records import CLASSES, Kind, Record
 from minutebook.domain.redaction import redacted_for
 from minutebook.services.access.visibility import seen_by
 from minutebook.services.embeddings import Embeddings
-from minutebook.store.protocol import Placement, Tended, Writes
+from minutebook.store.protocol import Tended
+from minutebook.store.values import Placement, Writes
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.nothing import found_nothing, note_nothing
 from minutebook.services.search.recall import CANDIDATES, Found
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
-from minutebook.store.protocol import Vectors
+from minutebook.store.values import Vectors
 
 CHUNK = 500
 """How many records are read at once."""

@@ -30,7 +30,7 @@ from minutebook.services.search.relations import RelationSearch
 from minutebook.services.search.signals import COMPARED, Asked, Key, Retriever, Signals
 from minutebook.services.search.sources import Candidates, TextSource
 from minutebook.services.search.walk import GraphWalk
-from minutebook.store.protocol import Candidate
+from minutebook.store.values import Candidate
 
 CANDIDATES = 150
 """How many each of the vector and the lexical signal propose."""

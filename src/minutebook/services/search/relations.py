@@ -11,7 +11,7 @@ from minutebook.search.text import TextQuery, word_terms, words
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, TextEmbedding
 from minutebook.services.search.signals import Asked, Key, Signals
-from minutebook.store.protocol import Tie
+from minutebook.store.values import Tie
 
 EDGES = 200
 """The most relations around the named entities that are looked at, the heaviest first."""

@@ -31,7 +31,7 @@ from minutebook.search.late_interaction import whole
 from minutebook.search.text import TextQuery, words
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.store.protocol import R, VectorSpace
+from minutebook.store.values import R, VectorSpace
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from minutebook.search.text import without_names, words
 from minutebook.services.access.visibility import View
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.signals import Retriever, Signals
-from minutebook.store.protocol import Tie
+from minutebook.store.values import Tie
 
 SEEDS = 5
 """How many of the best candidates the walk starts from."""

@@ -15,13 +15,14 @@ from minutebook.store.postgres.connections import Connections
 from minutebook.store.postgres.leases import PostgresLeases
 from minutebook.store.postgres.shared_values import PostgresSharedValues
 from minutebook.store.postgres.text_analysis import TextAnalysis
-from minutebook.store.protocol import Candidate, Moment, Placement, T
+from minutebook.store.protocol import Moment
 from minutebook.store.sidecar.phrases import holding_all, match_phrases
 from minutebook.store.sidecar.words import match
 from minutebook.store.sql import change_feed, entity_names, rows
 from minutebook.store.sql.embeddings import forget_damaged
 from minutebook.store.sql.indices import Indices
 from minutebook.store.sql.store import SqlStore
+from minutebook.store.values import Candidate, Placement, T
 
 _WRITE = "SELECT current_setting('transaction_read_only')::bool, pg_logical_emit_message(true, 'minutebook', '')"
 """Writes to the log of the server, and to no table; a server that only reads refuses it or says so."""
@@ -40,7 +41,6 @@ class PostgresStore(SqlStore):
     the URL is none, StoreTooNew if a later version made the tables, else StoreError.
     """
 
-    _is_synced = False
     recovery = "have the server recover the database as of an earlier moment"
 
     def __init__(
@@ -53,21 +53,11 @@ class PostgresStore(SqlStore):
         pool: int = 8,
         receives: bool = False,
     ) -> None:
-        self._url = url
         self._folder = folder
-        self._durability = durability
-        self._writer_wait = writer_wait
-        self._pool = pool
-        super().__init__(receives=receives)
-
-    def _connect(self, want: Callable[[], None]) -> Connections:
         self._connections = Connections(
-            self._url,
-            synchronous=self._durability == "full",
-            writer_wait=self._writer_wait,
-            size=self._pool,
+            url, synchronous=durability == "full", writer_wait=writer_wait, size=pool
         )
-        return self._connections
+        super().__init__(self._connections, receives=receives)
 
     def _prepare(self, want: Callable[[], None]) -> Indices:
         self._list_names()

@@ -6,7 +6,7 @@ nothing while it has one, so that those always come back.
 
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -74,18 +74,22 @@ class Connections(Database):
         self._wait = writer_wait
         self._local = threading.local()
         self._guard = threading.Lock()
-        self._is_closed = False
+        self._is_closed = True
         self._adapters = text_adapters()
         self._url = url
+        self._size = size
         self._settings = {
             "application_name": "minutebook",
             "lock_timeout": f"{max(1, round(writer_wait * 1000))}ms",
             "idle_in_transaction_session_timeout": _LEFT_OPEN,
             "synchronous_commit": "on" if synchronous else "off",
         }
+
+    def _open(self, want: Callable[[], None]) -> None:
         with translate_errors(self.place), self._opened() as connection:
             schema.prepare(connection, self.place)
-        self._writers, self._readers, self._streams = (self._pool(size) for _ in range(3))
+        self._writers, self._readers, self._streams = (self._pool(self._size) for _ in range(3))
+        self._is_closed = False
 
     @property
     def is_writing(self) -> bool:

@@ -3,22 +3,36 @@
 from psycopg import Connection
 
 from minutebook.domain.errors import StoreError
-from minutebook.store.protocol import Placement
+from minutebook.store.sql.side_tables import all_tables
 from minutebook.store.sql.tables import ALL_TABLES
+from minutebook.store.values import Placement
 
-ON_EVERY_NODE = ("organizations", "spaces", "identity", "format", "migration")
+ON_EVERY_NODE = ("organizations", "spaces", "identity", "format", "migration", "side_tables")
 """Small tables that are the same on all nodes; they hold no records."""
 
 BY_KEY = {"leases": "name", "uses": "token", "shared_values": "name", "numbers": "what"}
 """Tables whose rows belong to no organization, and the column of their key."""
 
 BY_ORGANIZATION = (
-    *("feeds", "deletions", "names", "migrated", "recalls", "recalled", "suggestions"),
+    *("feeds", "deletions", "names", "migrated"),
     *(table.name for table in ALL_TABLES),
 )
 """Tables of which each row belongs to an organization, the first one that writers lock first."""
 
 _COORDINATOR = 0
+
+
+def by_organization() -> list[str]:
+    """Return the tables of which each row belongs to an organization, those of features too."""
+    return [*BY_ORGANIZATION, *(each.name for each in all_tables() if each.is_by_organization)]
+
+
+def by_key() -> dict[str, str]:
+    """Return the other tables, those of features too, and the first column of the key of each."""
+    return BY_KEY | {
+        each.name: each.leading for each in all_tables() if not each.is_by_organization
+    }
+
 
 # A statement sees what one before it made on each node.
 _IN_TURN = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
@@ -179,12 +193,14 @@ def _run(connection: Connection, statements: list[str]) -> None:
 
 def _statements(shards: int) -> dict[str, str]:
     """Return the statement that places each table, in order: writers wait at the first."""
-    first, *others = BY_ORGANIZATION
+    first, *others = by_organization()
     distributing = "SELECT create_distributed_table('{}', '{}', colocate_with := '{}'{})"
     count = f", shard_count := {shards}"
     return {
         first: distributing.format(first, "organization", "none", count),
         **{table: distributing.format(table, "organization", first, "") for table in others},
-        **{table: distributing.format(table, key, "none", count) for table, key in BY_KEY.items()},
+        **{
+            table: distributing.format(table, key, "none", count) for table, key in by_key().items()
+        },
         **{table: f"SELECT create_reference_table('{table}')" for table in ON_EVERY_NODE},
     }

@@ -11,6 +11,8 @@ from psycopg import Connection, errors
 
 from minutebook.domain.errors import StoreError, StoreTooNew
 from minutebook.store.postgres import distribution
+from minutebook.store.postgres.statements import PostgresConnection
+from minutebook.store.sql import side_tables
 
 LEAST_SERVER = 160000
 """The earliest version of PostgreSQL that the engine is tested with, as the server numbers it."""
@@ -41,20 +43,20 @@ def prepare(connection: Connection, place: str) -> None:
     if _is_current(connection, place):
         return
     # Of several that find an empty database one makes the table; then all wait at its row.
-    with suppress(errors.UniqueViolation, errors.DuplicateTable):
+    with suppress(errors.UniqueViolation, errors.DuplicateTable, errors.DuplicateObject):
         connection.execute(
             "CREATE TABLE IF NOT EXISTS format (one boolean PRIMARY KEY, number integer NOT NULL)"
         )
     connection.execute("INSERT INTO format VALUES (TRUE, 0) ON CONFLICT DO NOTHING")
     with connection.transaction():
         connection.execute("SELECT number FROM format FOR UPDATE")
-        scripts = SCRIPTS[_format(connection, place) :]
-        if scripts:
+        if not _is_current(connection, place):
             distribution.begin_change(connection, place)
-        for script in scripts:
-            for statement in _statements(script):
+            for script in SCRIPTS[_format(connection, place) :]:
+                for statement in _statements(script):
+                    connection.execute(statement.encode())
+            for statement in side_tables.missing(PostgresConnection(connection), place):
                 connection.execute(statement.encode())
-        if scripts:
             distribution.place_new(connection, place)
         connection.execute("UPDATE format SET number = %s", (FORMAT,))
 
@@ -89,7 +91,7 @@ def _is_current(connection: Connection, place: str) -> bool:
             number=number,
             format=FORMAT,
         )
-    return number == FORMAT
+    return number == FORMAT and not side_tables.missing(PostgresConnection(connection), place)
 
 
 def _format(connection: Connection, place: str) -> int:

@@ -222,32 +222,8 @@ CREATE INDEX summaries_by_session ON summaries (organization, left(session, 200)
 -- When each token was used last: no organization's writers wait for it.
 CREATE TABLE uses (token text PRIMARY KEY, at bigint NOT NULL) WITH (fillfactor = 50);
 
--- Which records each question got.
-CREATE TABLE recalls (
-    organization integer, id text, at bigint NOT NULL, asker text NOT NULL, actor text NOT NULL,
-    client text NOT NULL, contract text NOT NULL, act text NOT NULL, session text NOT NULL,
-    question text,
-    PRIMARY KEY (organization, id)
-);
-CREATE INDEX recalls_by_time ON recalls (organization, at, id);
-CREATE INDEX recalls_by_session ON recalls (organization, session, at, id);
-CREATE TABLE recalled (
-    organization integer, recall text, place integer, kind text NOT NULL, id text NOT NULL,
-    score double precision NOT NULL,
-    PRIMARY KEY (organization, recall, place)
-);
-CREATE INDEX recalled_by_record ON recalled (organization, id, recall);
-
--- How the records may be put in order.
-CREATE TABLE suggestions (
-    organization integer, id text, number integer NOT NULL, finding text NOT NULL,
-    state text NOT NULL, certainty double precision NOT NULL, subjects text NOT NULL, due bigint,
-    found_at bigint NOT NULL, settled_at bigint, settled_by text NOT NULL, undo text NOT NULL,
-    PRIMARY KEY (organization, id)
-);
-CREATE INDEX suggestions_by_number ON suggestions (organization, number);
-CREATE INDEX suggestions_by_due ON suggestions (organization, state, due);
-CREATE INDEX suggestions_by_state ON suggestions (organization, state, number);
+-- Whose tables stand beside these, and in which format: `store/sql/side_tables.py` makes them.
+CREATE TABLE side_tables (feature text PRIMARY KEY, format integer NOT NULL);
 
 -- From which store records are, or were, moved here; how far each organization has come, by the other's sequences, and
 -- the own sequence at the end, by which a later write shows.

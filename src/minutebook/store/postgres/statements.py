@@ -12,14 +12,13 @@ from minutebook.domain.records import CLASSES, Entity, Kind, Record, TextRecord
 from minutebook.search.text import ANALYSIS
 from minutebook.store.postgres import numbers
 from minutebook.store.postgres.tables import CUT, derived, object_digest, quoted
-from minutebook.store.protocol import VectorSpace
 from minutebook.store.sql import change_feed, entity_names
 from minutebook.store.sql.database import Condition, Connection, Kept, Row
 from minutebook.store.sql.embeddings import kept_of
 from minutebook.store.sql.entity_names import SHORT
 from minutebook.store.sql.rows import check_key
 from minutebook.store.sql.tables import Table, table_of
-from minutebook.store.transfer import Carried
+from minutebook.store.values import Carried, VectorSpace
 
 Raw: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
@@ -37,6 +36,13 @@ _NEXT_SEQUENCE = (
 class PostgresConnection(Connection):
     """A connection to a server, with adapters that keep and read every text."""
 
+    # A text sorts by code point.
+    types: ClassVar[Mapping[str, str]] = {
+        "text": 'text COLLATE "C"',
+        "integer": "integer",
+        "instant": "bigint",
+        "real": "double precision",
+    }
     feeds = ("feeds", "organization")
     vectors = ("r.vectors", "")
     states = ("r.token_states", "")

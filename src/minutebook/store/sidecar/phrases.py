@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from minutebook.search.text import TextQuery
-from minutebook.store.protocol import Candidate
 from minutebook.store.sidecar.words import K1, LEAST_IDF, B, WordView, term_digest
+from minutebook.store.values import Candidate
 
 Texts: TypeAlias = Callable[[Collection[str]], Mapping[str, Sequence[str]]]
 """Gives the terms of the texts of records by their ids."""

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.search import binary_codes
-from minutebook.store.protocol import Candidate
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import Block, Columns, Places
 from minutebook.store.sidecar.view import Conditions, Layer, View
+from minutebook.store.values import Candidate
 
 _GATHERED_SHARE = 8
 _SAMPLED, _MORE = 64, 3

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.search.text import TextQuery
-from minutebook.store.protocol import Candidate
 from minutebook.store.sidecar.block import Columns, Places
 from minutebook.store.sidecar.view import Conditions, Layer, View
+from minutebook.store.values import Candidate
 
 K1, B = 1.2, 0.75
 """BM25's saturation and its weight of length, as FTS5 has them, so that scores do not depend on the way."""

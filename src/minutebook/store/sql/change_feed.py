@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from minutebook.domain.records import Kind
-from minutebook.store.protocol import Change
 from minutebook.store.sql.database import Connection
 from minutebook.store.sql.tables import ALL_TABLES, value_text
+from minutebook.store.values import Change
 
 _ALL = 1 << 62
 

@@ -3,16 +3,15 @@
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from minutebook.disk.encryption import Key
 from minutebook.domain.records import Record, TextRecord
-from minutebook.store.protocol import VectorSpace, Writes
 from minutebook.store.sql.tables import value_text
-from minutebook.store.transfer import Carried
+from minutebook.store.values import Carried, VectorSpace, Writes
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -35,6 +34,12 @@ class Connection(ABC):
     Statements mark their parameters by `?`. A text among the values may hold NUL and lone surrogates; one that
     is read may come as bytes (`value_text`). Conditions are about a table that is called `r`.
     """
+
+    types: ClassVar[Mapping[str, str]]
+    """The type of a column by the word of a `SideTable`."""
+
+    table_end: ClassVar[str] = ""
+    """The end of a statement that makes a side table."""
 
     feeds: ClassVar[tuple[str, str]]
     """The table of the sequences, and its column with the organization's number."""
@@ -167,6 +172,23 @@ class Database(ABC):
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._counting = threading.Lock()
+
+    def open(self, want: Callable[[], None]) -> None:
+        """Open the database, made if it is missing, again after `close`; `want` asks for a run of the housekeeping.
+
+        Raises StoreTooNew if a later version wrote it, else StoreError.
+        """
+        self.forget()
+        self._open(want)
+
+    @abstractmethod
+    def _open(self, want: Callable[[], None]) -> None:
+        """Open the database, made if it is missing."""
+
+    def forget(self) -> None:
+        """Forget the numbers and the identity: the database may have been replaced while it was closed."""
+        self._numbers = {}
+        self.__dict__.pop("identity", None)
 
     @cached_property
     def identity(self) -> str:

@@ -10,13 +10,12 @@ from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TEXT_CLASSES, TextRecord
 from minutebook.search.late_interaction import HEAD
-from minutebook.store.protocol import T, Vectors, VectorSpace
 from minutebook.store.sql.conditions import selection
 from minutebook.store.sql.database import Connection, Kept
 from minutebook.store.sql.spaces import Spaces
 from minutebook.store.sql.tables import table_of, value_text
 from minutebook.store.sql.vector_rows import are_damaged, rows_of
-from minutebook.store.transfer import Embedding
+from minutebook.store.values import Embedding, T, Vectors, VectorSpace
 
 Place: TypeAlias = tuple[int, str, int]
 """Where a record is, as of when: the number of its organization, its id and its sequence."""

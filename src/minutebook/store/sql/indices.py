@@ -14,7 +14,6 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TEXT_CLASSES, Record, TextRecord
 from minutebook.search.text import ANALYSIS
-from minutebook.store.protocol import Candidate, Vectors, VectorSpace
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.columns import Columns
 from minutebook.store.sidecar.index import Index
@@ -27,6 +26,7 @@ from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.index_source import WORDS, Key, Source, VectorSource, WordSource
 from minutebook.store.sql.spaces import Spaces
 from minutebook.store.sql.tables import id_bytes, table_of, value_text
+from minutebook.store.values import Candidate, Vectors, VectorSpace
 
 
 class Indices:

@@ -6,7 +6,6 @@ from typing import Any
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Entity, Link, Record, TextRecord
-from minutebook.store.protocol import Group, R, Tie
 from minutebook.store.sql import change_feed, entity_names
 from minutebook.store.sql.conditions import order_by, ordered, selection
 from minutebook.store.sql.database import Condition, Connection, Row
@@ -21,6 +20,7 @@ from minutebook.store.sql.tables import (
     table_of,
     value_text,
 )
+from minutebook.store.values import Group, R, Tie
 
 _LONGEST_KEY = 1000
 """Bytes of an id that a row of an index has room for."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Record
-from minutebook.store.protocol import R
 from minutebook.store.sql import entity_names, rows
 from minutebook.store.sql.database import Connection
 from minutebook.store.transaction_names import check_in_snapshot
+from minutebook.store.values import R
 
 
 class SqlSnapshot:

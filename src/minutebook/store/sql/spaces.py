@@ -1,8 +1,8 @@
 """The numbers that stand for vector spaces, for good."""
 
-from minutebook.store.protocol import VectorSpace
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.tables import value_text
+from minutebook.store.values import VectorSpace
 
 
 class Spaces:

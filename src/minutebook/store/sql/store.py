@@ -15,9 +15,33 @@ from minutebook.search import text as analysis
 from minutebook.search.text import TextQuery
 from minutebook.store.housekeeper import Housekeeper
 from minutebook.store.leases import LeaseRows
-from minutebook.store.protocol import (
+from minutebook.store.shared_values import SharedValues
+from minutebook.store.sidecar.phrases import holds_in_a_row
+from minutebook.store.sidecar.words import by_word
+from minutebook.store.sql import (
+    change_feed,
+    embeddings,
+    entity_names,
+    rows,
+    side_tables,
+    transfer,
+)
+from minutebook.store.sql.checks import contradictions
+from minutebook.store.sql.database import Connection, Database
+from minutebook.store.sql.index_columns import is_by_id
+from minutebook.store.sql.indices import Indices
+from minutebook.store.sql.snapshot import SqlSnapshot
+from minutebook.store.sql.spaces import Spaces
+from minutebook.store.sql.token_uses import SqlTokenUses
+from minutebook.store.sql.vector_rows import check_query, checked_rows
+from minutebook.store.transaction_names import TransactionNames
+from minutebook.store.transfer import being_filled, check_may_receive
+from minutebook.store.values import (
     Candidate,
+    Carried,
     Change,
+    Embedding,
+    Gone,
     Group,
     Placement,
     R,
@@ -27,23 +51,6 @@ from minutebook.store.protocol import (
     VectorSpace,
     Writes,
 )
-from minutebook.store.shared_values import SharedValues
-from minutebook.store.sidecar.phrases import holds_in_a_row
-from minutebook.store.sidecar.words import by_word
-from minutebook.store.sql import change_feed, embeddings, entity_names, rows, transfer
-from minutebook.store.sql.checks import contradictions
-from minutebook.store.sql.database import Connection, Database
-from minutebook.store.sql.index_columns import is_by_id
-from minutebook.store.sql.indices import Indices
-from minutebook.store.sql.recall_rows import SqlRecallRows
-from minutebook.store.sql.snapshot import SqlSnapshot
-from minutebook.store.sql.spaces import Spaces
-from minutebook.store.sql.sync_rows import SqlSyncRows
-from minutebook.store.sql.tidy_rows import SqlTidyRows
-from minutebook.store.sql.token_uses import SqlTokenUses
-from minutebook.store.sql.vector_rows import check_query, checked_rows
-from minutebook.store.transaction_names import TransactionNames
-from minutebook.store.transfer import Carried, Embedding, Gone, being_filled, check_may_receive
 
 log = logging.getLogger(__name__)
 
@@ -54,25 +61,18 @@ class SqlStore(ABC):
     Only one that `receives` can be opened while records are being moved into it.
     """
 
-    _is_synced = True
-    """Whether such a store may be kept in step with those of other machines."""
-
-    _database: Database
     _indices: Indices
     _spaces: Spaces
     _housekeeper: Housekeeper
 
-    def __init__(self, *, receives: bool) -> None:
+    def __init__(self, database: Database, *, receives: bool) -> None:
+        self.database = database
         self._receives = receives
         self._guard = threading.Lock()
         self._names = TransactionNames()
         self._with_records: set[str] = set()
         self._is_open = False
         self.open()
-
-    @abstractmethod
-    def _connect(self, want: Callable[[], None]) -> Database:
-        """Open the database; `want` asks for a run of the housekeeping."""
 
     @abstractmethod
     def _prepare(self, want: Callable[[], None]) -> Indices:
@@ -98,14 +98,15 @@ class SqlStore(ABC):
             if self._is_open:
                 return
             self._housekeeper = Housekeeper(self._keep_house)
-            self._database = self._connect(self._housekeeper.want)
+            self._with_records = set()
+            self.database.open(self._housekeeper.want)
             try:
                 self._check_whole()
-                self._spaces = Spaces(self._database)
+                self._spaces = Spaces(self.database)
                 self._indices = self._prepare(self._housekeeper.want)
                 is_behind = bool(self.to_analyse())
             except BaseException:
-                self._database.close()
+                self.database.close()
                 raise
             self._is_open = True
             if is_behind:
@@ -125,7 +126,7 @@ class SqlStore(ABC):
                 # Whoever opens the store next reads the changes again.
                 log.warning("the indices are not saved: %s", error)
             finally:
-                self._database.close()
+                self.database.close()
 
     @property
     def is_open(self) -> bool:
@@ -135,14 +136,14 @@ class SqlStore(ABC):
     @contextmanager
     def transaction(self, *organizations: str) -> Iterator[None]:
         """Make the writes inside one atomic, durable transaction on the organizations named."""
-        with self._names.within(organizations), self._database.transaction(*organizations):
+        with self._names.within(organizations), self.database.transaction(*organizations):
             yield
 
     @contextmanager
     def snapshot(self, *organizations: str) -> Iterator[SqlSnapshot]:
         """Open a reader of these organizations as of the present moment."""
-        numbers = self._database.numbers_of(organizations)
-        with self._database.stream() as connection:
+        numbers = self.database.numbers_of(organizations)
+        with self.database.stream() as connection:
             for number in sorted(numbers.values()):
                 # On a cluster each node settles its own moment by its first read.
                 change_feed.sequence(connection, number)
@@ -155,8 +156,8 @@ class SqlStore(ABC):
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
         """Return the record with an id, or None."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
             return rows.get(connection, number, of, organization, id)
 
     def find(
@@ -169,18 +170,18 @@ class SqlStore(ABC):
         offset: int = 0,
     ) -> list[R]:
         """Return the selected records, sorted by the fields of `order`, then by id."""
-        number = self._database.number_of(where.organization)
+        number = self.database.number_of(where.organization)
         if limit is not None and number is not None:
             where = self._first_named(number, of, where, order, offset + limit)
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return rows.find(connection, number, of, where, order, limit, offset)
 
     def values(
         self, of: type[Record], where: Filter, fields: Sequence[str]
     ) -> list[tuple[Any, ...]]:
         """Return some fields of each selected record, in no order. Raises AttributeError."""
-        number = self._database.number_of(where.organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(where.organization)
+        with self.database.reading() as connection:
             return rows.values(connection, number, of, where, fields)
 
     def page(
@@ -193,53 +194,57 @@ class SqlStore(ABC):
         offset: int = 0,
     ) -> list[R]:
         """Return a page of the records in several selections together, in the order of `find`."""
-        known = self._database.numbers_of([where.organization for where in wheres])
+        known = self.database.numbers_of([where.organization for where in wheres])
         selections = [
             (number, self._first_named(number, of, where, order, offset + limit))
             for where in wheres
             if (number := known.get(where.organization)) is not None
         ]
-        with self._database.snapshot() as connection:
+        with self.database.snapshot() as connection:
             return rows.page(connection, of, selections, order, limit, offset)
 
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
         """Yield the selected records one at a time, all as of one moment."""
-        number = self._database.number_of(where.organization)
-        with self._database.stream() as connection:
+        number = self.database.number_of(where.organization)
+        with self.database.stream() as connection:
             yield from rows.each(connection, number, of, where, order)
 
     def ids(
         self, of: type[Record], where: Filter, order: Sequence[str], limit: int | None = None
     ) -> list[str]:
         """Return the ids of the selected records, in order."""
-        number = self._database.number_of(where.organization)
+        number = self.database.number_of(where.organization)
         if number is not None and is_by_id(order):
             columns = self._indices.columns(number, of, where)
             if columns is not None:
                 return columns.ids(descending="-id" in order, limit=limit)
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return rows.ids(connection, number, of, where, order, limit)
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
-        number = self._database.number_of(where.organization)
+        number = self.database.number_of(where.organization)
         if number is None:
             return 0
         if (columns := self._indices.columns(number, of, where)) is not None:
             return columns.count()
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return rows.count(connection, number, of, where)
 
     def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
         """Put together the selected records that agree in some text fields, latest first."""
-        number = self._database.number_of(where.organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(where.organization)
+        with self.database.reading() as connection:
             return rows.groups(connection, number, of, where, by, span)
 
     def delete(self, of: type[Record], organization: str, id: str) -> bool:
         """Remove a record with its text index, vectors, versions and edges."""
         with self._writing(organization) as (connection, number):
-            self.recalls.forget(connection, number, of, id)
+            for beside in side_tables.going_with(of.kind):
+                connection.run(
+                    f"DELETE FROM {beside.name} WHERE organization = ? AND id = ? AND kind = ?",  # noqa: S608
+                    (number, id, of.kind),
+                )
             return rows.delete(connection, number, of, organization, id)
 
     def organizations(self, among: Collection[str] | None = None) -> list[str]:
@@ -248,22 +253,22 @@ class SqlStore(ABC):
         Raises StoreClosed if the store is closed.
         """
         if among is None:
-            with self._database.reading() as connection:
+            with self.database.reading() as connection:
                 return change_feed.organizations(connection)
-        if not (self._is_open or self._database.is_writing):
+        if not (self._is_open or self.database.is_writing):
             raise StoreClosed("{place}: the store was closed", place=self.place)
         found = set(among) & self._with_records
         if len(found) == len(set(among)):
             return sorted(found)
-        known = self._database.numbers_of(set(among) - found)
+        known = self.database.numbers_of(set(among) - found)
         if not known:
             return sorted(found)
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             # Each by itself: nobody is kept waiting by a node of a cluster that has others' records.
             found.update(
                 name for name, number in known.items() if change_feed.sequence(connection, number)
             )
-        if not self._database.is_writing:
+        if not self.database.is_writing:
             # It stays so; what this thread wrote may still be undone.
             self._with_records |= found
         return sorted(found)
@@ -272,7 +277,7 @@ class SqlStore(ABC):
         self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
     ) -> list[Candidate]:
         """Rank the selected records that match the query by BM25."""
-        number = self._database.number_of(where.organization)
+        number = self.database.number_of(where.organization)
         if number is None or not query:
             return []
         return by_word(self._ranked(number, of, where, query, limit), query)
@@ -287,7 +292,7 @@ class SqlStore(ABC):
         self, of: type[TextRecord], where: Filter, words: Sequence[str]
     ) -> list[str]:
         """Return the sorted ids of the selected records with a text that holds the words as a phrase."""
-        number = self._database.number_of(where.organization)
+        number = self.database.number_of(where.organization)
         if number is None or not words:
             return []
         # An index tells words with one stem apart no more: each candidate's own text decides.
@@ -320,24 +325,24 @@ class SqlStore(ABC):
         self, of: type[TextRecord], organization: str, id: str
     ) -> tuple[VectorSpace, Vectors] | None:
         """Return a record's vectors as they are kept, or None."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
             return embeddings.get(connection, number, of, id, self._spaces)
 
     def token_states(
         self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
     ) -> dict[str, bytes]:
         """Return the token states, by id, of those records that have any of that space and form."""
-        number, in_space = self._database.number_of(organization), self._spaces.number_of(space)
+        number, in_space = self.database.number_of(organization), self._spaces.number_of(space)
         if number is None or in_space is None:
             return {}
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return embeddings.states(connection, number, of, ids, in_space, space.states)
 
     def states_size(self, of: type[TextRecord], organization: str) -> int:
         """Sum the bytes of the token states of an organization's records of a kind."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
             return embeddings.states_size(connection, number, of)
 
     def without_vectors(
@@ -348,14 +353,14 @@ class SqlStore(ABC):
         among: Collection[str] | None = None,
     ) -> list[T]:
         """Return records that lack vectors of that space or states of its form, by kind."""
-        numbers = None if among is None else self._database.numbers_of(among).values()
+        numbers = None if among is None else self.database.numbers_of(among).values()
         in_space = self._spaces.number_of(space)
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return embeddings.without(connection, kinds, in_space, space.states, limit, numbers)
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         """Count the selected records that have vectors of that space and states of its form."""
-        number = self._database.number_of(where.organization)
+        number = self.database.number_of(where.organization)
         in_space = self._spaces.number_of(space)
         if number is None or in_space is None:
             return 0
@@ -363,7 +368,7 @@ class SqlStore(ABC):
             columns = self._indices.columns(number, of, where, in_space)
             if columns is not None:
                 return columns.count()
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return embeddings.count(connection, number, of, where, in_space, space.states)
 
     def nearest(
@@ -377,7 +382,7 @@ class SqlStore(ABC):
     ) -> list[Candidate]:
         """Rank the selected records by the cosine of their best part with a unit vector (d,)."""
         check_query(space, vector)
-        if (number := self._database.number_of(where.organization)) is None:
+        if (number := self.database.number_of(where.organization)) is None:
             return []
         return self._indices.nearest(number, of, where, space, vector, limit, also)
 
@@ -385,102 +390,92 @@ class SqlStore(ABC):
         self, organization: str, nodes: Collection[str], limit: int | None = None
     ) -> list[Edge]:
         """Return the edges that touch any of the nodes."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
             return rows.edges(connection, number, organization, nodes, limit)
 
     def beside(
         self, of: type[TextRecord], organization: str, ids: Collection[str], reach: int
     ) -> dict[str, list[str]]:
         """Return, by id, the ids that stand beside it in the order of ids, nearest first."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
             return rows.beside(connection, number, of, ids, reach)
 
     def ties(self, organization: str, nodes: Collection[str], limit: int) -> list[Tie]:
         """Return the heaviest edges that touch any of the nodes, without the rest of their records."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
             return rows.ties(connection, number, nodes, limit)
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         """Return the sorted ids of the selected entities of which a name occurs in the words."""
-        number = self._database.number_of(where.organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(where.organization)
+        with self.database.reading() as connection:
             return entity_names.entities_named(connection, number, where, words)
 
     def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
         """Return the latest change of each record that changed after `since`, oldest first."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
             return change_feed.changes(connection, number, since, limit)
 
     def sequence(self, organization: str) -> int:
         """Return the sequence of the organization's latest change, 0 when there is none."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
             return change_feed.sequence(connection, number)
-
-    @property
-    def recalls(self) -> SqlRecallRows:
-        """The recall log."""
-        return SqlRecallRows(self._database)
-
-    @property
-    def tidy_rows(self) -> SqlTidyRows:
-        """The suggestions of how to put the records in order."""
-        return SqlTidyRows(self._database)
 
     @property
     def token_uses(self) -> SqlTokenUses:
         """The last use of each token."""
-        return SqlTokenUses(self._database)
+        return SqlTokenUses(self.database)
 
     @property
     def identity(self) -> str:
         """The identity of this store among all others, wherever it is."""
-        return self._database.identity
+        return self.database.identity
 
     @property
     def place(self) -> str:
         """The place of the store: a path, or a URL without user and password."""
-        return self._database.place
+        return self.database.place
 
     @property
     def key(self) -> Key | None:
         """The key that the store is encrypted with here; None: it is plain, or a server keeps it."""
-        return self._database.key
+        return self.database.key
 
     @property
     def writes(self) -> Writes:
         """The number of writes of this process and the time they took."""
-        return self._database.writes
+        return self.database.writes
 
     def embeddings(
         self, of: type[TextRecord], organization: str, ids: Collection[str]
     ) -> dict[str, Embedding]:
         """Return, by id, the vectors and token states of those records that have vectors."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
             return embeddings.whole(connection, number, of, ids, self._spaces)
 
     def begin_receiving(self, source: str) -> None:
         """Note that the records of a store are being moved here. Raises StoreError if others are here."""
-        with self._database.registering() as connection:
+        with self.database.registering() as connection:
             noted, written = transfer.source_of(connection), transfer.written(connection)
             check_may_receive(self.place, source, noted, written)
             transfer.begin(connection, source)
 
     def has_all_of(self, source: str) -> bool:
         """Tell whether a move from a store, named by its identity, has ended and nobody wrote here since."""
-        with self._database.committed() as connection:
+        with self.database.committed() as connection:
             noted = transfer.source_of(connection)
             return noted == (source, True) and not transfer.written(connection)
 
     def received(self, organization: str) -> int:
         """Return the sequence of the source up to which an organization's changes were transferred."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
+        number = self.database.number_of(organization)
+        with self.database.reading() as connection:
             return transfer.received(connection, number)
 
     def receive(
@@ -499,7 +494,7 @@ class SqlStore(ABC):
 
     def end_receiving(self) -> None:
         """Note that all is here, so that the store may be opened."""
-        with self._database.registering() as connection:
+        with self.database.registering() as connection:
             transfer.end(connection)
 
     @property
@@ -512,11 +507,6 @@ class SqlStore(ABC):
         """The values that all servers over the store share; None: its processes share a data directory."""
         return None
 
-    @property
-    def sync_rows(self) -> SqlSyncRows | None:
-        """The sync state of the store with other machines; None: a server's has none."""
-        return SqlSyncRows(self._database) if self._is_synced else None
-
     def placement(self) -> Placement | None:
         """Return on how many machines the records are; None if they are in a file."""
         return None
@@ -527,12 +517,12 @@ class SqlStore(ABC):
 
     def check_answers(self) -> None:
         """Raise StoreError unless the store can be read at this moment."""
-        with self._database.committed() as connection:
+        with self.database.committed() as connection:
             connection.run("SELECT number FROM organizations LIMIT 1")
 
     def check(self) -> list[str]:
         """Return the faults of the store, a sentence each; nothing if all is sound. Reads everything."""
-        with self._database.stream() as connection:
+        with self.database.stream() as connection:
             wrong = list(contradictions(connection))
         return wrong or list(self._indices.gaps())
 
@@ -547,12 +537,12 @@ class SqlStore(ABC):
     def size(self) -> int:
         """Return the size of the store in bytes, its indices included."""
         files = (path for path in self._indices.folder.glob("*/*") if path.is_file())
-        return self._database.size() + sum(path.stat().st_size for path in files)
+        return self.database.size() + sum(path.stat().st_size for path in files)
 
     @contextmanager
     def _writing(self, organization: str) -> Iterator[tuple[Connection, int]]:
         self._names.check(organization)
-        with self._database.writing(organization) as lent:
+        with self.database.writing(organization) as lent:
             yield lent
 
     @contextmanager
@@ -565,7 +555,7 @@ class SqlStore(ABC):
 
     def _check_whole(self) -> None:
         """Raise StoreError if records are being moved here by another process."""
-        with self._database.committed() as connection:
+        with self.database.committed() as connection:
             noted = transfer.source_of(connection)
         if noted is not None and not noted[1] and not self._receives:
             raise being_filled(self.place)

@@ -34,7 +34,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.store.protocol import R
+from minutebook.store.values import R
 
 Value: TypeAlias = str | bytes | int | float | None
 """What a column holds."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.reason import Reason
 from minutebook.search import late_interaction
-from minutebook.store.protocol import Vectors, VectorSpace
+from minutebook.store.values import Vectors, VectorSpace
 
 _SQUARE_TOLERANCE = 0.02
 

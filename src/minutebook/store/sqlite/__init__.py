@@ -14,20 +14,19 @@ from minutebook.domain.errors import StoreBusy
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record, TextRecord
 from minutebook.search.text import TextQuery
-from minutebook.store.protocol import Candidate, T
 from minutebook.store.sidecar.words import match
-from minutebook.store.sql import change_feed
+from minutebook.store.sql import change_feed, side_tables
 from minutebook.store.sql.checks import contradictions
 from minutebook.store.sql.embeddings import forget_damaged
 from minutebook.store.sql.store import SqlStore
 from minutebook.store.sqlite import checks, log_damage, text_analysis, texts
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.counts import Counts
-from minutebook.store.sqlite.encryption import key_of
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.indices import SqliteIndices
-from minutebook.store.sqlite.missing_database import check_not_lost, index_of
+from minutebook.store.sqlite.missing_database import index_of
 from minutebook.store.sqlite.snapshot import SqliteMoment
+from minutebook.store.values import Candidate, T
 
 _PATIENCE = 0.1
 """Seconds for which work in the background waits for its turn to write."""
@@ -59,25 +58,16 @@ class SqliteStore(SqlStore):
         keys: Keys | None = None,
         new_key: Key | None = None,
     ) -> None:
-        self._keys = keys
-        self._new_key = new_key
         self._path = path
-        self._durability = durability
-        self._writer_wait = writer_wait
-        self._beside = tuple(beside)
-        super().__init__(receives=receives)
-
-    def _connect(self, want: Callable[[], None]) -> Connections:
-        check_not_lost(self._path, self._beside)
-        is_there = self._path.is_file() and self._path.stat().st_size
         self._connections = Connections(
-            self._path,
-            key=key_of(self._path, self._keys) if is_there else self._new_key,
-            synchronous=self._durability,
-            writer_wait=self._writer_wait,
-            want_checkpoint=want,
+            path,
+            keys=keys,
+            new_key=new_key,
+            beside=tuple(beside),
+            synchronous=durability,
+            writer_wait=writer_wait,
         )
-        return self._connections
+        super().__init__(self._connections, receives=receives)
 
     def _prepare(self, want: Callable[[], None]) -> SqliteIndices:
         for sentence, remedy in self.file_faults():
@@ -163,8 +153,7 @@ class SqliteStore(SqlStore):
         """
         with self._connections.beside() as connection:
             texts.purge(connection)
-            # Other machines have yet to hear of them, or know them by these ids.
-            if not (self.sync_rows and self.sync_rows.remotes()):
+            if not side_tables.are_deletions_kept(connection):
                 change_feed.forget_links(connection)
         self._connections.rewrite()
         self._indices.scrub()

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import apsw
 
-from minutebook.disk.encryption import Key
+from minutebook.disk.encryption import Key, Keys
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.domain.reason import Reason, Word, cause_of, of_system
 from minutebook.store.sql.database import Database
 from minutebook.store.sqlite import log_damage, missing_database, schema, text_analysis
-from minutebook.store.sqlite.encryption import connect
+from minutebook.store.sqlite.encryption import connect, key_of
 from minutebook.store.sqlite.errors import RESCUE, translate_errors
 from minutebook.store.sqlite.statements import SqliteConnection
 
@@ -39,11 +39,12 @@ _AGAIN_SECONDS = 0.01
 class _Reader:
     """A thread's own connection; the lock keeps `close` from pulling it away under a reader."""
 
-    __slots__ = ("__weakref__", "connection", "lock")
+    __slots__ = ("__weakref__", "connection", "is_closed", "lock")
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = SqliteConnection(connection)
         self.lock = threading.RLock()
+        self.is_closed = False
 
 
 class Connections(Database):
@@ -53,33 +54,43 @@ class Connections(Database):
         self,
         path: Path,
         *,
-        key: Key | None,
+        keys: Keys | None,
+        new_key: Key | None,
+        beside: Sequence[Path],
         synchronous: str,
         writer_wait: float,
-        want_checkpoint: Callable[[], None],
     ) -> None:
         super().__init__()
         self._path = path
         self.place = str(path)
-        self.key = key
+        self._keys = keys
+        self._new_key = new_key
+        self._beside = beside
         self._synchronous = synchronous
         self._wait = writer_wait
-        self._want_checkpoint = want_checkpoint
-        self._closed = False
+        self._closed = True
         self._guard = threading.RLock()
-        self._local = threading.local()
-        self._readers: weakref.WeakSet[_Reader] = weakref.WeakSet()
         self._turn = threading.RLock()
         self._owner: int | None = None
         self._depth = 0
         self._failed: BaseException | None = None
-        self._file_lock = FileLock(missing_database.lock_of(path))
-        self._log_pages = self._wanted_at = 0
         self._new_numbers: dict[str, int] = {}
+        self._log_pages = self._wanted_at = 0
+
+    def _open(self, want: Callable[[], None]) -> None:
+        path = self._path
+        missing_database.check_not_lost(path, self._beside)
+        is_there = path.is_file() and path.stat().st_size
+        self.key = key_of(path, self._keys) if is_there else self._new_key
+        self._want_checkpoint = want
+        self._local = threading.local()
+        self._readers: weakref.WeakSet[_Reader] = weakref.WeakSet()
+        self._file_lock = FileLock(missing_database.lock_of(path))
         with translate_errors(path):
             _make_private(path)
             self._writer = self._open_writer()
         missing_database.mark(path)
+        self._closed = False
 
     @property
     def is_writing(self) -> bool:
@@ -119,7 +130,7 @@ class Connections(Database):
         """
         if self._closed:
             raise StoreClosed("{path}: the store was closed", path=self._path)
-        with translate_errors(self._path), closing(self.open()) as connection:
+        with translate_errors(self._path), closing(self._new_connection()) as connection:
             yield SqliteConnection(connection)
 
     @contextmanager
@@ -242,12 +253,13 @@ class Connections(Database):
             self._closed = True
         for reader in list(self._readers):
             with reader.lock:
+                reader.is_closed = True
                 reader.connection.raw.close()
         with self._turn:
             self._writer.raw.close()
             self._file_lock.close()
 
-    def open(self) -> apsw.Connection:
+    def _new_connection(self) -> apsw.Connection:
         """Open one more connection, the caller's own to close."""
         connection = connect(self._path, self.key, statements=_STATEMENTS)
         try:
@@ -271,7 +283,7 @@ class Connections(Database):
         connection.wal_autocheckpoint(0)
 
     def _open_writer(self) -> SqliteConnection:
-        connection = self.open()
+        connection = self._new_connection()
         try:
             self._keep_unread(connection)
             if not self._is_prepared(connection):
@@ -326,7 +338,7 @@ class Connections(Database):
         connection.pragma("journal_mode", "wal")
         connection.execute("BEGIN IMMEDIATE")
         try:
-            schema.migrate(connection)
+            schema.migrate(connection, self._path)
             text_analysis.adopt(SqliteConnection(connection))
             connection.execute("COMMIT")
         finally:
@@ -337,7 +349,7 @@ class Connections(Database):
     def _reading(self) -> Iterator[SqliteConnection]:
         reader = self._reader()
         with reader.lock, translate_errors(self._path):
-            if self._closed:
+            if reader.is_closed:
                 raise StoreClosed("{path}: the store was closed", path=self._path)
             yield reader.connection
 
@@ -347,7 +359,7 @@ class Connections(Database):
             with self._guard, translate_errors(self._path):
                 if self._closed:
                     raise StoreClosed("{path}: the store was closed", path=self._path)
-                connection = self.open()
+                connection = self._new_connection()
                 # Only here: what reads or writes everything would fill memory with mapped pages.
                 connection.pragma("mmap_size", _MAPPED_BYTES)
                 reader = self._local.reader = _Reader(connection)

@@ -5,7 +5,9 @@ from pathlib import Path
 import apsw
 
 from minutebook.domain.errors import StoreError, StoreTooNew
+from minutebook.store.sql import side_tables
 from minutebook.store.sqlite.errors import damaged
+from minutebook.store.sqlite.statements import SqliteConnection
 
 APPLICATION_ID = 0x4D69_426F
 """`MiBo`: marks a file as one of ours, see `PRAGMA application_id`."""
@@ -48,14 +50,16 @@ def is_current(connection: apsw.Connection, path: Path) -> bool:
         )
     if found == FORMAT and not _holds_anything(connection):
         raise damaged("{path}: the file is damaged: its tables are gone", path=path)
-    return bool(found == FORMAT)
+    return bool(found == FORMAT) and not side_tables.missing(SqliteConnection(connection), path)
 
 
-def migrate(connection: apsw.Connection) -> None:
-    """Bring the tables to the present form, inside the caller's transaction."""
+def migrate(connection: apsw.Connection, path: Path) -> None:
+    """Bring the tables to the present form, inside the caller's transaction. Raises StoreTooNew."""
     for script in SCRIPTS[connection.pragma("user_version") :]:
         for _ in connection.execute(script):
             pass
+    for statement in side_tables.missing(SqliteConnection(connection), path):
+        connection.execute(statement)
     connection.pragma("application_id", APPLICATION_ID)
     connection.pragma("user_version", FORMAT)
 

@@ -243,39 +243,8 @@ CREATE INDEX tokens_by_sequence ON tokens (organization, sequence);
 -- When each token was used last.
 CREATE TABLE uses (token PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 
--- Which records each question got.
-CREATE TABLE recalls (
-    organization, id, at INTEGER NOT NULL, asker NOT NULL, actor NOT NULL, client NOT NULL,
-    contract NOT NULL, act NOT NULL, session NOT NULL, question,
-    PRIMARY KEY (organization, id)
-) WITHOUT ROWID;
-CREATE INDEX recalls_by_time ON recalls (organization, at, id);
-CREATE INDEX recalls_by_session ON recalls (organization, session, at, id);
-CREATE TABLE recalled (
-    organization, recall, place INTEGER, kind NOT NULL, id NOT NULL, score REAL NOT NULL,
-    PRIMARY KEY (organization, recall, place)
-) WITHOUT ROWID;
-CREATE INDEX recalled_by_record ON recalled (organization, id, recall);
-
--- How the records may be put in order.
-CREATE TABLE suggestions (
-    organization, id, number INTEGER NOT NULL, finding NOT NULL, state NOT NULL,
-    certainty REAL NOT NULL, subjects NOT NULL, due INTEGER, found_at INTEGER NOT NULL,
-    settled_at INTEGER, settled_by NOT NULL, undo NOT NULL,
-    PRIMARY KEY (organization, id)
-) WITHOUT ROWID;
-CREATE INDEX suggestions_by_number ON suggestions (organization, number);
-CREATE INDEX suggestions_by_due ON suggestions (organization, state, due);
-CREATE INDEX suggestions_by_state ON suggestions (organization, state, number);
-
--- What is known of the machines with which the file is kept in step, by remote.
-CREATE TABLE sync_marks (remote TEXT PRIMARY KEY, marks TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE sync_rows (
-    remote TEXT, organization, kind TEXT, id, digest TEXT NOT NULL, file INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    PRIMARY KEY (remote, organization, kind, id)
-) WITHOUT ROWID;
-CREATE INDEX sync_rows_by_file ON sync_rows (remote, file) WHERE file <> 0;
+-- Whose tables stand beside these, and in which format: `store/sql/side_tables.py` makes them.
+CREATE TABLE side_tables (feature TEXT PRIMARY KEY, format INTEGER NOT NULL) WITHOUT ROWID;
 
 -- From which store records are, or were, moved here; how far each organization has come, by the
 -- other's sequences, and the own sequence at the end, by which a later write shows.

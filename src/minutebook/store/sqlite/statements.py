@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 import apsw
 
 from minutebook.domain.records import Record, TextRecord
-from minutebook.store.protocol import VectorSpace
 from minutebook.store.sql import change_feed, rows
 from minutebook.store.sql.database import Condition, Connection, Kept, Row
 from minutebook.store.sql.embeddings import kept_of
 from minutebook.store.sql.tables import Table, Value, table_of, value_text
 from minutebook.store.sqlite import texts
-from minutebook.store.transfer import Carried
+from minutebook.store.values import Carried, VectorSpace
 
 _MANY = 512
 """Values that are parameters each; more are one."""
@@ -38,6 +37,14 @@ _SAME_OBJECT = (
 class SqliteConnection(Connection):
     """A connection to a file; a text with lone surrogates, which is no UTF-8, is kept as bytes."""
 
+    # A column without a type holds a text, or the bytes of one with lone surrogates.
+    types: ClassVar[Mapping[str, str]] = {
+        "text": "",
+        "integer": "INTEGER",
+        "instant": "INTEGER",
+        "real": "REAL",
+    }
+    table_end = " WITHOUT ROWID"
     feeds = ("organizations", "number")
     vectors = ("v.vectors", "JOIN {0}_vectors AS v ON v.row = r.row")
     states = ("t.states", "LEFT JOIN {0}_states AS t ON t.row = r.row")

@@ -2,19 +2,42 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from minutebook.domain.records import Key, Kind
 from minutebook.store.sql.database import Database
 from minutebook.store.sql.tables import value_text
-from minutebook.store.sync_rows import SENT, UNSENT, SyncRow
 
 _FIELDS = "organization, kind, id, digest, state, file"
 _BATCH = 500
+_ALL = 1 << 62
+
+UNSENT = -1
+"""The number of the file of a row that has news and is in no file yet."""
+
+SENT = 0
+"""That of a row without news."""
 
 
-class SqlSyncRows:
-    """`SyncRows` in tables of the database."""
+@dataclass(frozen=True, slots=True)
+class SyncRow:
+    """The sync state of a record in one remote: the digest as it is here, the state as JSON.
+
+    `file` is the number of the file in which the row's news is on its way, SENT or UNSENT.
+    """
+
+    key: Key
+    digest: str
+    state: str
+    file: int
+
+
+class SyncRows:
+    """The sync state of each remote, named by the remote's identity, in tables of the database.
+
+    Inside a transaction of the store, what is written is part of it.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -31,7 +54,10 @@ class SqlSyncRows:
 
     def put_marks(self, remote: str, marks: dict[str, Any]) -> None:
         """Store the marks of a remote as a whole, in place of the last ones."""
-        self._write("INSERT OR REPLACE INTO sync_marks VALUES (?, ?)", remote, json.dumps(marks))
+        self._write(
+            "INSERT INTO sync_marks VALUES (?, ?) ON CONFLICT (remote) DO UPDATE SET marks = EXCLUDED.marks",
+            *(remote, json.dumps(marks)),
+        )
 
     def get(self, remote: str, key: Key) -> SyncRow | None:
         """Return the sync state of a record."""
@@ -46,7 +72,8 @@ class SqlSyncRows:
         """Store the sync state of a record."""
         organization, kind, id = row.key
         self._write(
-            "INSERT OR REPLACE INTO sync_rows VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO sync_rows VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (remote, organization, kind, id)"
+            " DO UPDATE SET digest = EXCLUDED.digest, file = EXCLUDED.file, state = EXCLUDED.state",
             *(remote, organization, str(kind), id),
             *(row.digest, row.file, row.state),
         )
@@ -57,7 +84,7 @@ class SqlSyncRows:
 
     def sending(self, remote: str, file: int) -> list[SyncRow]:
         """Return the rows with news on its way in a file, by key."""
-        return self._in_file(remote, file, -1)
+        return self._in_file(remote, file, _ALL)
 
     def sent(self, remote: str, file: int) -> None:
         """Note that a file has arrived: its rows have no news any more."""

@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Key, Kind
 from minutebook.features.tidying.findings import Finding, State, Suggestion
+from minutebook.store.protocol import Tended
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.tables import instant, microseconds, value_text
 
@@ -21,8 +22,11 @@ _MARKS = "marks"
 _BATCH = 500
 
 
-class SqlTidyRows:
-    """`TidyRows` in the table `suggestions` of a database."""
+class TidyRows:
+    """The suggestions in a table of the database; each member may be called from any thread.
+
+    Inside a transaction of the store, what is written is part of it.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -165,6 +169,21 @@ class SqlTidyRows:
     def _delete(self, connection: Connection, key: int, id: str) -> None:
         statement = "DELETE FROM suggestions WHERE organization = ? AND id = ?"
         connection.run(statement, (key, id))
+
+
+def forget(store: Tended, records: Sequence[Key]) -> None:
+    """Remove the suggestions about erased records: how these were before may stand in them."""
+    rows, ids = TidyRows(store.database), dict[str, set[str]]()
+    for organization, _, id in records:
+        ids.setdefault(organization, set()).add(id)
+    for organization, erased in ids.items():
+        about = [
+            each.id
+            for each in rows.everything(organization)
+            if any(id in erased for _, id in each.subjects) or any(id in each.undo for id in erased)
+        ]
+        for id in about:
+            rows.remove(organization, id)
 
 
 def _microseconds(at: datetime | None) -> int | None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from minutebook.domain.records import Kind, Memory, Record
+from minutebook.domain.records import Key, Kind
 from minutebook.features.recall_log.recalls import Got, LoggedRecall, RecallCount
-from minutebook.store.recall_rows import RecallQuery
+from minutebook.store.protocol import Tended
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.tables import instant, microseconds, value_text
 
@@ -19,8 +20,27 @@ _WAIT = 2.0
 """Seconds for which an entry waits for those who write to the same file."""
 
 
-class SqlRecallRows:
-    """`RecallRows` in the tables `recalls` and `recalled` of a database; each statement names its organization."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallQuery:
+    """Which entries of an organization's recall log are meant; None: any.
+
+    `sessions` are names of connections' sessions, `client` a program (A to Z like a to z), `record`
+    the kind and id of one that was got.
+    """
+
+    organization: str
+    asker: str | None = None
+    sessions: Collection[str] | None = None
+    client: str | None = None
+    record: tuple[Kind, str] | None = None
+
+
+class RecallRows:
+    """The recall log in the tables `recalls` and `recalled`; each member may be called from any thread.
+
+    It is no record: no organization's writers wait for it long, and nobody is told that it changed.
+    All texts are free of NUL and lone surrogates.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -135,7 +155,7 @@ class SqlRecallRows:
                 self._remove(connection, number, "AND asker = ?", asker)
 
     def erase(self, organization: str, kind: Kind, id: str) -> None:
-        """Remove the entries of questions that got a record."""
+        """Remove the entries of questions that got a record: a question says much of its hits."""
         with self._writing(organization) as (connection, number):
             got = connection.rows(
                 "SELECT DISTINCT recall FROM recalled WHERE organization = ? AND id = ? AND kind = ?",
@@ -159,17 +179,6 @@ class SqlRecallRows:
                 return
             last = entries[-1].id
             yield from entries
-
-    def forget(self, connection: Connection, number: int, of: type[Record], id: str) -> None:
-        """Remove a memory from the log, in the transaction that removes it from the store.
-
-        Of other records, which are removed by thousands, the ids stay until their entries leave.
-        """
-        if of is Memory:
-            connection.run(
-                "DELETE FROM recalled WHERE organization = ? AND id = ? AND kind = ?",
-                (number, id, str(of.kind)),
-            )
 
     def _complete(
         self,
@@ -235,6 +244,13 @@ class SqlRecallRows:
         number = self._database.number_of(organization)
         with self._database.reading() as connection:
             yield connection, number
+
+
+def forget(store: Tended, records: Sequence[Key]) -> None:
+    """Remove the questions that got erased records."""
+    rows = RecallRows(store.database)
+    for organization, kind, id in records:
+        rows.erase(organization, kind, id)
 
 
 def _condition(query: RecallQuery, number: int | None) -> tuple[str, list[Any]]:

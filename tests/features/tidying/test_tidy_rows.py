@@ -1,0 +1,54 @@
+"""Suggestions are kept by both engines, numbered by organization, in the store's transactions."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from minutebook.features.tidying.findings import State
+from minutebook.features.tidying.rows import TidyRows
+from minutebook.store.protocol import Tended
+from tests.store.samples import START, memory, suggested
+
+
+def test_suggestions_are_numbered_once_and_found_by_state_number_and_day(kept: Tended) -> None:
+    rows = TidyRows(kept.database)
+    assert rows.find("acme", State.OPEN, 9) == []
+    assert (rows.marks("acme"), rows.known("acme", ["1"])) == ({}, set())
+    late = suggested("3", state=State.WAITING, due=START + timedelta(days=1))
+    one, two, three = rows.add("acme", [suggested("1"), suggested("2"), late])
+    assert [each.number for each in (one, two, three)] == [1, 2, 3]
+    assert rows.add("acme", [suggested("2"), suggested("4"), suggested("4")]) == [
+        replace(suggested("4"), number=4)
+    ]
+    assert rows.add("zoo", [suggested("1", "zoo")])[0].number == 1
+    assert rows.known("acme", ["1", "5"]) == {"1"}
+    assert rows.find("acme", State.OPEN, 2, 1) == [two, replace(suggested("4"), number=4)]
+    assert rows.find("acme", State.OPEN, 1) == [one]
+    assert rows.numbered("acme", 3) == three
+    assert (rows.numbered("acme", 0), rows.numbered("acme", 9)) == (None, None)
+    assert rows.due("acme", START, 9) == []
+    assert rows.due("acme", START + timedelta(days=1), 9) == [three]
+    rows.put_marks("acme", {"sequence": 7})
+    rows.put_marks("acme", {"sequence": 8})
+    settled = replace(one, state=State.APPLIED, settled_at=START, settled_by="ana", undo="{}")
+    rows.put(settled)
+    assert rows.numbered("acme", 1) == settled
+    rows.remove("acme", "2")
+    assert [each.number for each in rows.everything("acme")] == [1, 3, 4]
+    assert rows.marks("acme") == {"sequence": 8}
+    assert rows.marks("zoo") == {}
+
+
+def test_what_is_written_in_a_transaction_is_undone_with_it(kept: Tended) -> None:
+    def fail() -> None:
+        with kept.transaction("acme"):
+            kept.put(memory("a", organization="acme"))
+            TidyRows(kept.database).add("acme", [suggested("1")])
+            TidyRows(kept.database).put_marks("acme", {"sequence": 1})
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert TidyRows(kept.database).known("acme", ["1"]) == set()
+    assert TidyRows(kept.database).marks("acme") == {}
