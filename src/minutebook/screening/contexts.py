@@ -2,8 +2,10 @@
 
 import base64
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from minutebook.screening.randomness import (
     classes_of,
@@ -47,7 +49,7 @@ class SecretContext:
     address: str
     words: tuple[str, ...]
     expression: str
-    judge: Judge = _may_be
+    judge: Judge
 
     def matches(self, text: str, plain: str, word: str) -> Iterator[tuple[int, int]]:
         """Yield where secrets begin and end that follow a word; `plain` is the text in small letters."""
@@ -118,6 +120,15 @@ def _is_plain(value: str) -> bool:
     return not (is_placeholder(value) or re.search(_CODE, value) or re.fullmatch(_MEMBER, value))
 
 
+def _is_random_key(match: re.Match[str]) -> bool:
+    return entropy(match["secret"][30:]) > _KEY_BITS
+
+
+def _is_value(match: re.Match[str]) -> bool:
+    is_named = match[0].rstrip("\"'").casefold().endswith(_NAME_ENDS)
+    return is_named and is_value_of(match["secret"], is_password=bool(match["password"]))
+
+
 def _is_basic(match: re.Match[str]) -> bool:
     """Tell whether a text is a user and a password in base 64."""
     try:
@@ -162,33 +173,9 @@ _SHORT_NAMES = ("pass", "pw", "pwd")
 """Those that are parts of other words."""
 _KEY_OF = r"(?i:api|access|secret|private|auth|signing|encryption|account|master|service|license|app)[_\- ]?\Z"
 _NO_CREDENTIAL = r"(?i:page|next|continuation|sync|cursor|csrf|xsrf|cancellation|pad|eos|bos|stop|special|design)[_\- ]?\Z"
-_ASSIGNED = (
-    r"(?i:(?P<name>passw(?:or)?[dt]|passphrase|pass|pwd|pw|kennwort|contrase[nñ]a|mot de passe|wachtwoord|"
-    r"hasło|senha|пароль|密码|密碼|パスワード|비밀번호|secret|token|key)(?P<rest>[\w\-]{0,20}?)"
-    r"""(?P<sign>["']?,?\s{1,30}["']?value["']?\s{0,2}[:=]\s{0,2}|</(?:key|name)>\s{0,30}<(?:string|value)>|"""
-    r"""[\\"'\]`]{0,3}:\s{0,3}[|>][+\-]?\d?[ \t\r]{0,3}\n {1,20}|(?P<tag>(?:\s[^<>\n]{0,80}|)>\s{0,20})|"""
-    r"""[\\"'\]`*]{0,3}\s{0,3}(?:=>|:=|==|[:=：])(?:\*\*|)\s{0,3}|\s{0,2}[是为は]\s{0,2}|\s(?=["'`])|"""
-    r"\s(?:(?:for|of|to|für|para|pour)\s[\w \-]{1,40}\s|)(?:is|was|to|ist|lautet|est|es|är)[\s:]{1,2}|(?P<blank>[ \t]{1,3})))"
-    r"""(?P<quote>[\\"'`*]{0,3})(?P<secret>[^\s"'`\\,;，；。]{4,300}?)"""
-    r"""(?=[\])}]{0,3}(?:[\s"'`\\,;，；。]|\*\*|</|\Z)|\Z)"""
-)
-_PRIVATE_KEY = (
-    r"(?:-----BEGIN (?:RSA |EC |DSA |OPENSSH |ENCRYPTED |PGP |)PRIVATE KEY(?: BLOCK|)-----"
-    r"(?:[^-]|-(?!----)){16,20000}(?:-----END [A-Z ]{0,30}-----|))"
-)
-_VALUE = r"[A-Za-z0-9._~+/=\-]"
 _NAME_ENDS = (
-    "password",
-    "passwd",
-    "passwort",
-    "passphrase",
-    "pwd",
-    "kennwort",
-    "secret",
-    "token",
-    "apikey",
-    "api_key",
-    "api-key",
+    *("password", "passwd", "passwort", "passphrase", "pwd", "kennwort"),
+    *("secret", "token", "apikey", "api_key", "api-key"),
 )
 
 NAMES = (
@@ -197,113 +184,29 @@ NAMES = (
 )  # fmt: skip
 """What the names of passwords and keys begin with or have in them, in small letters."""
 
-CONTEXTS: tuple[SecretContext, ...] = (
-    SecretContext(
-        "private key",
-        "https://www.rfc-editor.org/rfc/rfc7468",
-        ("-----begin ",),
-        rf"(?P<secret>{_PRIVATE_KEY})",
-        lambda match: entropy(match["secret"][30:]) > _KEY_BITS,
-    ),
-    SecretContext(
-        "PuTTY private key",
-        "https://the.earth.li/~sgtatham/putty/latest/htmldoc/AppendixC.html",
-        ("private-lines:",),
-        r"Private-Lines: \d{1,4}\s{1,4}(?P<secret>[A-Za-z0-9+/=\s]{40,8000})",
-    ),
-    SecretContext(
-        "password in a URL",
-        "https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1",
-        ("://",),
-        r"://[^\s/:@\"'<>`]{0,100}:(?P<secret>[^\s/@\"'<>`]{3,200})@[\w\[]",
-        _is_userinfo,
-    ),
-    SecretContext(
-        "AWS secret key",
-        "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
-        ("secret",),
-        r"""(?i:secret[\w\- .]{0,24}key)["'\]`]{0,2}\s{0,3}(?:=>|[:=]|is\b)\s{0,3}"""
-        r"""["'`]{0,1}(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])""",
-        _is_credential,
-    ),
-    SecretContext(
-        "Azure SAS signature",
-        "https://learn.microsoft.com/azure/storage/common/storage-sas-overview",
-        ("sig=",),
-        r"sig=(?P<secret>[A-Za-z0-9%+/=]{40,120})",
-    ),
-    SecretContext(
-        "signed URL",
-        "https://docs.aws.amazon.com/AmazonS3/latest/userguide/ShareObjectPreSignedURL.html",
-        ("x-amz-signature=", "x-goog-signature="),
-        r"(?i:x-amz-signature|x-goog-signature)=(?P<secret>[0-9a-f]{64,512})",
-    ),
-    SecretContext(
-        "authorization header",
-        "https://www.rfc-editor.org/rfc/rfc9110#section-11.6.2",
-        ("authorization", "bearer ", "x-api-key", "private-token", "x-auth-token"),
-        r"""(?i:authorization["']{0,1}\s{0,2}[:=]\s{0,2}["']{0,1}(?:bearer|basic|token|bot|ssws|apikey)|"""
-        r"""(?:x-api-key|private-token|x-auth-token)["']{0,1}\s{0,2}[:=]["']{0,1}|\bbearer)\s{0,2}["']{0,1}"""
-        rf"(?P<secret>{_VALUE}{{16,4000}})",
-        _is_credential,
-    ),
-    SecretContext(
-        "password on a command line",
-        "https://curl.se/docs/manpage.html#-u",
-        (" -u ", " --user ", "sshpass -p", "docker login ", "mysql ", "mysqldump ", "openssl enc ", "wget "),
-        r"""(?i:(?: -u | --user )["']{0,1}[^\s:"'$]{1,100}:|sshpass -p\s{0,1}["']{0,1}|"""
-        r"""docker login [^\n]{0,80}?(?:-p |--password[ =])|mysql(?:dump|) [^\n]{0,80}?(?<!-)-p|"""
-        r"""openssl enc [^\n]{0,80}?-k |wget [^\n]{0,80}?--(?:http-|)password=)["']{0,1}"""
-        r"""(?P<secret>[^\s"'$]{3,200})""",
-        _is_typed,
-    ),
-    SecretContext(
-        "password in a call",
-        "https://requests.readthedocs.io/en/latest/user/authentication/",
-        ("auth=(",),
-        r"""auth=\(\s{0,2}["'][^"'\n]{1,100}["'],\s{0,2}["'](?P<secret>[^"'\n]{3,200})["']""",
-    ),
-    SecretContext(
-        "session cookie",
-        "https://www.rfc-editor.org/rfc/rfc6265",
-        ("cookie: ",),
-        r"(?i:cookie: [^\n]{0,200}?(?:sess\w{0,20}|sid|token)=)(?P<secret>[A-Za-z0-9%._\-]{20,400})",
-        _is_credential,
-    ),
-    SecretContext(
-        "netrc password",
-        "https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html",
-        ("machine ",),
-        r"machine\s{1,3}\S{1,200}\s{1,3}login\s{1,3}\S{1,200}\s{1,3}password\s{1,3}(?P<secret>\S{3,200})",
-    ),
-    SecretContext(
-        "registry credentials",
-        "https://docs.docker.com/reference/cli/docker/login/#credential-stores",
-        ("auth",),
-        r"""auth["']{0,1}\s{0,3}[:=]\s{0,3}["']{0,1}(?P<secret>[A-Za-z0-9+/]{8,400}={0,2})(?![A-Za-z0-9+/=])""",
-        _is_basic,
-    ),
-    SecretContext(
-        "password hash of an account",
-        "https://man7.org/linux/man-pages/man5/shadow.5.html",
-        (":$",),
-        r":(?P<secret>\$(?:[1567y]|gy|2[abxy]|sha1)\$[./A-Za-z0-9$=,]{12,200}):\d{0,6}:",
-    ),
-    SecretContext(
-        "password or key before its name",
-        "docs/guides/secrets-and-trust.md",
-        ("value=",),
-        r"""(?i:value=["'](?P<secret>[^"'\n]{4,200})["']\s{1,5}(?:name|key)=["'][\w.\-]{0,40}?"""
-        r"""(?P<password>passw(?:or)?[dt]|passphrase|pwd|kennwort|)(?:secret|token|api[_\-]?key|)["'])""",
-        lambda match: bool(match[0].rstrip("\"'").casefold().endswith(_NAME_ENDS))
-        and is_value_of(match["secret"], is_password=bool(match["password"])),
-    ),
-    SecretContext(
-        "password or key",
-        "docs/guides/secrets-and-trust.md",
-        NAMES,
-        _ASSIGNED,
-        _is_assigned,
-    ),
-)  # fmt: skip
-"""Every kind that is found by what stands around it; the surest first."""
+_JUDGES: dict[str, Judge] = {
+    "may_be": _may_be,
+    "is_random_key": _is_random_key,
+    "is_userinfo": _is_userinfo,
+    "is_typed": _is_typed,
+    "is_credential": _is_credential,
+    "is_basic": _is_basic,
+    "is_value": _is_value,
+    "is_assigned": _is_assigned,
+}
+
+
+def _listed() -> Iterator[SecretContext]:
+    listed = Path(__file__).with_name("contexts.toml").read_text(encoding="utf-8")
+    for each in tomllib.loads(listed)["context"]:
+        yield SecretContext(
+            each["kind"],
+            each["address"],
+            tuple(each["words"]),
+            "".join(each["expression"]),
+            _JUDGES[each.get("judge", "may_be")],
+        )
+
+
+CONTEXTS = tuple(_listed())
+"""Every kind that is found by what stands around it, as `contexts.toml` lists them; the surest first."""

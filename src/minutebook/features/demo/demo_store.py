@@ -1,6 +1,7 @@
 """A store worth looking at: two months of a small team that rebuilds its billing, made up."""
 
 import secrets
+import tomllib
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -25,165 +26,6 @@ BEGAN = timedelta(days=60)
 
 STEP = timedelta(days=2, hours=1)
 """How much of the story's time passes from one thing that happens to the next."""
-
-PEOPLE = ("Ada", "Grace", "Linus")
-SERVICES = ("billing service", "ledger", "invoice mailer", "payment gateway", "web shop")
-TOOLS = ("PostgreSQL", "Redis", "gRPC", "Kubernetes")
-PLACES = ("staging", "production", "Hofmann GmbH")
-
-RELATIONS = (
-    ("Ada", "ledger", "owns"),
-    ("Grace", "billing service", "maintains"),
-    ("Linus", "web shop", "maintains"),
-    ("Ada", "Grace", "works with"),
-    ("billing service", "ledger", "uses"),
-    ("billing service", "payment gateway", "calls"),
-    ("invoice mailer", "billing service", "listens to"),
-    ("web shop", "billing service", "orders from"),
-    ("ledger", "PostgreSQL", "stores in"),
-    ("billing service", "Redis", "caches in"),
-    ("billing service", "gRPC", "speaks"),
-    ("ledger", "gRPC", "speaks"),
-    ("staging", "Kubernetes", "runs on"),
-    ("production", "Kubernetes", "runs on"),
-    ("Hofmann GmbH", "web shop", "sells through"),
-)
-
-FACTS: tuple[tuple[str, MemoryType, str | None], ...] = (
-    (
-        "The ledger keeps amounts in cents, as whole numbers; the web shop sends euros with decimals.",
-        MemoryType.ARCHITECTURE,
-        "Amounts are in cents",
-    ),
-    (
-        "Failed payments are retried three times, then a person at Hofmann GmbH is called.",
-        MemoryType.PROCEDURAL,
-        "When a payment fails",
-    ),
-    (
-        "The billing service talks to the ledger over gRPC, on port 7443 in production.",
-        MemoryType.TECH_STACK,
-        None,
-    ),
-    ("Ada prefers short pull requests with one idea each.", MemoryType.PREFERENCE, None),
-    ("Grace reviews whatever touches the payment gateway.", MemoryType.PREFERENCE, None),
-    (
-        "El despliegue a producción se hace los martes, nunca los viernes.",
-        MemoryType.PROCEDURAL,
-        "Cuándo se despliega",
-    ),
-    (
-        "In March the ledger was down for two hours because the disk of PostgreSQL was full.",
-        MemoryType.EPISODIC,
-        "The outage in March",
-    ),
-    (
-        "Session tokens are checked in auth/verify.py by `check_session_token()`.",
-        MemoryType.DOCUMENTATION,
-        None,
-    ),
-    (
-        "The invoice mailer must not send twice: it notes each invoice in Redis for a day.",
-        MemoryType.SEMANTIC,
-        "Invoices are sent once",
-    ),
-    (
-        "To restore staging: scale the billing service to 0, load the dump into PostgreSQL, scale to 2.",
-        MemoryType.PROCEDURAL,
-        "Restoring staging",
-    ),
-    (
-        "Linus moves the web shop to the new checkout by the end of the quarter.",
-        MemoryType.TASK,
-        None,
-    ),
-    (
-        "Load tests on staging reach 340 orders a minute before Redis refuses connections.",
-        MemoryType.FACT,
-        "How much staging bears",
-    ),
-    (
-        "Load tests on staging reach 340 orders a minute before Redis refuses a connection.",
-        MemoryType.FACT,
-        None,
-    ),
-    (
-        "Hofmann GmbH wants invoices as PDF and, from January on, as XRechnung.",
-        MemoryType.SEMANTIC,
-        "What Hofmann GmbH wants",
-    ),
-)
-
-TURNS = (
-    (
-        "Why did the checkout fail last night?",
-        "The log of the payment gateway shows timeouts; the pool of the billing service was full.",
-        "The billing service had no connection left: `pool_size` was 5. I raised it to 20 in "
-        "billing/config.py and the test `test_checkout_under_load` passes now.",
-    ),
-    (
-        "Could it happen again?",
-        "Look at the retry logic, too.",
-        "Yes, at more than 600 orders a minute. Decided to add a queue before the payment gateway next.",
-    ),
-)
-
-
-CODE: dict[str, str] = {
-    "billing/payments.py": '''"""Take payments through the gateway, and try again when it does not answer."""
-
-import time
-
-TRIES = 3
-
-
-class PaymentFailed(Exception):
-    """The gateway refused, or did not answer after all tries."""
-
-
-def charge(gateway: Gateway, order: Order) -> Receipt:
-    """Charge an order; a person is called when every try has failed."""
-    for attempt in range(TRIES):
-        try:
-            return gateway.charge(order.id, cents=order.total_cents)
-        except TimeoutError:
-            # The pool is full at 600 orders a minute: wait longer each time.
-            time.sleep(2**attempt)
-    raise PaymentFailed(f"order {order.id} after {TRIES} tries")
-''',
-    "billing/invoices.py": '''"""Send each invoice once."""
-
-DAY = 86_400
-
-
-def send_once(redis: Redis, mailer: Mailer, invoice: Invoice) -> bool:
-    """Send an invoice unless it was sent within a day; tell whether it was sent now."""
-    is_new = redis.set(f"invoice:{invoice.id}", "sent", nx=True, ex=DAY)
-    if is_new:
-        mailer.send(invoice.customer, attachment=invoice.as_pdf())
-    return bool(is_new)
-''',
-    "shop/checkout.ts": """// What the shop sends to billing: euros with decimals become whole cents.
-export function toCents(euros: string): number {
-  const [whole, part = "0"] = euros.split(".");
-  return Number(whole) * 100 + Number(part.padEnd(2, "0").slice(0, 2));
-}
-
-export async function checkout(cart: Cart, billing: Billing): Promise<Receipt> {
-  const cents = cart.items.reduce((sum, item) => sum + toCents(item.price), 0);
-  return billing.charge({ order: cart.id, cents });
-}
-""",
-}
-"""The team's code, by path."""
-
-
-QUESTIONS = (
-    "When is the ledger deployed?",
-    "Which port does the billing service use?",
-    "What happens when a payment fails?",
-)
-"""What the agent asked in its last session."""
 
 
 def fill(
@@ -218,6 +60,8 @@ class _Story:
     """Tells the story to an app."""
 
     def __init__(self, app: App, clock: _Clock) -> None:
+        story = Path(__file__).with_name("story.toml").read_text(encoding="utf-8")
+        self._told = tomllib.loads(story)
         self._app = app
         self._clock = clock
         self._agent = _caller("scribe", Role.AGENT, "scribe")
@@ -227,7 +71,10 @@ class _Story:
     def tell(self, code: Path) -> None:
         """Tell it from beginning to end; the team's code is written to a folder."""
         self._know_things()
-        memories = [self._remember(*each) for each in FACTS]
+        memories = [
+            self._remember(each["content"], MemoryType(each["type"]), each.get("title"))
+            for each in self._told["facts"]
+        ]
         self._decide()
         self._correct(memories)
         self._talk()
@@ -236,16 +83,11 @@ class _Story:
 
     def _know_things(self) -> None:
         ids = {}
-        for type, names in (
-            ("person", PEOPLE),
-            ("service", SERVICES),
-            ("technology", TOOLS),
-            ("place", PLACES),
-        ):
+        for type, names in self._told["entities"].items():
             for name in names:
                 entity = self._app.entities.create_entity(self._agent, name, type, None, None)
                 ids[name] = entity.id
-        for source, target, type in RELATIONS:
+        for source, target, type in self._told["graph"]["relations"]:
             self._app.entities.create_relation(self._agent, ids[source], ids[target], type, 1.0)
 
     def _remember(
@@ -319,20 +161,20 @@ class _Story:
             self._clock.pass_on()
 
     def _talk(self) -> None:
-        for prompt, thought, answer in TURNS:
+        for turn in self._told["turns"]:
             self._clock.pass_on()
-            self._app.sessions.add(self._agent, "checkout-fails", prompt, thought, answer)
+            self._app.sessions.add(self._agent, "checkout-fails", **turn)
         self._app.summaries.summarize(self._agent, "checkout-fails")
 
     def _ask(self) -> None:
-        for question in QUESTIONS:
+        for question in self._told["questions"]:
             found = self._app.recall.recall(self._agent, question, 4, WEIGHTS).hits
             got = [(each.record, each.hit.score) for each in found]
             self._app.note_answer(self._agent, "recall", question, got)
 
     def _write_code(self, folder: Path) -> None:
         self._clock.pass_on()
-        for name, text in CODE.items():
+        for name, text in self._told["code"].items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
