@@ -31,8 +31,8 @@ from benchmarks.writers import (
     writing,
 )
 from minutebook.app import App
+from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.fusion import Signal
-from minutebook.store.postgres import PostgresStore
 from tests.postgres_server import StartedServer
 
 DATABASE = "cluster"

@@ -149,7 +149,7 @@ def engines(folder: Path, server: StartedServer, database: str) -> list[Engine]:
         return SqliteStore(folder / "store.db", durability="normal", receives=receives)
 
     def in_database(indices: str, *, receives: bool = False) -> Transferable:
-        from minutebook.store.postgres import PostgresStore
+        from minutebook.features.postgres.store import PostgresStore
 
         return PostgresStore(url, folder / indices, durability="normal", pool=16, receives=receives)
 

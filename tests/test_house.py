@@ -316,7 +316,8 @@ def test_more_seams_than_the_table_allows_are_found() -> None:
 def test_what_both_engines_write_is_counted() -> None:
     body = "".join(f"def f{number}():\n    pass\n" for number in range(500))
     paths = [
-        PurePosixPath("src/minutebook/store", each, "rows.py") for each in ("sqlite", "postgres")
+        PurePosixPath("src/minutebook", each, "rows.py")
+        for each in ("store/sqlite", "features/postgres")
     ]
     assert list(check_engines(dict.fromkeys(paths[:1], body))) == []
     found = [each.what for each in check_engines(dict.fromkeys(paths, body))]

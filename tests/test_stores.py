@@ -9,8 +9,8 @@ import pytest
 
 from minutebook.config import load, settings_with
 from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.store.postgres import PostgresStore
-from minutebook.store.postgres.connections import place_of
+from minutebook.features.postgres.connections import place_of
+from minutebook.features.postgres.store import PostgresStore
 from minutebook.stores import open_store
 from tests.postgres_server import server
 from tests.terminal import Run
@@ -53,7 +53,7 @@ def test_the_url_is_shown_nowhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
 def test_without_the_driver_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith("minutebook.store.postgres")]:
+    for name in [name for name in sys.modules if name.startswith("minutebook.features.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(InvalidInput, match=r"minutebook\[server\]"):

@@ -38,10 +38,10 @@ ENVIRONMENT_READS = {"invocation.py", "__main__.py"}
 # ONNX Runtime and OpenBLAS look at their variables when they are loaded, so they are set before.
 ENVIRONMENT_WRITES = {"features/models/runtime.py", "__init__.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
-SQL_FOLDER = "store"
+SQL_FOLDERS = "store/", "features/postgres/"
 # Where a feature reads and writes its own tables.
 SQL_OF_FEATURES = "rows.py"
-ENGINES = "store/sqlite", "store/postgres"
+ENGINES = "store/sqlite", "features/postgres"
 # Names that both engines give to functions, and the lines of those in both together. They may only fall.
 ENGINE_FUNCTIONS, ENGINE_LINES = 46, 877
 # Elsewhere in the command line, click's own printing would let stored text steer the terminal.
@@ -190,7 +190,7 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
 
 def _may_have_sql(inside: PurePosixPath) -> bool:
     is_of_feature = inside.parts[0] == "features" and inside.name == SQL_OF_FEATURES
-    return inside.parts[0] == SQL_FOLDER or is_of_feature
+    return str(inside).startswith(SQL_FOLDERS) or is_of_feature
 
 
 def _environment(node: ast.AST, name: str) -> Iterator[_Fault]:

@@ -11,14 +11,14 @@ from pathlib import Path, PurePosixPath
 
 TABLE = Path(__file__).with_name("house.toml")
 
-BELOW = ("store/", "services/access/")
+BELOW = ("store/", "features/postgres/", "services/access/")
 """What the store is, and what makes readers of it."""
 
 _NAMES = {
     "minutebook.store.protocol": {"Store", "Tended", "Snapshot"},
     "minutebook.store.sql.database": {"Database"},
     "minutebook.store.sqlite": {"SqliteStore"},
-    "minutebook.store.postgres": {"PostgresStore"},
+    "minutebook.features.postgres.store": {"PostgresStore"},
     "minutebook.store.transfer": {"Transferable"},
     "minutebook.stores": {"open_store"},
 }

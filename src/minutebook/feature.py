@@ -39,6 +39,8 @@ class Feature:
     """What its commands ask of an open store: a tuple of operations."""
     contract: str = ""
     """A contract of its own: the function of its name that opens it."""
+    engines: Mapping[str, str] = field(default_factory=dict)
+    """What opens a store, by the scheme of its address: functions of Settings, the address and `receives`."""
     tables: str = ""
     """Its tables beside the records, which each store has: `SideTables`."""
     jobs: str = ""
@@ -76,6 +78,11 @@ class Feature:
     def module(self, name: str) -> str:
         """Return the full name of a module that may be named from the feature's folder on."""
         return resolve_name(name, f"{FOLDER}.{self.name}")
+
+
+def engines() -> Mapping[str, tuple[Feature, str]]:
+    """Return the feature that opens stores with addresses of a scheme, and the name of its function."""
+    return {scheme: (each, name) for each in features() for scheme, name in each.engines.items()}
 
 
 @cache

@@ -1,22 +1,18 @@
 """Which engine do the settings name? A file in the data directory, or a database on a server."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
+from minutebook.config.store import scheme_of
 from minutebook.disk.keys import place_of
 from minutebook.domain.errors import InvalidInput
-from minutebook.feature import loaded
+from minutebook.feature import engines, loaded
 from minutebook.store.file_locks import FileLocks
 from minutebook.store.leases import LeaseLocks
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Tended
 from minutebook.store.sqlite import SqliteStore, missing_database
 from minutebook.store.transfer import being_filled
-
-if TYPE_CHECKING:
-    # What most do without is not installed for all.
-    from minutebook.store.postgres import PostgresStore
 
 
 def open_store(settings: Settings) -> Tended:
@@ -27,9 +23,7 @@ def open_store(settings: Settings) -> Tended:
     """
     for check_fits in loaded("check_settings"):
         check_fits(settings)
-    return (
-        file_store(settings) if settings.store is None else server_store(settings, settings.store)
-    )
+    return file_store(settings) if settings.store is None else store_at(settings, settings.store)
 
 
 def file_store(settings: Settings, *, receives: bool = False) -> SqliteStore:
@@ -65,22 +59,18 @@ def check_not_lost(settings: Settings) -> None:
         missing_database.check_not_lost(settings.database, _beside(settings))
 
 
-def server_store(settings: Settings, url: str, *, receives: bool = False) -> "PostgresStore":
-    """Open the store in a database on a server. Raises InvalidInput, StoreError."""
+def store_at(settings: Settings, address: str, *, receives: bool = False) -> Tended:
+    """Open the store at an address, by the engine of its scheme. Raises InvalidInput, StoreError."""
+    feature, name = engines()[scheme_of(address)]
     try:
-        from minutebook.store.postgres import PostgresStore
+        opened = feature.load(name)
     except ImportError as error:
+        # What most do without is not installed for all.
         raise InvalidInput(
             "store", "needs `pip install minutebook[server]` ({error})", error=error
         ) from error
-    return PostgresStore(
-        url,
-        settings.server_index,
-        durability=settings.durability,
-        writer_wait=settings.writer_wait,
-        pool=settings.store_pool,
-        receives=receives,
-    )
+    store: Tended = opened(settings, address, receives=receives)
+    return store
 
 
 def _beside(settings: Settings) -> tuple[Path, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from minutebook.store.postgres import PostgresStore
+from minutebook.features.postgres.store import PostgresStore
 from tests.faults.use_cases import Ground, Records, prepared
 from tests.postgres_server import server
 from tests.world import StoreReader, wait_until

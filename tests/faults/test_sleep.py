@@ -16,8 +16,8 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import StoreBusy
 from minutebook.domain.records import Entity, Memory, MemoryType, Role
+from minutebook.features.postgres.store import PostgresStore
 from minutebook.store.file_locks import FileLocks
-from minutebook.store.postgres import PostgresStore
 from tests.faults.invariants import Acknowledged, check
 from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine
@@ -56,7 +56,7 @@ WITH_A_LEASE = """
 import sys
 from minutebook.domain.errors import StoreBusy
 from minutebook.store.leases import LeaseLocks
-from minutebook.store.postgres import PostgresStore
+from minutebook.features.postgres.store import PostgresStore
 from tests.store.samples import entity
 from pathlib import Path
 store = PostgresStore(sys.argv[1], Path(sys.argv[2]))

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from minutebook.store.postgres import distribution
-from minutebook.store.postgres import schema as postgres_schema
+from minutebook.features.postgres import distribution
+from minutebook.features.postgres import schema as postgres_schema
 from minutebook.store.sqlite import schema as sqlite_schema
 
 _OF_A_FILE = """

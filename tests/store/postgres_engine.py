@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import psycopg
 
-from minutebook.store.postgres import PostgresStore
+from minutebook.features.postgres.store import PostgresStore
 from minutebook.store.protocol import Store
 from minutebook.store.sql.tables import Value
 from tests.postgres_server import server

@@ -10,8 +10,8 @@ import pytest
 from minutebook.domain.errors import StoreDamaged
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
+from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.late_interaction import FORM, TokenStates, pack
-from minutebook.store.postgres import PostgresStore
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.transfer import Transferable
 from tests.store.engine import Engine, engine_named

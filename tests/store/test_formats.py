@@ -14,8 +14,8 @@ import pytest
 
 from minutebook.domain.errors import StoreError, StoreTooNew
 from minutebook.domain.records import Memory, Record
+from minutebook.features.postgres import schema as postgres_schema
 from minutebook.search.text import parse_query
-from minutebook.store.postgres import schema as postgres_schema
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import schema as sqlite_schema
 from tests.store.engine import Engine

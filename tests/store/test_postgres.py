@@ -11,8 +11,8 @@ import pytest
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Memory
+from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.text import parse_query
-from minutebook.store.postgres import PostgresStore
 from minutebook.store.sidecar import open_indices
 from tests.postgres_server import server
 from tests.store.conformance import StoreConformance

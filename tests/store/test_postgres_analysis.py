@@ -6,8 +6,8 @@ from typing import NoReturn
 import pytest
 
 from minutebook.domain.records import Memory, Turn
+from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.text import ANALYSIS, parse_query
-from minutebook.store.postgres import PostgresStore
 from minutebook.store.sql import index_source
 from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine

@@ -16,8 +16,8 @@ import pytest
 
 import minutebook
 from minutebook.domain.records import Memory
-from minutebook.store.postgres import PostgresStore
-from minutebook.store.postgres.distribution import ON_EVERY_NODE, by_key, by_organization
+from minutebook.features.postgres.distribution import ON_EVERY_NODE, by_key, by_organization
+from minutebook.features.postgres.store import PostgresStore
 from minutebook.store.transfer import Transferable
 from minutebook.store.values import Carried
 from tests.postgres_server import server

@@ -14,9 +14,9 @@ from psycopg import errors
 from minutebook.domain.errors import InvalidInput, StoreBusy, StoreClosed, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
+from minutebook.features.postgres.errors import fault_of
+from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.text import parse_query
-from minutebook.store.postgres import PostgresStore
-from minutebook.store.postgres.errors import fault_of
 from tests.postgres_server import StartedServer, server, small_disk
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.samples import memory

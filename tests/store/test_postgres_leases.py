@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.store.postgres import PostgresStore
-from minutebook.store.postgres.leases import PostgresLeases
+from minutebook.features.postgres.leases import PostgresLeases
+from minutebook.features.postgres.store import PostgresStore
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises_of_leases import LeasePromises
 from tests.store.samples import memory

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from minutebook.domain.records import Memory
-from minutebook.store.postgres import PostgresStore
+from minutebook.features.postgres.store import PostgresStore
 from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.samples import memory

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.filters import Filter
-from minutebook.store.postgres import tables
+from minutebook.features.postgres import tables
 from minutebook.store.sql.tables import ALL_TABLES
 from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine, RowsOf

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.store.postgres.texts import kept_text, read_text
+from minutebook.features.postgres.texts import kept_text, read_text
 
 texts = st.text(st.characters() | st.sampled_from("\0\1\2\ud7ff\ud800\udfff\ue000a"), max_size=8)
 

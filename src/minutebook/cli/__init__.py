@@ -30,7 +30,6 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
     "Look after it": {
         "minutebook.cli.upkeep": ("status", "doctor"),
         "minutebook.cli.settings": ("settings",),
-        "minutebook.cli.store": ("store",),
         "minutebook.cli.daemon": ("daemon",),
         "minutebook.cli.tokens": ("token",),
     },

@@ -107,10 +107,10 @@ def doctor(
     Of a damaged database it says what is lost and which backups there are.
     """
     _clear_left(settings_of(options))
-    findings = _findings(options, repair=repair)
+    findings, place = _findings(options, repair=repair)
     if start_anew:
         _start_anew(options, is_damaged=any(each.is_damage for each in findings))
-        findings = _findings(options, repair=False)
+        findings, place = _findings(options, repair=False)
     settings = settings_of(options)
     for checks_here in loaded("checks_here"):
         findings += checks_here(settings)
@@ -121,20 +121,20 @@ def doctor(
     ]
     lines = [line for each in paragraphs for line in each] or ["Everything is in order."]
     if settings.store is not None:
-        from minutebook.store.postgres.connections import place_of
-
-        lines.append(f"The store is in PostgreSQL: {place_of(settings.store)}")
+        lines.append(f"The store is on a server: {place}")
     say(shapes, lines, as_json)
     sys.exit(1 if findings else 0)
 
 
-def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
+def _findings(options: dict[str, str], *, repair: bool) -> "tuple[list[Finding], str]":
+    """Return what is wrong with the store, and its place, where it can be opened."""
     from minutebook.places import damage_of
     from minutebook.services.maintenance.doctor import Finding
 
-    findings = []
+    findings, place = list[Finding](), ""
     try:
         with opened_here(options) as (app, caller):
+            place = app.database.place
             if repair:
                 try:
                     app.doctor.mend(caller)
@@ -149,7 +149,7 @@ def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
         known = {each.finding for each in findings}
         found = damage_of(settings_of(options))
         findings += [each for each in found if each.finding not in known]
-    return findings
+    return findings, place
 
 
 def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":

@@ -16,6 +16,7 @@ from minutebook.config.kinds import (
     setting,
 )
 from minutebook.domain.reason import Reason
+from minutebook.feature import engines
 
 Durability = Literal["full", "normal"]
 
@@ -23,9 +24,16 @@ Durability = Literal["full", "normal"]
 def _server(value: Any, folder: str) -> str:
     """Read the URL of a database on a server; only its scheme is looked at."""
     text = str(value)
-    if not text.startswith(("postgresql://", "postgres://")):
-        raise ValueError
+    scheme_of(text)
     return text
+
+
+def scheme_of(address: str) -> str:
+    """Return the scheme of a store's address. Raises ValueError if no feature has an engine for it."""
+    scheme, separator, _ = address.partition("://")
+    if not separator or scheme not in engines():
+        raise ValueError(scheme)
+    return scheme
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any
 from minutebook.app import now
 from minutebook.features.migration import migration
 from minutebook.features.migration.migration import Migration
-from minutebook.store.postgres import PostgresStore
+from minutebook.features.postgres.store import PostgresStore
 from minutebook.store.sql import transfer
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.transfer import Transferable

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import load
+from minutebook.features.postgres.connections import place_of
 from minutebook.places import data_directory
-from minutebook.store.postgres.connections import place_of
-from minutebook.stores import server_store
+from minutebook.stores import store_at
 from tests.postgres_server import server
 from tests.terminal import Run, remembered
 
@@ -60,7 +60,7 @@ def test_a_store_moves_to_a_server_and_back(
     assert "ana" in done(run, "token", "list")
     examined = done(run, "doctor")
     assert "in order" in examined
-    assert f"PostgreSQL: {place_of(url)}" in examined
+    assert f"The store is on a server: {place_of(url)}" in examined
     done(run, "audit", "verify")
     coffee = remembered(run, "coffee at six")
     other = ("--home", str(tmp_path / "other"))
@@ -100,7 +100,8 @@ def test_a_move_after_a_kill_says_how_long_it_waits_and_goes_on(
     monkeypatch.setattr("minutebook.store.leases.SECONDS", 1.0)
     remembered(run, "tea at five")
     done(run, "migrate", "--to", url)
-    with closing(server_store(load({}), url, receives=True)) as store:
+    with closing(store_at(load({}), url, receives=True)) as store:
+        assert store.leases is not None
         assert store.leases.take("moving records", "who was killed", 1.5)
     result = run("migrate", "--to", url)
     assert result.exit_code == 0, result.output + result.stderr

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -92,7 +92,7 @@ def _stores(
     """Open both stores for nobody else, the one that gives first. Raises StoreBusy, StoreError."""
     from minutebook.places import data_directory
     from minutebook.services.maintenance.data_directory import make_home
-    from minutebook.stores import file_store, moving_mark, server_store
+    from minutebook.stores import file_store, moving_mark, store_at
 
     in_file = replace(settings, store=None)
     if is_to_server:
@@ -100,7 +100,7 @@ def _stores(
     make_home(settings.home)
     with ExitStack() as stack:
         stack.enter_context(data_directory(in_file).reserved())
-        server = server_store(settings, url, receives=is_to_server)
+        server = cast("Transferable", store_at(settings, url, receives=is_to_server))
         stack.callback(server.close)
         _wait_for_turn(stack, server)
         if not is_to_server and not settings.database.exists():

@@ -17,10 +17,10 @@ from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
-from minutebook.store.postgres import distribution, numbers, schema
-from minutebook.store.postgres.errors import fault_of, translate_errors
-from minutebook.store.postgres.statements import PostgresConnection, Raw
-from minutebook.store.postgres.texts import text_adapters
+from minutebook.features.postgres import distribution, numbers, schema
+from minutebook.features.postgres.errors import fault_of, translate_errors
+from minutebook.features.postgres.statements import PostgresConnection, Raw
+from minutebook.features.postgres.texts import text_adapters
 from minutebook.store.sql.database import Database
 
 Pool: TypeAlias = "ConnectionPool[Raw]"

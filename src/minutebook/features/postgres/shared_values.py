@@ -1,6 +1,6 @@
 """Values that all servers share, in a table of the database."""
 
-from minutebook.store.postgres.connections import Connections
+from minutebook.features.postgres.connections import Connections
 
 _READ = "SELECT value FROM shared_values WHERE name = %s"
 _WRITE = "INSERT INTO shared_values VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value"

@@ -9,9 +9,9 @@ from psycopg.pq import TransactionStatus
 
 from minutebook.domain.filters import folded
 from minutebook.domain.records import CLASSES, Entity, Kind, Record, TextRecord
+from minutebook.features.postgres import numbers
+from minutebook.features.postgres.tables import CUT, derived, object_digest, quoted
 from minutebook.search.text import ANALYSIS
-from minutebook.store.postgres import numbers
-from minutebook.store.postgres.tables import CUT, derived, object_digest, quoted
 from minutebook.store.sql import change_feed, entity_names
 from minutebook.store.sql.database import Condition, Connection, Kept, Row
 from minutebook.store.sql.embeddings import kept_of

@@ -3,9 +3,9 @@
 import threading
 
 from minutebook.domain.records import TEXT_CLASSES
+from minutebook.features.postgres.connections import Connections
+from minutebook.features.postgres.tables import packed_terms
 from minutebook.search.text import ANALYSIS
-from minutebook.store.postgres.connections import Connections
-from minutebook.store.postgres.tables import packed_terms
 from minutebook.store.sql.tables import table_of
 
 _BATCH = 200

@@ -6,15 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from minutebook.config import Settings
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
+from minutebook.features.postgres import distribution, remains
+from minutebook.features.postgres.connections import Connections
+from minutebook.features.postgres.leases import PostgresLeases
+from minutebook.features.postgres.shared_values import PostgresSharedValues
+from minutebook.features.postgres.text_analysis import TextAnalysis
 from minutebook.search.text import ANALYSIS, TextQuery, terms
-from minutebook.store.postgres import distribution, remains
-from minutebook.store.postgres.connections import Connections
-from minutebook.store.postgres.leases import PostgresLeases
-from minutebook.store.postgres.shared_values import PostgresSharedValues
-from minutebook.store.postgres.text_analysis import TextAnalysis
 from minutebook.store.protocol import Moment
 from minutebook.store.sidecar.phrases import holding_all, match_phrases
 from minutebook.store.sidecar.words import match
@@ -28,6 +29,18 @@ _WRITE = "SELECT current_setting('transaction_read_only')::bool, pg_logical_emit
 """Writes to the log of the server, and to no table; a server that only reads refuses it or says so."""
 
 _BATCH = 1000
+
+
+def opened(settings: Settings, url: str, *, receives: bool = False) -> "PostgresStore":
+    """Open the store in the database that a URL names. Raises InvalidInput, StoreError."""
+    return PostgresStore(
+        url,
+        settings.server_index,
+        durability=settings.durability,
+        writer_wait=settings.writer_wait,
+        pool=settings.store_pool,
+        receives=receives,
+    )
 
 
 class PostgresStore(SqlStore):

@@ -32,7 +32,7 @@ def distribute(options: dict[str, str], shards: int, dry_run: bool) -> dict[str,
     The setting `store` must name the database on the coordinator. Writers wait meanwhile. What was cut
     short has changed nothing or is finished by the same command; what is placed already stays.
     """
-    from minutebook.stores import server_store
+    from minutebook.features.postgres.store import opened as opened_at
 
     settings = settings_of(options)
     check_begun(settings)
@@ -42,7 +42,7 @@ def distribute(options: dict[str, str], shards: int, dry_run: bool) -> dict[str,
             "must name a database on a Citus cluster: `minutebook migrate --to URL` moves the records "
             "of the data directory there, `minutebook settings set store URL` names it",
         )
-    opened = server_store(settings, settings.store)
+    opened = opened_at(settings, settings.store)
     try:
         if dry_run:
             plan = list(opened.distribution_plan(shards))

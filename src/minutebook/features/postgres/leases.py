@@ -1,6 +1,6 @@
 """Leases as rows, by the clock of the database."""
 
-from minutebook.store.postgres.connections import Connections
+from minutebook.features.postgres.connections import Connections
 
 # The statement's time, not the moment's: a cluster settles it where the statement arrives.
 _RENEW = """

@@ -8,7 +8,7 @@ from psycopg import Connection as AnyConnection
 from psycopg import sql
 from psycopg.errors import Diagnostic
 
-from minutebook.store.postgres.statements import Raw
+from minutebook.features.postgres.statements import Raw
 
 _TABLES = """
 SELECT c.relname, pg_relation_filenode(c.oid) FROM pg_class AS c

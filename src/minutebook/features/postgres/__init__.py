@@ -1,0 +1,1 @@
+"""The records in a PostgreSQL database, on one server or a cluster."""
