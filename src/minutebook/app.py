@@ -44,19 +44,16 @@ if TYPE_CHECKING:
     from minutebook.services.knowledge.links import Links
     from minutebook.services.knowledge.memories import Memories
     from minutebook.services.knowledge.mentions import Mentions
-    from minutebook.services.knowledge.merging import EntityMerging
     from minutebook.services.knowledge.similar import SimilarMemories
     from minutebook.services.knowledge.status import StatusChanges
     from minutebook.services.knowledge.supersession import Supersession
     from minutebook.services.knowledge.surroundings import Surroundings
-    from minutebook.services.knowledge.timeline import Timeline
     from minutebook.services.knowledge.writing import MemoryWriter
     from minutebook.services.maintenance.database import Database
     from minutebook.services.maintenance.doctor import Doctor
     from minutebook.services.maintenance.overview import Overview
     from minutebook.services.search.combined import CombinedRecall
     from minutebook.services.search.filtered import FilteredSearch
-    from minutebook.services.search.governed import GovernedMemories
     from minutebook.services.search.recall import Recall
     from minutebook.services.search.sessions import JournalSearch
 
@@ -159,13 +156,6 @@ class App:
         return Supersession(self._store, self.clock)
 
     @service
-    def entity_merging(self) -> "EntityMerging":
-        """Make one entity of two."""
-        from minutebook.services.knowledge.merging import EntityMerging
-
-        return EntityMerging(self.infrastructure, self.mentions)
-
-    @service
     def writer(self) -> "MemoryWriter":
         """Write the changes of memories."""
         from minutebook.services.knowledge.writing import MemoryWriter
@@ -231,13 +221,6 @@ class App:
         return Surroundings(self._records)
 
     @service
-    def timeline(self) -> "Timeline":
-        """Read the facts known and true at an instant, and the changes since."""
-        from minutebook.services.knowledge.timeline import Timeline
-
-        return Timeline(self._records, self.trail)
-
-    @service
     def sessions(self) -> "Sessions":
         """Keep the turns of sessions."""
         from minutebook.services.journal.sessions import Sessions
@@ -275,13 +258,6 @@ class App:
         from minutebook.services.search.filtered import FilteredSearch
 
         return FilteredSearch(self._records, self.embeddings, self.clock)
-
-    @service
-    def governed(self) -> "GovernedMemories":
-        """Search for the governance contract, audited."""
-        from minutebook.services.search.governed import GovernedMemories
-
-        return GovernedMemories(self.memories, self.filtered_search, self.trail)
 
     @service
     def journal_search(self) -> "JournalSearch":

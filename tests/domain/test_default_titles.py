@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.default_titles import MAX_TITLE_CHARACTERS, MAX_TITLE_WORDS, title_from
+from minutebook.features.catalog.contract.default_titles import (
+    MAX_TITLE_CHARACTERS,
+    MAX_TITLE_WORDS,
+    title_from,
+)
 
 
 @pytest.mark.parametrize(

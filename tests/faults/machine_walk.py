@@ -41,6 +41,7 @@ from minutebook.features.archives.restores import Restores
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
+from minutebook.features.governance.services import GovernanceServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.notes.notes import Deletion
@@ -290,7 +291,9 @@ def unlink(w: Walk) -> None:
 
 def governed_edit(w: Walk) -> None:
     """Edit a memory as a governed caller does."""
-    w.world.app.governed.edit(w.caller, w.one(Memory).id, w.text(), MemoryType.FACT)
+    w.world.app.get(GovernanceServices).governed.edit(
+        w.caller, w.one(Memory).id, w.text(), MemoryType.FACT
+    )
 
 
 # Entities
@@ -313,7 +316,7 @@ def relate(w: Walk) -> None:
 
 def merge(w: Walk) -> None:
     """Merge two entities, and at times split them again."""
-    merging = w.world.app.entity_merging
+    merging = w.world.app.get(TidyingServices).merging
     one, other = w.two(Entity)
     undo = merging.merge(w.caller, one.id, other.id)
     w.check()

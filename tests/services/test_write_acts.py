@@ -30,10 +30,12 @@ from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
+from minutebook.features.governance.services import GovernanceServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.projects.assigning import Move
 from minutebook.features.projects.services import ProjectServices
+from minutebook.features.tidying.services import TidyingServices
 from tests.examples import parametrize_in_part
 from tests.features.ledger.decided import SECRET, draft
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
@@ -81,10 +83,12 @@ NAMED: dict[str, Attempt] = {
     "status.unlock": lambda a, w, g: a.status.unlock(w, g.locked),
     "status.verify": lambda a, w, g: a.status.verify(w, g.memories[0]),
     "status.deprecate": lambda a, w, g: a.status.deprecate(w, g.memories[0], "old"),
-    "governed.edit": lambda a, w, g: a.governed.edit(w, g.memories[0], "Mine", MemoryType.FACT),
+    "governed.edit": lambda a, w, g: a.get(GovernanceServices).governed.edit(
+        w, g.memories[0], "Mine", MemoryType.FACT
+    ),
     "links.link": lambda a, w, g: a.links.link(w, *g.memories),
     "links.unlink": lambda a, w, g: a.links.unlink(w, *g.joined),
-    "entity_merging.merge": lambda a, w, g: a.entity_merging.merge(w, *g.entities),
+    "merging.merge": lambda a, w, g: a.get(TidyingServices).merging.merge(w, *g.entities),
     "entities.create_relation": lambda a, w, g: a.entities.create_relation(
         w, *g.entities, "near", 9.0
     ),
@@ -148,7 +152,7 @@ BESIDE = {
     "archives.import_from",
     "backups.make",
     "doctor.mend",
-    "entity_merging.split",
+    "merging.split",
     "erasing.erase",
     "erasing.resume",
     "erasing.scrub",

@@ -7,8 +7,9 @@ import pytest
 
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Memory, MemoryType
-from minutebook.services.knowledge import timeline as module
-from minutebook.services.knowledge.timeline import Event
+from minutebook.features.pages import timeline as module
+from minutebook.features.pages.services import PageServices
+from minutebook.features.pages.timeline import Event
 from tests.world import World
 
 DAY = 86_400.0
@@ -21,17 +22,20 @@ def keep(world: World, text: str, **said: Any) -> Memory:
 
 
 def known(world: World, at: datetime) -> list[str]:
-    found, total = world.app.timeline.known_at(world.caller, at, 9)
+    found, total = world.app.get(PageServices).timeline.known_at(world.caller, at, 9)
     assert total == len(found)
     return [each.memory.content for each in found]
 
 
 def true(world: World, at: datetime) -> list[str]:
-    return [each.content for each in world.app.timeline.true_at(world.caller, at, 9)[0]]
+    return [
+        each.content
+        for each in world.app.get(PageServices).timeline.true_at(world.caller, at, 9)[0]
+    ]
 
 
 def changed(world: World, since: datetime, until: datetime) -> dict[str, tuple[Event, ...]]:
-    found = world.app.timeline.changes(world.caller, since, until)
+    found = world.app.get(PageServices).timeline.changes(world.caller, since, until)
     return {each.id: each.events for each in found.changes}
 
 
@@ -40,7 +44,7 @@ def test_what_was_known_has_the_text_of_then_and_leaves_out_what_was_learned_lat
 ) -> None:
     caller, memories = world.caller, world.app.memories
     noon = world.clock.now
-    assert world.app.timeline.first(caller) is None
+    assert world.app.get(PageServices).timeline.first(caller) is None
     tea = keep(world, "Tea at four")
     after_tea = world.clock.turn(60)
     cake = keep(world, "Cake at five", valid_from=noon - timedelta(days=9))
@@ -55,9 +59,9 @@ def test_what_was_known_has_the_text_of_then_and_leaves_out_what_was_learned_lat
     assert true(world, noon) == ["Cake at five"]
     assert true(world, after_tea) == ["Cake at five", "Tea at six"]
     assert known(world, noon) == []
-    (then,), _ = world.app.timeline.known_at(caller, after_tea, 9)
+    (then,), _ = world.app.get(PageServices).timeline.known_at(caller, after_tea, 9)
     assert then.is_edited
-    assert world.app.timeline.first(caller) == tea.ingestion_time
+    assert world.app.get(PageServices).timeline.first(caller) == tea.ingestion_time
 
 
 def test_changes_say_what_happened_to_each_memory_in_the_span_alone(world: World) -> None:
@@ -87,10 +91,15 @@ def test_changes_say_what_happened_to_each_memory_in_the_span_alone(world: World
         gone.id: (Event.REMOVED,),
     }
     assert changed(world, end, end + timedelta(days=1)) == {}
-    found = {each.id: each for each in app.timeline.changes(caller, middle, end).changes}
+    found = {
+        each.id: each
+        for each in app.get(PageServices).timeline.changes(caller, middle, end).changes
+    }
     assert found[old.id].successor == app.memories.read(caller, new.id)
     assert found[gone.id].memory is None
-    before, after = app.timeline.texts(app.memories.read(caller, edited.id), middle, end)
+    before, after = app.get(PageServices).timeline.texts(
+        app.memories.read(caller, edited.id), middle, end
+    )
     assert (before.content, after.content) == ("edited text", "edited anew")
 
 
@@ -116,7 +125,7 @@ def test_of_very_many_acts_the_latest_are_read(
     for text in ("cake 1", "cake 2"):
         world.clock.turn(DAY)
         world.app.memories.update(world.caller, cake.id, {"content": text})
-    found = world.app.timeline.changes(world.caller, begin, world.clock.turn())
+    found = world.app.get(PageServices).timeline.changes(world.caller, begin, world.clock.turn())
     assert found.is_cut
     assert [each.id for each in found.changes] == [cake.id, tea.id]
     assert found.changes[0].events == (Event.ADDED, Event.EDITED)
@@ -130,8 +139,8 @@ def test_of_very_many_memories_that_began_those_of_the_greatest_ids_are_told(
     keep(world, "tea")
     kept = {keep(world, text).id for text in ("cake", "bread")}
     end = world.clock.turn()
-    assert not world.app.timeline.changes(world.caller, begin, end).is_cut
+    assert not world.app.get(PageServices).timeline.changes(world.caller, begin, end).is_cut
     monkeypatch.setattr(module, "MOST", 2)
-    found = world.app.timeline.changes(world.caller, begin, end)
+    found = world.app.get(PageServices).timeline.changes(world.caller, begin, end)
     assert found.is_cut
     assert {each.id for each in found.changes} == kept

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from minutebook.domain import notes
 from minutebook.domain.json_lines import json_line
-from minutebook.domain.notes import Target
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
     Decision,
@@ -23,6 +21,8 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
+from minutebook.features.archives import note_form
+from minutebook.features.archives.note_form import Target
 from minutebook.services.access.visibility import Moment
 
 File: TypeAlias = tuple[Kind, str, Iterable[bytes]]
@@ -39,13 +39,15 @@ class OrganizationNotes:
         """Name the notes; `paths` gives by id those of memories that have a place of their own, without `.md`."""
         self._moment = moment
         name = moment.organization
-        self._root = "" if name == DEFAULT_ORGANIZATION else f"organizations/{notes.slug(name)}/"
+        self._root = (
+            "" if name == DEFAULT_ORGANIZATION else f"organizations/{note_form.slug(name)}/"
+        )
         self._targets: dict[str, Target] = {}
         self._paths: set[str] = set()
         given = paths or {}
         self._paths.update(given.values())
         for memory in moment.each(Memory):
-            label = notes.memory_label(memory)
+            label = note_form.memory_label(memory)
             if memory.id in given:
                 self._targets[memory.id] = Target(given[memory.id], label)
             else:
@@ -58,7 +60,7 @@ class OrganizationNotes:
     def files(self) -> Iterator[File]:
         """Yield kind, name and content of each note."""
         for memory, name, links in self.memories():
-            yield Kind.MEMORY, name, [notes.memory_note(memory, links).encode()]
+            yield Kind.MEMORY, name, [note_form.memory_note(memory, links).encode()]
         yield from self.others()
 
     def memories(self) -> Iterator[tuple[Memory, str, Sequence[tuple[str, Target]]]]:
@@ -74,7 +76,7 @@ class OrganizationNotes:
         """Yield kind, name and content of the notes of entities, decisions and sessions."""
         links = self._links(Relation)
         for entity in self._moment.each(Entity):
-            yield self._file(entity, notes.entity_note(entity, links.get(entity.id, [])))
+            yield self._file(entity, note_form.entity_note(entity, links.get(entity.id, [])))
         for decision in self._moment.each(Decision):
             own = [
                 (type, self._targets[id])
@@ -85,7 +87,7 @@ class OrganizationNotes:
                 for id in ids
                 if id in self._targets
             ]
-            yield self._file(decision, notes.decision_note(decision, own))
+            yield self._file(decision, note_form.decision_note(decision, own))
         yield from self._sessions()
 
     def _sessions(self) -> Iterator[File]:
@@ -101,12 +103,12 @@ class OrganizationNotes:
             summary = next(iter(here.each(Summary)), None)
             turns = sorted(here.each(Turn), key=lambda turn: (turn.at, turn.id))
             whose = hashlib.sha256(json_line({"": [session, repository, user]})).hexdigest()
-            target = notes.target_of(f"{self._root}sessions", session, whose)
-            pieces = notes.session_note(session, first, summary, turns)
+            target = note_form.target_of(f"{self._root}sessions", session, whose)
+            pieces = note_form.session_note(session, first, summary, turns)
             yield Kind.TURN, f"{target.path}.md", (piece.encode() for piece in pieces)
 
     def _name(self, folder: str, label: str, id: str) -> None:
-        target = notes.target_of(f"{self._root}{folder}", label, id)
+        target = note_form.target_of(f"{self._root}{folder}", label, id)
         if target.path in self._paths:
             # Two ids that end alike: the other's note must stay.
             whole = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()

@@ -11,7 +11,6 @@ from minutebook.domain.errors import Conflict
 from minutebook.domain.lineage import Violation, violations_near
 from minutebook.domain.origin import tidied
 from minutebook.domain.records import Decision, DecisionStatus, Proposal
-from minutebook.domain.waiting import SHOWN, believed, build_waiting, origin_of
 from minutebook.features.ledger.tables import (
     Bringer,
     DecisionTables,
@@ -19,6 +18,7 @@ from minutebook.features.ledger.tables import (
     without_conflicts,
 )
 from minutebook.features.ledger.trust import LedgerTrust
+from minutebook.features.ledger.waiting import SHOWN, believed, build_waiting, origin_of
 from minutebook.services.access.visibility import Clock
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.records import Decision, Proposal
 from minutebook.domain.redaction import REASON
-from minutebook.domain.waiting import is_in_git
+from minutebook.features.ledger.waiting import is_in_git
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import is_at_keyboard, operation
 

@@ -18,9 +18,9 @@ from minutebook.domain.decision_drafts import (
 from minutebook.domain.errors import Conflict
 from minutebook.domain.ids import decision_id, proposal_id
 from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
-from minutebook.domain.waiting import is_in_git
 from minutebook.features.ledger.approval_secret import Secret
 from minutebook.features.ledger.recording import DecisionWriter
+from minutebook.features.ledger.waiting import is_in_git
 from minutebook.services.infrastructure import Infrastructure
 
 

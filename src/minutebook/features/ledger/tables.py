@@ -20,7 +20,7 @@ from minutebook.domain.records import (
     Role,
 )
 from minutebook.domain.trail_texts import TAKE_IN
-from minutebook.domain.waiting import is_in_git, waiting_id
+from minutebook.features.ledger.waiting import is_in_git, waiting_id
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Store

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from minutebook.disk.atomic_file import replace_file
-from minutebook.disk.plain_folder import PlainFolder, digest_at, is_plain
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.reason import of_system
+from minutebook.features.archives.plain_folder import PlainFolder, digest_at, is_plain
 
 LOOK_MS = 2000
 """Milliseconds between two looks at a folder that is watched."""

@@ -8,8 +8,8 @@ from typing import Any
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.metadata import check_metadata
-from minutebook.domain.notes import LINKS, MARK
 from minutebook.domain.records import MemoryType
+from minutebook.features.archives.note_form import LINKS, MARK
 from minutebook.features.importers.sources import front_matter
 from minutebook.features.importers.sources.files import cleaned
 

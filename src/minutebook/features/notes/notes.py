@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from minutebook.domain import notes, policy
+from minutebook.domain import policy
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import (
@@ -24,6 +24,7 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import id_apart
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Kind, Memory
+from minutebook.features.archives import note_form
 from minutebook.features.archives.organization_notes import OrganizationNotes
 from minutebook.features.notes.note_folder import Agreed, NoteFolder, digest_of, looks
 from minutebook.features.notes.note_text import NoteText, draft_of, edits, is_same, parsed
@@ -237,7 +238,7 @@ class _Run:
         if memory is None:
             self._set_aside(name, digest, agreed)
             return
-        written = parsed(notes.memory_note(memory, ()).encode(), ())
+        written = parsed(note_form.memory_note(memory, ()).encode(), ())
         if is_same(note, written):
             self._taken[name] = digest
         elif agreed.record != _digest(memory):
@@ -277,7 +278,7 @@ class _Run:
         place = PurePosixPath(name)
         beside = str(place.with_name(f"{place.stem}.conflict-{day}-{digest[:8]}.md"))
         said = self._folder.read(name).decode("utf-8-sig")
-        self._folder.put_beside(beside, notes.conflict_note(id, name, said).encode())
+        self._folder.put_beside(beside, note_form.conflict_note(id, name, said).encode())
         return beside
 
     def _new(self, name: str, digest: str, note: NoteText) -> None:
@@ -315,7 +316,7 @@ class _Run:
                 self.report.left.append((agreed.path, reason))
                 self._folder.agreed[key] = replace(agreed, file="")
                 continue
-            match self._asked(agreed.path, notes.memory_label(memory)):
+            match self._asked(agreed.path, note_form.memory_label(memory)):
                 case Deletion.KEEP:
                     self._folder.agreed[key] = replace(agreed, file="")
                 case Deletion.FORGET:
@@ -358,7 +359,7 @@ class _Run:
         self,
         memory: Memory,
         name: str,
-        links: Sequence[tuple[str, notes.Target]],
+        links: Sequence[tuple[str, note_form.Target]],
         agreed: Agreed | None,
     ) -> None:
         if agreed is None and self._files.get(name):
@@ -371,10 +372,10 @@ class _Run:
         if conflict is not None and not self._folder.is_there(conflict):
             conflict = None
         shown = None if conflict is None else PurePosixPath(conflict).name
-        content = notes.memory_note(memory, links, shown).encode()
+        content = note_form.memory_note(memory, links, shown).encode()
         now = Agreed(
             *("memory", memory.organization, memory.id, name, digest_of(content), _digest(memory)),
-            links=notes.link_lines(links),
+            links=note_form.link_lines(links),
             conflict=conflict,
         )
         here = self._files.get(name, "")
@@ -425,4 +426,4 @@ def _reason(error: MinutebookError) -> str:
 
 def _digest(memory: Memory) -> str:
     """Return the digest of the part of a memory that a note shows."""
-    return digest_of(notes.memory_note(memory, ()).encode())
+    return digest_of(note_form.memory_note(memory, ()).encode())

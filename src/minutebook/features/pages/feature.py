@@ -4,5 +4,6 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="pages",
+    services=".services:PageServices",
     commands={"Begin": {".cli": ("ui",)}},
 )

@@ -14,10 +14,10 @@ from minutebook.domain.records import Kind, Memory, Status, Summary, Turn
 from minutebook.domain.turns import summary_id
 from minutebook.features.tidying.examining import Examined
 from minutebook.features.tidying.findings import Finding, Suggestion
+from minutebook.features.tidying.merging import EntityMerging
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.journal.summaries import Summaries
 from minutebook.services.knowledge.memories import Memories
-from minutebook.services.knowledge.merging import EntityMerging
 from minutebook.services.knowledge.status import StatusChanges
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.knowledge.writing import MemoryWriter

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from minutebook.features.tidying.changing import Changing
     from minutebook.features.tidying.examining import Examining
     from minutebook.features.tidying.inbox import Inbox
+    from minutebook.features.tidying.merging import EntityMerging
     from minutebook.features.tidying.review import Review
     from minutebook.features.tidying.rounds import Rounds
     from minutebook.features.tidying.rows import TidyRows
@@ -52,6 +53,13 @@ class TidyingServices(FeatureServices):
         )
 
     @service
+    def merging(self) -> "EntityMerging":
+        """Make one entity of two."""
+        from minutebook.features.tidying.merging import EntityMerging
+
+        return EntityMerging(self.infrastructure, self.app.mentions)
+
+    @service
     def _changing(self) -> "Changing":
         from minutebook.features.tidying.changing import Changing
 
@@ -61,7 +69,7 @@ class TidyingServices(FeatureServices):
             self.app.supersession,
             self.app.memories,
             self.app.status,
-            self.app.entity_merging,
+            self.merging,
             self.app.summaries,
         )
 

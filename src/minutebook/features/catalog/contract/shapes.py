@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from minutebook.domain.default_titles import title_from
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Kind, Memory
+from minutebook.features.catalog.contract.default_titles import title_from
 
 Shape = dict[str, Any]
 

@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import PurePath, PurePosixPath
 from typing import Any
 
-from minutebook.domain.notes import LINKS, MARK
 from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import (
     EntityDraft,
@@ -17,6 +16,7 @@ from minutebook.domain.source_drafts import (
     SourcePlace,
     UnreadPart,
 )
+from minutebook.features.archives.note_form import LINKS, MARK
 from minutebook.features.importers.sources import front_matter
 from minutebook.features.importers.sources.conversation import modified
 from minutebook.features.importers.sources.files import ImportSource, SourceFile

@@ -11,8 +11,9 @@ from minutebook.domain.reason import must_be_one_of
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.differences import Stretch, differences
 from minutebook.features.pages.frame.pages import Goto, Page, View, Visit
+from minutebook.features.pages.services import PageServices
+from minutebook.features.pages.timeline import Change, Event
 from minutebook.features.pages.views.find import day, offset, shown
-from minutebook.services.knowledge.timeline import Change, Event
 
 LISTED = 20
 """Memories on a page of the list."""
@@ -68,7 +69,7 @@ def show(visit: Visit) -> Page | Goto:
     if "step" in query:
         return Goto(address(_stepped(query, now), _sight(query)))
     chosen, sight, at = _day(query, "on", now), _sight(query), offset(query)
-    timeline, caller = visit.app.timeline, visit.caller
+    timeline, caller = visit.app.get(PageServices).timeline, visit.caller
     first = timeline.first(caller)
     # Of the other sight only how much there is: its first memory tells.
     known_page, held_page = ((LISTED, at), (1, 0)) if sight == KNOWN else ((1, 0), (LISTED, at))
@@ -108,7 +109,7 @@ def changes(visit: Visit) -> Page:
     if since >= until.at:
         raise InvalidInput("since", "must be earlier than until")
     limit = shown(query, SHOWN, MOST)
-    found = visit.app.timeline.changes(visit.caller, since, until.at)
+    found = visit.app.get(PageServices).timeline.changes(visit.caller, since, until.at)
     more = None
     if len(found.changes) > limit and limit < MOST:
         more = changes_address(since_text, until.text, min(MOST, limit + SHOWN))
@@ -195,7 +196,7 @@ def _edit(visit: Visit, change: Change, since: datetime, until: datetime) -> lis
     """Compare the text of a memory before and after, if it was edited."""
     if Event.EDITED not in change.events or change.memory is None:
         return None
-    before, after = visit.app.timeline.texts(change.memory, since, until)
+    before, after = visit.app.get(PageServices).timeline.texts(change.memory, since, until)
     return differences(_whole(before.title, before.content), _whole(after.title, after.content))
 
 
