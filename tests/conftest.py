@@ -9,6 +9,7 @@ import pytest
 
 from minutebook.config import load
 from minutebook.embedding import Embedding
+from minutebook.feature import features
 from minutebook.models import open_embedding
 from tests import cheap_secret, examples, forkserver
 from tests.empty_database import empty_database
@@ -29,6 +30,19 @@ def pytest_configure() -> None:
     os.environ["MINUTEBOOK_DAEMON"] = "off"
     forkserver.install()
     cheap_secret.install()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that need a feature that is not there."""
+    there = {each.name for each in features()}
+    left_out = [
+        each
+        for each in items
+        if any(not there.issuperset(mark.args) for mark in each.iter_markers("needs"))
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [each for each in items if each not in left_out]
 
 
 def pytest_collection_finish() -> None:

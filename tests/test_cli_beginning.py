@@ -69,6 +69,7 @@ def minimal(command: click.Command) -> list[str]:
     return [*options, *arguments, *["x"] * (command.name in ("backup", "revoke"))]
 
 
+@pytest.mark.whole
 def test_the_lists_name_commands_that_there_are() -> None:
     assert {words for words, _ in leaf_commands()} >= BEGIN | OPEN_NONE
     assert READ

@@ -244,6 +244,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
 """What is typed for each command: what shows stored text, and what quotes an argument."""
 
 
+@pytest.mark.whole
 def test_every_command_is_tried() -> None:
     assert {words for words, _ in leaf_commands()} == set(TYPED) | set(OPENS_NO_STORE)
 

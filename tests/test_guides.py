@@ -12,6 +12,8 @@ from minutebook.cli import main
 from minutebook.feature import Feature, features
 from tests.terminal import Run
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).resolve().parent.parent
 GUIDES = ROOT / "docs" / "guides"
 PAGES = [ROOT / "README.md", *sorted(GUIDES.glob("*.md"))]

@@ -15,6 +15,8 @@ from tools.check_house import (
     find_seams,
 )
 
+pytestmark = pytest.mark.whole
+
 MODULE = PurePosixPath("src/minutebook/services/knowledge/memories.py")
 
 

@@ -12,6 +12,8 @@ from minutebook.cli.opening import wait_for_model
 from tests.commands_in_daemon import Daemon, daemon_of_commands
 from tests.terminal import Run
 
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "recipes").glob("*.md"))]
 

@@ -1,8 +1,14 @@
-"""Removes features one at a time from a copy of the project, and looks whether the rest still stands.
+"""Removes features from a copy of the project, one at a time, and looks whether the rest still stands.
 
-The rest stands if the types of `src` and `tools` are right, `minutebook --help` answers without the feature's
-commands and settings, the demo runs, and the tests of the seam and of the command line pass. What imports the
-feature elsewhere in `tests` and `benchmarks` goes with it.
+    .venv/bin/python tools/check_house.py --removal                  each feature that can be, one after another
+    .venv/bin/python tools/check_house.py --removal 3                three of them, drawn by lot
+    .venv/bin/python tools/check_house.py --removal notes erasure    these
+    .venv/bin/python tools/check_house.py --removal --together notes erasure    these at once, from one copy
+
+The rest stands if its types are right, `minutebook --help`, `settings` and `doctor` answer and do not name what the
+feature had, the pages made from code can be made anew, the demo runs, and the remaining tests pass: those of `_TESTS`,
+or with `--all` every one that `make test` runs but those marked `whole`. The feature's tests go with it, and whatever
+else in `tests`, `benchmarks` and `tools` imports it.
 """
 
 import os
@@ -12,13 +18,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 _FEATURES = Path("src", "minutebook", "features")
+_TESTS_OF_FEATURES = Path("tests", "features")
 _TESTS = ("tests/test_feature.py", "tests/test_config.py", "tests/test_cli_memories.py")
+_KEPT_OF_OUTPUT = 60
 
 
 def removable() -> list[str]:
@@ -32,101 +42,166 @@ def removable() -> list[str]:
     return [name for name in names if name not in imported]
 
 
-def remove(name: str) -> Iterator[str]:
-    """Yield what does not stand without a feature, a sentence each."""
-    with tempfile.TemporaryDirectory(prefix=f"without-{name}-") as top:
-        copy = Path(top)
-        _copy_to(copy)
-        shutil.rmtree(copy / _FEATURES / name)
-        for path in _importing(copy, name):
+def remove(names: Collection[str], *, has_all_tests: bool = False) -> Iterator[str]:
+    """Yield what does not stand without some features, a sentence each."""
+    with _copied() as copy:
+        for name in names:
+            shutil.rmtree(copy / _FEATURES / name)
+            shutil.rmtree(copy / _TESTS_OF_FEATURES / name, ignore_errors=True)
+        for path in _importing(copy, names):
             path.unlink()
-        yield from _failures(copy, name)
+        yield from _Remains(copy, names).failures(has_all_tests=has_all_tests)
 
 
-def _copy_to(copy: Path) -> None:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
-    )
-    for each in listed.stdout.split("\0"):
-        if each and (ROOT / each).is_file():
-            (copy / each).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / each, copy / each)
-    for path in ROOT.glob("src/minutebook/features/pages/locale/*/LC_MESSAGES/*.mo"):
-        shutil.copy2(path, copy / path.relative_to(ROOT))
-    if (ROOT / ".mypy_cache").is_dir():
-        shutil.copytree(ROOT / ".mypy_cache", copy / ".mypy_cache")
+@contextmanager
+def _copied() -> Iterator[Path]:
+    """Copy the project, with an environment of its own in which the copied package is the installed one."""
+    with tempfile.TemporaryDirectory(prefix="without-") as top:
+        copy = Path(top)
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+        )
+        texts = (ROOT / "src").rglob("*.mo")
+        for path in (*(ROOT / each for each in listed.stdout.split("\0") if each), *texts):
+            if path.is_file():
+                place = copy / path.relative_to(ROOT)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, place)
+        if (ROOT / ".mypy_cache").is_dir():
+            shutil.copytree(ROOT / ".mypy_cache", copy / ".mypy_cache")
+        _install(copy)
+        yield copy
 
 
-def _importing(copy: Path, name: str) -> Iterable[Path]:
-    """Yield the files of tests and benchmarks that import a feature, or one another that does."""
-    gone = re.compile(rf"minutebook\.features\.{name}\b")
+def _install(copy: Path) -> None:
+    """Make an environment that has what is installed here, but the package from a copy."""
+    made = copy / ".venv"
+    subprocess.run([sys.executable, "-P", "-m", "venv", "--without-pip", str(made)], check=True)
+    [packages] = made.glob("lib/python*/site-packages")
+    here = next(Path(each) for each in sys.path if each.endswith("site-packages"))
+    (packages / "copy.pth").write_text(f"{copy / 'src'}\n{here}\n", encoding="utf-8")
+    bin = Path(sys.executable).parent
+    for script in bin.iterdir():
+        if script.is_file() and not (made / "bin" / script.name).exists():
+            first, _, rest = script.read_bytes().partition(b"\n")
+            if first == f"#!{sys.executable}".encode():
+                (made / "bin" / script.name).write_bytes(
+                    f"#!{made / 'bin' / 'python'}\n".encode() + rest
+                )
+                (made / "bin" / script.name).chmod(0o755)
+
+
+def _importing(copy: Path, names: Collection[str]) -> set[Path]:
+    """Return the files beside `src` that import one of some features, or one another that does."""
+    one_of = "|".join(map(re.escape, names))
+    gone = re.compile(rf"(?:minutebook|tests)\.features\.(?:{one_of})\b")
     files = {
         path: path.read_text(encoding="utf-8")
-        for folder in ("tests", "benchmarks")
+        for folder in ("tests", "benchmarks", "tools")
         for path in (copy / folder).rglob("*.py")
     }
     found: set[Path] = set()
     while more := {path for path, text in files.items() if gone.search(text)} - found:
         found |= more
         modules = (".".join(path.relative_to(copy).with_suffix("").parts) for path in more)
-        gone = re.compile("|".join(rf"(?:from|import) {re.escape(each)}\b" for each in modules))
+        gone = re.compile("|".join(_import_of(each) for each in modules))
     return found
 
 
-def _failures(copy: Path, name: str) -> Iterator[str]:
-    environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "MINUTEBOOK_DAEMON": "off"}
-    environment["MINUTEBOOK_HOME"] = str(copy / "home")
+def _import_of(module: str) -> str:
+    """Return the pattern of the ways to import a module."""
+    package, _, name = module.rpartition(".")
+    words = rf"(?:from|import) {re.escape(module)}\b"
+    return rf"{words}|from {re.escape(package)} import [^\n]*\b{re.escape(name)}\b"
 
-    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+
+class _Remains:
+    """The copy without some features."""
+
+    def __init__(self, copy: Path, names: Collection[str]) -> None:
+        self._copy = copy
+        self._name = ", ".join(names)
+        registers = [import_module(f"minutebook.features.{name}.feature").FEATURE for name in names]
+        self._commands = [
+            each
+            for register in registers
+            for modules in register.commands.values()
+            for commands in modules.values()
+            for each in commands
+        ]
+        self._settings = [
+            each
+            for register in registers
+            if register.settings
+            for each in register.load(register.settings).__annotations__
+        ]
+
+    def failures(self, *, has_all_tests: bool) -> Iterator[str]:
+        """Yield what does not stand, a sentence each."""
+        typed = self._run("-m", "mypy")
+        if typed.returncode:
+            yield f"types without {self._name}: {_end(typed.stdout)}"
+        yield from self._named()
+        if (
+            "demo" not in self._commands
+            and (demo := self._run("-m", "minutebook", "demo")).returncode
+        ):
+            yield f"the demo without {self._name}: {_end(demo.stderr)}"
+        if (made := self._run("tools/write_docs.py")).returncode:
+            yield f"pages made from code without {self._name}: {_end(made.stderr)}"
+        tests = [] if has_all_tests else [each for each in _TESTS if (self._copy / each).exists()]
+        chosen = ["-p", "tests.workers", "--workers", "3", "--ignore", "tests/faults"]
+        chosen += ["-m", "not slow and not thorough and not whole"]
+        tested = self._run("-m", "pytest", "-q", "--tb=line", *chosen, *tests)
+        if tested.returncode:
+            yield f"tests without {self._name}: {_end(tested.stdout)}"
+
+    def _named(self) -> Iterator[str]:
+        """Yield where something of the features is still named."""
+        self._run("-m", "minutebook", "remember", "The kettle is in the kitchen.")
+        for words, names, pattern in (
+            (["--help"], self._commands, r"^  {} "),
+            (["settings"], self._settings, r"^{} = "),
+            (["doctor"], self._commands, r"minutebook {}\b"),
+            (["status"], self._commands, r"minutebook {}\b"),
+        ):
+            said = self._run("-m", "minutebook", *words)
+            if said.returncode:
+                yield f"`minutebook {words[0]}` without {self._name}: {_end(said.stderr)}"
+            for each in names:
+                if re.search(pattern.format(re.escape(each)), said.stdout, re.MULTILINE):
+                    yield f"`minutebook {words[0]}` without {self._name} names {each}"
+
+    def _run(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        environment = {**os.environ, "MINUTEBOOK_DAEMON": "off"}
+        environment["MINUTEBOOK_HOME"] = str(self._copy / "home")
+        environment.pop("PYTHONPATH", None)
+        python = self._copy / ".venv" / "bin" / "python"
         return subprocess.run(
-            [sys.executable, "-P", *words],
-            cwd=copy,
-            env=environment,
-            capture_output=True,
-            text=True,
+            [python, "-P", *words], cwd=self._copy, env=environment, capture_output=True, text=True
         )
 
-    typed = run("-m", "mypy", "src", "tools")
-    if typed.returncode:
-        yield f"types without {name}: {typed.stdout.strip().splitlines()[-3:]}"
-    register = import_module(f"minutebook.features.{name}.feature").FEATURE
-    commands = [
-        each
-        for modules in register.commands.values()
-        for names in modules.values()
-        for each in names
-    ]
-    helped = run("-m", "minutebook", "--help")
-    if helped.returncode:
-        yield f"help without {name}: {helped.stderr.strip().splitlines()[-1:]}"
-    for each in commands:
-        if re.search(rf"^  {re.escape(each)} ", helped.stdout, re.MULTILINE):
-            yield f"help without {name} names its command {each}"
-    shown = run("-m", "minutebook", "settings")
-    own = register.load(register.settings).__annotations__ if register.settings else ()
-    for each in own:
-        if re.search(rf"^{each} = ", shown.stdout, re.MULTILINE):
-            yield f"settings without {name} name its setting {each}"
-    if "demo" not in commands and (demo := run("-m", "minutebook", "demo")).returncode:
-        yield f"the demo without {name}: {demo.stderr.strip().splitlines()[-1:]}"
-    tests = [each for each in _TESTS if (copy / each).exists()]
-    tested = run("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests)
-    if tested.returncode:
-        yield f"tests without {name}: {tested.stdout.strip().splitlines()[-4:]}"
+
+def _end(output: str) -> str:
+    return "".join(f"\n    {line}" for line in output.strip().splitlines()[-_KEPT_OF_OUTPUT:])
 
 
-def main(names: Sequence[str]) -> int:
+def main(words: Sequence[str]) -> int:
     """Remove features and print what does not stand; return the exit status.
 
-    `names` are those of the features, or a number of them that are drawn by lot; none: each that can be removed.
+    `words` are their names, or a number of them that are drawn by lot; none: each that can be removed.
     """
     status, able = 0, removable()
+    names = [each for each in words if not each.startswith("--")]
     if len(names) == 1 and names[0].isdigit():
         names = random.sample(able, min(int(names[0]), len(able)))
-    for name in names or able:
-        failures = list(remove(name))
-        print(f"without {name}:", "all stands" if not failures else "")
-        for each in failures:
-            print(f"  {each}")
+    chosen = [[each] for each in names or able]
+    for each in [names or able] if "--together" in words else chosen:
+        began = time.monotonic()
+        failures = list(remove(each, has_all_tests="--all" in words))
+        stands = "" if failures else "all stands"
+        print(f"without {', '.join(each)} ({time.monotonic() - began:.0f} s): {stands}", flush=True)
+        for failure in failures:
+            print(f"  {failure}", flush=True)
             status = 1
     return status

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from functools import partial
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,10 @@ sys.path.insert(0, str(ROOT))
 from minutebook.config import subjects, variable_of  # noqa: E402
 from minutebook.contracts.contract import Contract  # noqa: E402
 from minutebook.contracts.registry import CONTRACTS  # noqa: E402
+from minutebook.feature import features  # noqa: E402
 from minutebook.invocation import FILE  # noqa: E402
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
-from tools import calibration_page, commands_page, quality_page, reliability_page  # noqa: E402
+from tools import calibration_page, commands_page, reliability_page  # noqa: E402
 from tools.tables import table  # noqa: E402
 
 MADE = "<!-- Made by tools/write_docs.py; `make docs` writes it anew. -->"
@@ -237,14 +239,24 @@ def _opened_page(name: str) -> str:
     return contract_page(CONTRACTS[name]())
 
 
+def _pages_of_bench() -> Mapping[str, Callable[[], str]]:
+    """Return the pages that the feature `bench` draws, if it is there."""
+    if not any(each.name == "bench" for each in features()):
+        return {}
+    quality_page = import_module("tools.quality_page")
+    return {
+        "docs/quality.md": lambda: f"{MADE}\n\n{quality_page.page()}",
+        "docs/quality.svg": quality_page.drawing,
+    }
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/commands.md": lambda: _page(commands_page.page()),
     "docs/settings.md": settings_page,
     "docs/promises.md": promises_page,
     **{f"docs/contracts/{name}.md": partial(_opened_page, name) for name in CONTRACTS},
-    "docs/quality.md": lambda: f"{MADE}\n\n{quality_page.page()}",
+    **_pages_of_bench(),
     "docs/reliability.md": lambda: _page(reliability_page.page()),
-    "docs/quality.svg": quality_page.drawing,
     "docs/calibration.svg": calibration_page.drawing,
     "src/minutebook/schema/mcp_api_v1.json": lambda: CONTRACTS["ledger"]().exported(),
 }

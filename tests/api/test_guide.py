@@ -9,6 +9,7 @@ from tests.features.http.speaking import Server, token
 from tests.guide_examples import parts, run_examples
 
 
+@pytest.mark.whole
 def test_the_examples_print_what_the_guide_shows(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,6 +173,7 @@ def test_decisions_are_recorded_followed_and_superseded(
     assert (proposal.kind, proposal.status) == ("proposal", "pending")
 
 
+@pytest.mark.needs("journal")
 def test_turns_of_a_session_are_kept_found_and_summarized(memory: Minutebook) -> None:
     said = [
         memory.sessions.append("work", "Why does it fail?", "A lock is held.", thought="Hm"),
@@ -199,10 +200,15 @@ def test_turns_of_a_session_are_kept_found_and_summarized(memory: Minutebook) ->
             lambda m: m.remember("x", importance=11),
             InvalidInput("importance", "must be at most 10"),
         ),
-        (lambda m: m.sessions.summarize("none"), NotFound("session", "none")),
-        (
+        pytest.param(
+            lambda m: m.sessions.summarize("none"),
+            NotFound("session", "none"),
+            marks=pytest.mark.needs("journal"),
+        ),
+        pytest.param(
             lambda m: m.decisions.record("x", "Use it", "No."),
             InvalidInput("rationale", "must have"),
+            marks=pytest.mark.needs("ledger"),
         ),
         (lambda m: m.recall(""), InvalidInput("query", "must not be empty")),
     ],

@@ -260,8 +260,6 @@ def test_an_event_loop_goes_on_while_a_call_waits(
             assert page.total == 5
             entity = await memory.entities.create("Ana")
             assert await memory.entities.find("Ana") == [entity]
-            await memory.sessions.append("s", "Why?", "So.")
-            assert await memory.decisions.holding() == []
             sync = memory.sync
         with pytest.raises(StoreClosed):
             sync.recall("x")

@@ -60,12 +60,14 @@ def test_every_tool_argument_resource_prompt_and_error_is_on_its_contracts_page(
         assert each in page
 
 
+@pytest.mark.needs("catalog")
 def test_an_argument_inside_another_has_a_row_with_its_way() -> None:
     page = contract_page(CONTRACTS["catalog"]())
     for way in ("filters.metadata", "items[].current_content"):
         assert f"| `{way}` |" in page
 
 
+@pytest.mark.whole
 def test_every_promise_proof_and_divergence_is_on_the_page_of_promises() -> None:
     page = promises_page()
     for each in MANIFEST:

@@ -39,6 +39,7 @@ def test_what_leads_to_a_tool_goes_with_it() -> None:
     assert not two.prompts
 
 
+@pytest.mark.needs("catalog", "ledger")
 def test_tools_are_named_in_either_spelling_over_all_contracts() -> None:
     left = opened(["catalog", "ledger"], tools=["memory_search", "record_decision"])
     assert [each.listed for each in left] == [["memory-search"], ["record_decision"]]

@@ -1,5 +1,7 @@
 from collections import Counter
 
+import pytest
+
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, TESTS, proofs
 
 KNOWN = {each.id for each in MANIFEST}
@@ -16,6 +18,7 @@ def test_every_promise_has_one_id_a_source_and_a_text() -> None:
     assert [each.id for each in MANIFEST if not (each.source and each.text)] == []
 
 
+@pytest.mark.whole
 def test_every_promise_is_proved_by_a_test_or_named_as_a_divergence() -> None:
     assert sorted(KNOWN - claimed() - DIVERGED) == []
 
@@ -25,6 +28,7 @@ def test_every_promise_that_is_proved_is_proved_by_make_test() -> None:
     assert sorted(claimed() - quickly) == []
 
 
+@pytest.mark.whole
 def test_no_test_claims_a_promise_that_is_not_in_the_manifest() -> None:
     assert sorted((each.id, each.test) for each in proofs() if each.id not in KNOWN) == []
 

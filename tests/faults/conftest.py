@@ -12,3 +12,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.thorough)
+            item.add_marker(pytest.mark.whole)

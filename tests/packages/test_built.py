@@ -27,7 +27,7 @@ from tools.packages import __main__ as packages
 from tools.packages.extensions import EXTENSIONS
 
 # The build backend and what is installed are to start in an interpreter of their own.
-pytestmark = [pytest.mark.thorough, pytest.mark.cold_start]
+pytestmark = [pytest.mark.thorough, pytest.mark.cold_start, pytest.mark.whole]
 
 EPOCH = 1_800_000_000
 WHEEL = f"minutebook-{__version__}-py3-none-any.whl"

@@ -20,6 +20,8 @@ from tools.packages.facts import Facts, facts_of
 from tools.packages.registries import server_json
 from tools.packages.requirements import released, unlocked
 
+pytestmark = pytest.mark.whole
+
 FACTS = facts_of(ROOT)
 
 

@@ -10,6 +10,8 @@ from minutebook import __version__
 from tests.test_guides import ROOT
 from tools.packages.release import problems
 
+pytestmark = pytest.mark.whole
+
 FILES = (
     "pyproject.toml",
     "requirements.lock",

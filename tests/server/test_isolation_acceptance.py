@@ -21,6 +21,8 @@ from minutebook.store.sqlite import SqliteStore
 from tests.contracts.requirements import requirement
 from tests.server.stdio.speaking import parameters
 
+pytestmark = pytest.mark.whole
+
 ACME = "aaaaaaaa-0000-4000-8000-00000000000a"
 OTHER = "bbbbbbbb-0000-4000-8000-00000000000b"
 ONE = "11111111-0000-4000-8000-000000000001"

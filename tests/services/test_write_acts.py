@@ -238,6 +238,7 @@ def may_write(service: type) -> bool:
     )
 
 
+@pytest.mark.whole
 def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Population) -> None:
     app = population.world.app
     # Composed when they are first asked for; what helps the others is asked by no caller.

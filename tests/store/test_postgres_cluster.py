@@ -240,6 +240,7 @@ SEVERAL = {
 """Where a transaction may be about several organizations: two machines then settle it together."""
 
 
+@pytest.mark.whole
 def test_few_transactions_are_about_several_organizations() -> None:
     package = Path(minutebook.__file__).parent
     found = set()

@@ -78,6 +78,7 @@ def test_a_session_is_told_what_the_server_holds_and_once(machine: Machine) -> N
     assert not (machine.home / "minutebook.db").exists()
 
 
+@pytest.mark.needs("journal")
 def test_a_session_that_ends_is_kept_there(machine: Machine) -> None:
     path = machine.transcripts / "s3.jsonl"
 

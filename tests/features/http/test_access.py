@@ -53,7 +53,7 @@ def test_as_long_as_there_is_no_token_the_owner_needs_none(tmp_path: Path) -> No
         assert status(server, issued.secret) == 200
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/mcp/catalog", "/metrics"])
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/knowledge", "/metrics"])
 def test_who_shows_no_token_is_asked_for_one(server: Server, path: str) -> None:
     answer = server.post(path, call("get_status")) if "mcp" in path else server.get(path)
     assert answer.status_code == 401
@@ -93,6 +93,7 @@ def test_health_and_readiness_need_no_token(server: Server) -> None:
 
 
 @requirement("catalog/http/plain")
+@pytest.mark.needs("catalog")
 def test_one_message_with_a_token_is_answered_with_one_object(server: Server) -> None:
     written = server.post(
         "/mcp/catalog",

@@ -63,6 +63,7 @@ def test_clients_that_hold_streams_do_not_hold_it_up(tmp_path: Path, mode: Any) 
     assert took[0] < AT_ONCE
 
 
+@pytest.mark.needs("journal")
 def test_a_call_that_waits_does_not_hold_it_up(tmp_path: Path) -> None:
     took: list[float] = []
 

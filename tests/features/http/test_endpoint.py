@@ -119,6 +119,7 @@ def test_a_client_that_takes_no_streams_can_shake_hands_and_goes_on_without_a_se
     assert "result" in server.post("/mcp", request("tools/list")).json()
 
 
+@pytest.mark.needs("catalog")
 def test_a_failed_call_keeps_the_form_of_its_contract(server: Server) -> None:
     answer = server.post("/mcp/catalog", call("memory-delete", id="00" * 16))
     assert answer.status_code == 200
@@ -154,6 +155,7 @@ def test_a_client_is_told_how_far_a_call_is(server: Server, mode: Any) -> None:
 
 @requirement("catalog/resources/subscribe")
 @pytest.mark.filterwarnings("ignore:resources/subscribe is removed")
+@pytest.mark.needs("catalog")
 def test_a_session_hears_when_what_it_subscribed_to_changes(server: Server) -> None:
     heard: list[Any] = []
 
@@ -172,6 +174,7 @@ def test_a_session_hears_when_what_it_subscribed_to_changes(server: Server) -> N
 
 
 @requirement("catalog/resources/subscribe")
+@pytest.mark.needs("catalog")
 def test_a_stream_that_listens_hears_it_too(server: Server) -> None:
     async def run() -> None:
         async with (
@@ -200,6 +203,7 @@ async def write(client: Client) -> None:
     )
 
 
+@pytest.mark.needs("catalog")
 def test_safe_spelling_is_taken_over_http_too(server: Server) -> None:
     answer = server.post("/mcp/catalog", call("memory_search", query="changed"))
     assert "result" in answer.json()

@@ -144,6 +144,7 @@ def test_who_waits_for_another_writer_is_ready(world: World) -> None:
 
 
 @requirement("journal/considered/metrics")
+@pytest.mark.needs("catalog")
 def test_figures_count_and_time_what_was_asked_for(server: Server) -> None:
     before = figures(server)
     for _ in range(3):
@@ -171,6 +172,7 @@ def test_figures_count_and_time_what_was_asked_for(server: Server) -> None:
 
 
 @requirement("journal/considered/metrics")
+@pytest.mark.needs("journal")
 def test_figures_tell_how_many_records_there_are_and_how_summarising_went(server: Server) -> None:
     before = figures(server)
     turn = {"prompt": "hello", "thought": "", "response": "", "sessionId": "counted"}

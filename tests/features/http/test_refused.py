@@ -210,6 +210,7 @@ def test_a_request_that_trickles_in_is_not_waited_for(impatient: Server) -> None
             ask_on(one, b"X-More: 1\r\n")
 
 
+@pytest.mark.needs("journal")
 def test_who_does_not_read_the_answers_is_let_go(impatient: Server) -> None:
     ask = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100
     with socket.create_connection(("127.0.0.1", impatient.port), timeout=60) as one:

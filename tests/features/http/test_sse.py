@@ -39,7 +39,11 @@ async def opened(server: Server, path: str, **headers: str) -> AsyncIterator[Cli
 
 @pytest.mark.parametrize(
     ("path", "tool"),
-    [("/sse", "get_status"), ("/sse/journal", "healthcheck"), ("/sse/knowledge", "get_status")],
+    [
+        ("/sse", "get_status"),
+        pytest.param("/sse/journal", "healthcheck", marks=pytest.mark.needs("journal")),
+        ("/sse/knowledge", "get_status"),
+    ],
 )
 def test_a_client_with_a_stream_lists_and_calls(server: Server, path: str, tool: str) -> None:
     async def speak() -> None:

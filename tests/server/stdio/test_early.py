@@ -28,7 +28,14 @@ from tests.server.stdio.speaking import INITIALIZE
 
 TOOLS = {"jsonrpc": "2.0", "id": "tools", "method": "tools/list"}
 PING = {"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"_meta": {"progressToken": 1}}}
-TOGETHER = [["knowledge", "ledger"], ["catalog", "knowledge"], ["journal", "ledger", "knowledge"]]
+TOGETHER = [
+    pytest.param(names, marks=pytest.mark.needs(*(set(names) - {"knowledge"})))
+    for names in (
+        ["knowledge", "ledger"],
+        ["catalog", "knowledge"],
+        ["journal", "ledger", "knowledge"],
+    )
+]
 
 
 class Server:

@@ -1,0 +1,131 @@
+"""`minutebook install` as a person types it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from minutebook.features.install.known_clients import CLIENTS
+from tests.terminal import Run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["install", "cursor", "--tools", "recal"], "the nearest is recall"),
+        (["install", "cursor", "--token-env", "T"], "--token-env needs --url"),
+        (["install", "cursor", "--url", "x.org"], "url must be such as https://"),
+        (
+            ["install", "cursor", "--url", "https://x.org", "--read-only"],
+            "the server there decides",
+        ),
+        (
+            ["install", "cursor", "--url", "https://x.org/mcp", "--contract", "ledger"],
+            "cannot be used with a --url that has a path already",
+        ),
+        (["install", "continue"], "must be project, by --project"),
+        (["install", "emacs"], "must be one of claude-code"),
+    ],
+)
+@pytest.mark.usefixtures("begun")
+def test_what_cannot_be_installed_is_one_sentence_that_says_why(
+    run: Run, arguments: list[str], said: str
+) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.output
+
+
+def test_install_writes_shows_and_removes_a_configuration(run: Run, tmp_path: Path) -> None:
+    planned = run("install", "cursor", "--dry-run")
+    assert "+" in planned.output
+    assert "Nothing was written." in planned.output
+    path = tmp_path / ".cursor" / "mcp.json"
+    assert not path.exists()
+    assert run("install", "cursor").exit_code == 0
+    entry = json.loads(path.read_text())["mcpServers"]["minutebook"]
+    assert entry["args"][-4:] == ["--home", str(tmp_path / "home"), "--agent", "cursor"]
+    assert "is as it should be" in run("install", "cursor").output
+    assert run("install", "cursor", "--remove").exit_code == 0
+    assert "minutebook" not in json.loads(path.read_text()).get("mcpServers", {})
+
+
+@pytest.mark.needs("catalog")
+def test_install_passes_on_the_contracts_and_the_spelling_of_tool_names(
+    run: Run, tmp_path: Path
+) -> None:
+    asked = ("--contract", "catalog", "--contract", "knowledge", "--tool-names", "safe")
+    assert run("install", "cursor", *asked).exit_code == 0
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    assert entry["args"][:3] == ["serve", "catalog", "knowledge"]
+    assert entry["args"][-2:] == ["--tool-names", "safe"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        (("--url", "https://x.org"), "/mcp"),
+        (("--url", "https://x.org/", "--contract", "ledger"), "/mcp/ledger"),
+        (("--url", "https://x.org/team/mcp"), "/team/mcp"),
+    ],
+)
+def test_install_leads_a_client_to_a_teams_server(
+    run: Run, tmp_path: Path, asked: tuple[str, ...], path: str
+) -> None:
+    done = run("install", "cursor", *asked, "--token-env", "TEAM_TOKEN")
+    assert done.exit_code == 0, done.stderr
+    assert "The token goes into the variable TEAM_TOKEN" in done.stdout
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    assert entry["url"] == f"https://x.org{path}"
+    assert entry["headers"] == {"Authorization": "Bearer ${env:TEAM_TOKEN}"}
+
+
+def test_install_passes_on_which_tools_are_served(run: Run, tmp_path: Path) -> None:
+    asked = ("--read-only", "--tools", "recall, get_memory")
+    assert run("install", "cursor", *asked).exit_code == 0
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    assert entry["args"][-3:] == ["--read-only", "--tools", "recall,get_memory"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ((), ["--agent", "cursor"]),
+        (("--agent", "ana"), ["--agent", "ana"]),
+        pytest.param(
+            ("--contract", "catalog"), ["--agent", "cursor"], marks=pytest.mark.needs("catalog")
+        ),
+        # Its calls name their agent themselves, and no other than the one that was named here.
+        pytest.param(("--contract", "governance"), [], marks=pytest.mark.needs("governance")),
+    ],
+)
+def test_install_names_the_agent_unless_somebody_did(
+    run: Run, tmp_path: Path, asked: tuple[str, ...], named: list[str]
+) -> None:
+    assert run("install", "cursor", *asked).exit_code == 0
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    at = entry["args"].index("--agent") if "--agent" in entry["args"] else len(entry["args"])
+    assert entry["args"][at : at + 2] == named
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [((), []), (("--scope-from-folder", "off"), ["off"]), (("--scope-from-folder", "on"), ["on"])],
+)
+def test_install_says_of_folders_what_is_said_of_this_client_alone(
+    run: Run, tmp_path: Path, asked: tuple[str, ...], named: list[str]
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").write_text('scope_from_folder = "on"\n', encoding="utf-8")
+    assert run("install", "cursor", *asked).exit_code == 0
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    at = [n + 1 for n, each in enumerate(entry["args"]) if each == "--scope-from-folder"]
+    assert [entry["args"][each] for each in at] == named
+
+
+def test_help_names_every_client(run: Run) -> None:
+    words = re.findall(r"[a-z-]+", run("install", "--help").stdout)
+    assert set(CLIENTS) <= set(words)
