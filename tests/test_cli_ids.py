@@ -89,8 +89,8 @@ def test_several_ids_that_begin_alike_are_shown_with_what_they_are(
 
 
 def test_a_part_that_no_id_has_is_named(run: Run, kept: dict[str, str]) -> None:
-    assert "there is no memory 9z" in run("show", "9z").stderr
-    assert "there is no token 9z" in run("token", "revoke", "9z").stderr
+    assert "there is no memory 9z9z9z9z" in run("show", "9z9z9z9z").stderr
+    assert "there is no token 9z9z9z9z" in run("token", "revoke", "9z9z9z9z").stderr
 
 
 def test_the_beginning_of_a_sessions_name_is_enough(run: Run, kept: dict[str, str]) -> None:

@@ -70,7 +70,7 @@ def test_a_command_beside_a_daemon_imports_what_reads_and_prints_and_no_more(
     found = typed(asked, "search", "kettle")
     assert "The kettle is in the attic." in found.stdout
     imported = {line.rpartition("|")[2].strip() for line in found.stderr.splitlines()}
-    heavy = ("numpy", "pydantic", "mcp", "anyio", "httpx2", "apsw", "tomllib", "asyncio")
+    heavy = ("numpy", "pydantic", "mcp", "anyio", "httpx2", "apsw", "asyncio")
     own = ("app", "config", "contracts", "services.search", "store", "embedding", "whereabouts")
     assert imported.isdisjoint({*heavy, *(f"minutebook.{each}" for each in own)})
 
