@@ -40,34 +40,9 @@ def test_one(number, made, tmp_path):
 """
 
 
-FAILS_ONCE = """
-import os
-from pathlib import Path
-
-def is_first(name):
-    name = f"{__name__} {name}"
-    first = not Path(name).exists()
-    Path(name).touch()
-    return first
-
-def test_fails_once():
-    assert not is_first("failed"), "seen by chance"
-
-def test_dies_once():
-    if is_first("died"):
-        os._exit(7)
-
-def test_fails():
-    assert False
-
-def test_passes():
-    pass
-"""
-
-
-def run(folder: Path, *options: str, module: str = MODULE) -> tuple[int, str]:
+def run(folder: Path, *options: str) -> tuple[int, str]:
     for name in ("test_a", "test_b"):
-        (folder / f"{name}.py").write_text(module)
+        (folder / f"{name}.py").write_text(MODULE)
     (folder / "pytest.ini").write_text("[pytest]\n")
     arguments = ["-p", "tests.workers", "-p", "no:cacheprovider", *options]
     # The plugin is this project's; the run itself knows nothing of the project.
@@ -114,16 +89,3 @@ def test_a_run_ends_with_the_first_failure_where_that_is_asked_for(tmp_path: Pat
     assert "stopping after" in told
     ran = sum(map(int, re.findall(r"(\d+) (?:failed|passed|skipped)", told)))
     assert ran < 24
-
-
-@pytest.mark.cold_start
-def test_what_failed_runs_again_alone_where_that_is_asked_for_and_is_told_either_way(
-    tmp_path: Path,
-) -> None:
-    status, told = run(tmp_path, "--workers", "2", "--reruns", "9", module=FAILS_ONCE)
-    assert status == 1
-    assert re.search(r"2 failed, 6 passed, 6 rerun", told), told
-    assert "ran again: test_a.py::test_fails" in told
-    assert "seen by chance" in told
-    status, told = run(tmp_path, "--workers", "2", "--reruns", "1", module=FAILS_ONCE)
-    assert (status, "2 failed, 6 passed" in told) == (1, True), told

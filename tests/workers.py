@@ -6,13 +6,9 @@ so that its fixtures are made once, and so do modules that share a fixture of th
 has before it. If a process dies, the test that it ran has failed, and another process runs the rest; a process
 whose test takes longer than `HUNG` writes where its threads stand, and dies.
 
-With `--reruns N`, up to N tests that failed run once more when all others are done, alone in a new process:
-on a machine that is busy with the other tests a bound of time may be missed by chance. The summary counts
-these tests as "rerun" and shows how each failed at first; one that fails again has failed.
-
 At the end stands what processor time the run took, and the files whose tests took most of it.
 
-Where there is no `fork`, and with `--workers 1` and no `--reruns`, one process runs everything.
+Where there is no `fork`, and with `--workers 1`, one process runs everything.
 """
 
 import atexit
@@ -53,27 +49,12 @@ SPENT = pytest.StashKey[Counter[str]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", type=int, default=1, help="processes that run tests")
-    parser.addoption(
-        "--reruns", type=int, default=0, help="failed tests that may run again, alone, at the end"
-    )
-
-
-def pytest_report_teststatus(
-    report: pytest.CollectReport | pytest.TestReport,
-) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-    outcome: str = report.outcome
-    if outcome == "rerun":
-        return "rerun", "R", ("RERUN", {"yellow": True})
-    return None
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Show how tests failed that ran again, for to pass then is to have failed once; and what all cost."""
-    for report in terminalreporter.getreports("rerun"):
-        terminalreporter.section(f"ran again: {report.nodeid}", yellow=True)
-        terminalreporter.line(report.longreprtext)
+    """Show what the tests cost."""
     if spent := config.stash.get(SPENT, None):
         tests = f"{spent.total():.0f} s in tests, {len(spent)} files"
         terminalreporter.section(f"processor time: {_processor_time():.0f} s, of it {tests}")
@@ -90,8 +71,7 @@ def _processor_time() -> float:
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     option = session.config.option
     is_cut_short = session.testsfailed and not option.continue_on_collection_errors
-    is_plain = option.workers < 2 and not option.reruns
-    if is_plain or not hasattr(os, "fork") or option.collectonly or is_cut_short:
+    if option.workers < 2 or not hasattr(os, "fork") or option.collectonly or is_cut_short:
         return None
     if sys.platform == "linux":
         threads = [*Path("/proc/self/task").iterdir()]
@@ -121,8 +101,6 @@ class Crew:
         self._spent = session.config.stash[SPENT] = Counter()
         self._waiting = deque(_together(session.items))
         self._workers: dict[Connection, Worker] = {}
-        self._reruns: int = session.config.option.reruns
-        self._again: list[int] = []
 
     def run(self, count: int) -> None:
         """Run all tests in so many processes; raises as pytest's own loop does if it is to stop."""
@@ -136,10 +114,6 @@ class Crew:
             reporter.showfspath = False
         try:
             self._run_all(count)
-            if self._again:
-                self._waiting = deque(deque([place]) for place in self._again)
-                self._again, self._reruns = [], 0
-                self._run_all(1)
         finally:
             for worker in self._workers.values():
                 worker.process.terminate()
@@ -163,13 +137,8 @@ class Crew:
                     os.kill(worker.process.pid or 0, signal.SIGABRT)
 
     def _report(self, worker: Worker, report: pytest.TestReport) -> None:
-        """Report what came of the test that a process runs, or note that it is to run again."""
-        place = worker.told[0]
-        if report.failed and (place in self._again or len(self._again) < self._reruns):
-            if place not in self._again:
-                self._again.append(place)
-            report.outcome = "rerun"  # type: ignore[assignment]
-        self._session.items[place].ihook.pytest_runtest_logreport(report=report)
+        """Report what came of the test that a process runs."""
+        self._session.items[worker.told[0]].ihook.pytest_runtest_logreport(report=report)
 
     def _hire(self) -> None:
         here, there = multiprocessing.Pipe()
