@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from minutebook.config import Settings
-from minutebook.config.store import scheme_of
+from minutebook.config.subjects import scheme_of
 from minutebook.disk.keys import place_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.feature import engines, loaded

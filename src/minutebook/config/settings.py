@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from minutebook import __version__
-from minutebook.config.answers import AnswerSettings
-from minutebook.config.callers import CallerSettings
-from minutebook.config.clients import ClientSettings
-from minutebook.config.content import ContentSettings
-from minutebook.config.embedding import EmbeddingSettings
-from minutebook.config.process import ProcessSettings
-from minutebook.config.sessions import SessionSettings
-from minutebook.config.store import StoreSettings
+from minutebook.config.subjects import (
+    AnswerSettings,
+    CallerSettings,
+    ClientSettings,
+    ContentSettings,
+    EmbeddingSettings,
+    ProcessSettings,
+    SessionSettings,
+    StoreSettings,
+)
 from minutebook.domain.caller import ANYBODY, Call, Caller
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role

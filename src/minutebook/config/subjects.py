@@ -1,0 +1,292 @@
+"""Where records are kept, and how surely."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+
+from minutebook.config.kinds import (
+    COUNT,
+    FOLDER,
+    MOMENT,
+    PLACE_OF_KEYS,
+    SECONDS,
+    SWITCH,
+    TEXT,
+    Kind,
+    OnOff,
+    at_least,
+    one_of,
+    path_or_name,
+    separated,
+    setting,
+)
+from minutebook.domain.caller import ANYBODY
+from minutebook.domain.policy import Policy, Redact
+from minutebook.domain.reason import Reason
+from minutebook.domain.records import Role
+from minutebook.domain.sources import TEXTS, Source
+from minutebook.feature import engines
+from minutebook.invocation import DAEMON_WAIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionSettings:
+    """Which service summarises sessions."""
+
+    summary_url: str | None = setting(
+        None,
+        TEXT,
+        "Base URL of an OpenAI-compatible chat service that summarises sessions where the client has "
+        "no model to ask, such as http://localhost:8000/v1; what was said in a session goes there.",
+    )
+    summary_model: str | None = setting(None, TEXT, "Model name to ask that service for.")
+    summary_key: str | None = setting(
+        None, TEXT, is_secret=True, help="Bearer key for that service, if it wants one."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallerSettings:
+    """Who calls, and what that caller may do."""
+
+    role: Role = setting(Role.AGENT, one_of(Role), "Role of a caller over stdio.")
+    agent: str = setting(ANYBODY, TEXT, "Name under which a stdio client's acts are recorded.")
+    organization: str | None = setting(None, TEXT, "Hold the caller to this organization.")
+    repository: str | None = setting(None, TEXT, "Hold the caller to this repository.")
+    user: str | None = setting(None, TEXT, "Hold the caller to this user's and shared memories.")
+    scope_from_folder: OnOff = setting(
+        "off",
+        one_of(OnOff),
+        "`on`: what is written in a project's folder belongs to its repository, and searches there show "
+        "that and what belongs to none; `minutebook where` tells. `--repository` goes before it.",
+    )
+    policy: Policy | None = setting(
+        None,
+        one_of(Policy),
+        "`open` for a personal store, `governed` to protect rules and system scope; not set: "
+        "`governed` once a token was made or jwt_issuer is set, else `open`.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContentSettings:
+    """What is screened."""
+
+    redact: Redact | None = setting(
+        None,
+        one_of(Redact),
+        "What is done about secrets (keys, tokens, passwords) in what is written: `mask` puts "
+        "`[secret: KIND]` in their place before anything is kept, `warn` keeps them and says so, `off` "
+        "does not look. Not set: `warn` for what is written on purpose, `mask` for what is captured "
+        "(turns of sessions, their summaries, indexed code).",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingSettings:
+    """Which model embeds texts."""
+
+    models: Path = setting(
+        lambda: Path(platformdirs.user_cache_dir("minutebook", appauthor=False)) / "models",
+        FOLDER,
+        "Where prepared embedding models are kept; can be made again.",
+    )
+    embedder: str = setting(
+        "built-in",
+        path_or_name("embedder", Reason("built-in, endpoint, none, or a folder")),
+        "`built-in`, `endpoint` (see endpoint_url), `none`, or a folder that holds model.onnx and "
+        "tokenizer.json.",
+    )
+    embedding_wait: float = setting(
+        10.0, SECONDS, "Seconds a call waits for a model that is still loading."
+    )
+    embedding_cache: int = setting(2048, COUNT, "How many embedded queries are kept in memory.")
+    embedding_threads: int = setting(2, COUNT, "Processor cores the built-in model may use.")
+    token_states: bool = setting(
+        True,  # noqa: FBT003
+        SWITCH,
+        "`true`: what the built-in model makes of each token is kept beside the vectors: search ranks "
+        "better, and a text takes some 50 bytes a token more.",
+    )
+    endpoint_url: str | None = setting(
+        None,
+        TEXT,
+        "Base URL of an OpenAI-compatible embeddings service, such as http://localhost:8000/v1.",
+    )
+    endpoint_model: str | None = setting(None, TEXT, "Model name to ask the service for.")
+    endpoint_key: str | None = setting(
+        None, TEXT, is_secret=True, help="Bearer key for the service, if it wants one."
+    )
+    endpoint_query_prefix: str = setting(
+        "", TEXT, "What the service's model wants before a question."
+    )
+    endpoint_passage_prefix: str = setting("", TEXT, "What it wants before a text to be found.")
+
+
+AnswerForm = Literal["json", "lines"]
+
+_NAMES = separated(",", Reason(""))
+
+
+def _sources(value: Any, folder: str) -> tuple[Source, ...]:
+    """Read a list of sources of texts."""
+    named = tuple(Source(name) for name in _NAMES.parse(value, folder))
+    if not named or Source.CODE in named:
+        raise ValueError(value)
+    return named
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerSettings:
+    """What a question is answered from, and how much of it."""
+
+    answers: AnswerForm = setting(
+        "json",
+        one_of(AnswerForm),
+        "`json`: tools answer with the objects that their contract publishes; `lines`: with lines of text for a model, "
+        "one for each hit, dated, without output schemas.",
+    )
+    recall_sources: tuple[Source, ...] = setting(
+        TEXTS,
+        Kind(_sources, Reason("a list of {names}", names=", ".join(TEXTS))),
+        "What `recall` of the knowledge contract and `minutebook search` look through. "
+        "`decision`: decisions that hold; `session`: turns and summaries of sessions.",
+    )
+    recall_at: datetime | None = setting(
+        None,
+        MOMENT,
+        "Answer `recall` and `minutebook search` as of then: what held and had been said at that time; of a day, at its "
+        "end. Not set: now.",
+    )
+    recall_tokens: int = setting(
+        1500,
+        at_least(0),
+        "Tokens, of about four characters each, of an answer of `recall`: long texts are told by the passage that "
+        "answers. 0: texts are told whole.",
+    )
+
+
+ToolNames = Literal["contract", "safe"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientSettings:
+    """What clients are served."""
+
+    contract: str | None = setting(
+        None,
+        TEXT,
+        "Contract that `serve` serves over stdio, and `export-schema` prints, where none is named; "
+        "not set: `serve` takes knowledge, `export-schema` asks.",
+    )
+    tool_names: ToolNames = setting(
+        "contract",
+        one_of(ToolNames),
+        "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
+        "digits and underscores only, for clients that refuse others. Calls may use both.",
+    )
+    read_only: bool = setting(
+        False,  # noqa: FBT003
+        SWITCH,
+        "`true`: clients are served only the tools that read; the others are neither listed nor called.",
+    )
+    tools: tuple[str, ...] = setting(
+        (),
+        separated(",", Reason("a list of names")),
+        "The tools that clients are served, separated by commas; not set: all of the contract.",
+    )
+
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["text", "json"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessSettings:
+    """How the process runs and what it logs."""
+
+    daemon: OnOff = setting(
+        "on",
+        one_of(OnOff),
+        "`on`: stdio clients share a process in the background, which is started when the first "
+        "comes; `off`: each is served by a process of its own.",
+    )
+    daemon_idle: float = setting(
+        600.0, SECONDS, "Seconds without any client after which that process ends."
+    )
+    daemon_wait: float = setting(
+        float(DAEMON_WAIT),
+        SECONDS,
+        "Seconds (1 to 3600) to wait for that process if it lives and does not answer; then the "
+        "client is served by a process of its own.",
+    )
+    log_level: LogLevel | None = setting(
+        None,
+        one_of(LogLevel),
+        "Least level of log lines: `debug` (with the stack trace of each error), `info` (a line for "
+        "each call), `warning` or `error`. Not set: `info` in the daemon's log, else `warning`.",
+    )
+    log_format: LogFormat = setting(
+        "text", one_of(LogFormat), "`text`, or `json`: one object a line, for machines."
+    )
+
+
+Durability = Literal["full", "normal"]
+
+
+def _server(value: Any, folder: str) -> str:
+    """Read the URL of a database on a server; only its scheme is looked at."""
+    text = str(value)
+    scheme_of(text)
+    return text
+
+
+def scheme_of(address: str) -> str:
+    """Return the scheme of a store's address. Raises ValueError if no feature has an engine for it."""
+    scheme, separator, _ = address.partition("://")
+    if not separator or scheme not in engines():
+        raise ValueError(scheme)
+    return scheme
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreSettings:
+    """Where records are kept, and how surely."""
+
+    home: Path = setting(
+        lambda: Path(platformdirs.user_data_dir("minutebook", appauthor=False)),
+        FOLDER,
+        "Data directory: the store, its derived indices, config.toml.",
+    )
+    store: str | None = setting(
+        None,
+        Kind(_server, Reason("a URL such as postgresql://minutebook@db.example.org/minutebook")),
+        "URL of a PostgreSQL database (16 or later) that holds the records, for many processes and "
+        "machines: postgresql://USER@HOST/DATABASE, its password by PGPASSFILE or PGPASSWORD; needs "
+        "`minutebook[server]`. Not set: a file in the data directory.",
+        is_secret=True,
+    )
+    store_pool: int = setting(
+        8,
+        COUNT,
+        "Connections to that database with which a process reads at once, as many to write, and as many "
+        "for what reads long; who finds none free waits for up to writer_wait.",
+    )
+    key: str = setting(
+        "keyring",
+        PLACE_OF_KEYS,
+        "Where the key of an encrypted store is: `keyring` (the system's; needs `minutebook[keyring]`), or "
+        "`file:PATH` outside the data directory. `minutebook encrypt` makes it.",
+    )
+    durability: Durability = setting(
+        "full",
+        one_of(Durability),
+        "`full`: an acknowledged write survives a power cut; `normal`: a killed process, but the "
+        "last writes before a power cut may be lost.",
+    )
+    writer_wait: float = setting(
+        30.0, SECONDS, "Seconds to wait for another process that is writing."
+    )
