@@ -31,9 +31,9 @@ from minutebook.app import App, open_app
 from minutebook.config import load, settings_with
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.bench import datasets, metrics, runs
 from minutebook.features.bench.datasets import Collection, Dataset, Document, Query
 from minutebook.features.bench.metrics import interval

@@ -27,8 +27,8 @@ from benchmarks.measure import ROOT, asked
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.app import open_app
 from minutebook.config import load
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Memory
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.bench import datasets
 from minutebook.features.bench.datasets import Collection, Dataset, Query
 from minutebook.features.bench.metrics import NDCG_CUT, score

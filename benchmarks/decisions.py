@@ -26,10 +26,10 @@ from benchmarks.measure import DATA, Cell, Table, asked, machine, publish, stopw
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import decision_id
-from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.domain.writing.lineage import superseding
 from minutebook.embedding import Embedded, Embedding, Model
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.trees import with_files

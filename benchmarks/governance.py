@@ -22,9 +22,9 @@ from benchmarks.measure import DATA, Table, asked, machine, publish, stopwatch, 
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.caller import Call, Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import Kind, MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.embedding import Embedded, Embedding, Model, Vector
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Records

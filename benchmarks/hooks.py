@@ -21,8 +21,8 @@ from benchmarks.measure import ROOT, Table, asked, machine, publish
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.hooks.services import HookServices
 from minutebook.features.hooks.settings import HookSettings

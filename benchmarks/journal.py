@@ -25,7 +25,7 @@ from minutebook.app import App, open_app
 from minutebook.config import load, settings_with
 from minutebook.domain.caller import Call, Caller
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Turn
-from minutebook.domain.turns import turn_id
+from minutebook.domain.writing.turns import turn_id
 from minutebook.embedding import Embedding
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.services import ArchiveServices

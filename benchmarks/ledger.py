@@ -19,8 +19,8 @@ import pygit2
 
 from benchmarks.measure import Table, Timing, asked, machine, publish, timed, timed_in_turn
 from minutebook.domain.ids import decision_id
-from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
+from minutebook.domain.writing.lineage import superseding
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import news, read_all
 from minutebook.features.ledger.git.repository import Repository

@@ -26,9 +26,9 @@ from benchmarks.secret_samples import filled
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.screening.instructions import marks_of
 from minutebook.screening.secrets import find
 

@@ -32,7 +32,6 @@ import apsw
 import numpy as np
 
 from benchmarks.measure import DATA, FORM, stopwatch, timed
-from minutebook.domain import trail
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import new_id
 from minutebook.domain.records import (
@@ -45,6 +44,7 @@ from minutebook.domain.records import (
     Status,
     Version,
 )
+from minutebook.domain.trust import trail
 from minutebook.search.text import parse_query
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore

@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SCORES, Turn
-from minutebook.domain.turns import turn_id
+from minutebook.domain.writing.turns import turn_id
 from minutebook.features.summarizer.extractive import summarize
 from minutebook.language.sentences import sentences
 from minutebook.services.journal.summary_draft import SummaryDraft

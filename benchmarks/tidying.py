@@ -31,9 +31,9 @@ from benchmarks.reading import memory
 from minutebook.app import App, open_app
 from minutebook.config import load
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Memory, MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.tidying.findings import Finding
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices

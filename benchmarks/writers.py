@@ -12,10 +12,10 @@ from benchmarks.measure import Cell
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory, MemoryType
+from minutebook.domain.writing.drafts import Draft
 
 ORGANIZATIONS = tuple(f"team-{number}" for number in range(8))
 AFTER_ERROR = 0.1

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from minutebook.features.ledger import approval_secret
+from minutebook.features.ledger.keys import approval_secret
 
 COST: Final = approval_secret._N
 """The cost (the N of scrypt) outside tests."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Kind,
@@ -17,6 +16,7 @@ from minutebook.domain.records import (
     Role,
     ScopeLevel,
 )
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.features.ledger.decided import SECRET, draft

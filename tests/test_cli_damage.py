@@ -14,9 +14,9 @@ from click.testing import Result
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.examples import parametrize_in_part

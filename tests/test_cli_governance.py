@@ -9,9 +9,9 @@ import pytest
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.caller import Call, Caller, in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from tests.terminal import Run, remembered
 
 

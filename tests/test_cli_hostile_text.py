@@ -13,8 +13,8 @@ import pytest
 
 from minutebook.cli.opening import made_here
 from minutebook.cli.printing import body, shown, style
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Link, Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices

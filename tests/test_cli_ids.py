@@ -10,9 +10,9 @@ from click.shell_completion import ShellComplete
 
 from minutebook.cli import main
 from minutebook.cli.opening import made_here
-from minutebook.domain.grants import Grant
 from minutebook.domain.ids import uuid_of
 from minutebook.domain.records import Role
+from minutebook.domain.rights.grants import Grant
 from tests.store import samples
 from tests.terminal import Run, typed
 

@@ -175,9 +175,9 @@ def test_a_module_is_run_without_the_working_directory_on_the_path() -> None:
 @pytest.mark.parametrize("name", ["echo", "secho", "style"])
 def test_one_module_of_the_command_line_prints(name: str) -> None:
     text = f"click.{name}('x')\n"
-    assert told("src/minutebook/cli/journal.py", text) == [(1, f"click.{name}")]
+    assert told("src/minutebook/cli/commands/journal.py", text) == [(1, f"click.{name}")]
     assert told("src/minutebook/cli/printing.py", text) == []
-    assert told("src/minutebook/cli/journal.py", "click.option('x')\n") == []
+    assert told("src/minutebook/cli/commands/journal.py", "click.option('x')\n") == []
 
 
 @pytest.mark.parametrize("text", ["told = 1", "def f(told): ...", "for told in (): ..."])
@@ -473,7 +473,7 @@ def test_no_error_is_listed_after_a_semicolon(head: str, name: str) -> None:
     ],
 )
 def test_a_command_reaches_the_keyboard_through_one_module(text: str) -> None:
-    assert len(told("src/minutebook/cli/memories.py", text)) == 1
+    assert len(told("src/minutebook/cli/commands/memories.py", text)) == 1
     assert text.startswith("input") or told("src/minutebook/cli/keyboard.py", text) == []
     assert told("src/minutebook/server/daemon/greeting.py", text) == []
 

@@ -14,9 +14,9 @@ from minutebook.api import Minutebook
 from minutebook.api.in_process import InProcess
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.grants import Grant
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
+from minutebook.domain.rights.grants import Grant
 from tests.features.http.speaking import OWNER, Server, served
 from tests.world import ready
 

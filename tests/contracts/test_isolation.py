@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import id_of
 from minutebook.domain.records import (
@@ -26,6 +25,7 @@ from minutebook.domain.records import (
     Role,
     ScopeLevel,
 )
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.catalog.contract import catalog
 from tests.contracts.requirements import requirement
 from tests.examples import examples

@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.ids import is_id, uuid_of
 from minutebook.domain.records import Kind, Memory, MemoryType, Version
-from minutebook.domain.trail import text_digest
+from minutebook.domain.trust.trail import text_digest
 from tests.contracts.requirements import requirement
 from tests.world import Opener, WordEmbedder, World, loading, ready
 

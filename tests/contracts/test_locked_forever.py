@@ -19,7 +19,6 @@ from hypothesis.stateful import (
 )
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
@@ -32,6 +31,7 @@ from minutebook.domain.records import (
     ScopeLevel,
     Version,
 )
+from minutebook.domain.writing.drafts import Draft
 from minutebook.services.knowledge.supersession import SUPERSEDES
 from tests.contracts.fitting import NAMES_A_MEMORY, fitting
 from tests.contracts.requirements import requirement

@@ -19,10 +19,10 @@ from minutebook.domain.errors import (
     ScopeViolation,
     StoreError,
 )
-from minutebook.domain.grants import Grant
 from minutebook.domain.ids import uuid_named
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Memory, Role
+from minutebook.domain.rights.grants import Grant
 from tests.contracts.requirements import requirement
 from tests.features.catalog.contract.cataloged import facts_of
 from tests.features.governance.contract import governed

@@ -5,16 +5,6 @@ from dataclasses import replace
 import pytest
 
 from minutebook.domain.caller import Caller, FolderScope
-from minutebook.domain.doors import (
-    Door,
-    Voice,
-    door_of,
-    is_of_project,
-    voice_of_decision,
-    voice_of_memory,
-    waits,
-)
-from minutebook.domain.fingerprints import Fingerprinted, fingerprint
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Authorship,
@@ -26,7 +16,17 @@ from minutebook.domain.records import (
     ScopeLevel,
     Status,
 )
-from minutebook.domain.trail import text_digest
+from minutebook.domain.trust.doors import (
+    Door,
+    Voice,
+    door_of,
+    is_of_project,
+    voice_of_decision,
+    voice_of_memory,
+    waits,
+)
+from minutebook.domain.trust.fingerprints import Fingerprinted, fingerprint
+from minutebook.domain.trust.trail import text_digest
 from tests.store.samples import START, decision, memory
 
 AGENT = Caller(name="bot", role=Role.AGENT)

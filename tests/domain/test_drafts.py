@@ -8,15 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import (
-    Draft,
-    apply_changes,
-    build_memory,
-    locked,
-    overwrite,
-    unlocked,
-    with_status,
-)
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, Locked, Refused
 from minutebook.domain.filters import visible_filter
 from minutebook.domain.policy import Policy
@@ -27,6 +18,15 @@ from minutebook.domain.records import (
     Role,
     ScopeLevel,
     Status,
+)
+from minutebook.domain.writing.drafts import (
+    Draft,
+    apply_changes,
+    build_memory,
+    locked,
+    overwrite,
+    unlocked,
+    with_status,
 )
 from minutebook.features.archives.archive_lines import check_sound
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller, FolderScope, anywhere
-from minutebook.domain.drafts import resolve_scope
 from minutebook.domain.filters import (
     Filter,
     MemoryQuery,
@@ -26,6 +25,7 @@ from minutebook.domain.records import (
     ScopeLevel,
     Status,
 )
+from minutebook.domain.writing.drafts import resolve_scope
 
 NOON = datetime(2026, 1, 6, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)

@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Forbidden, InvalidInput, ScopeViolation
-from minutebook.domain.grants import Grant, caller_with, check_end, check_grant, grant_of, is_live
 from minutebook.domain.policy import Policy, narrowed_to, rules_of
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
+from minutebook.domain.rights.grants import (
+    Grant,
+    caller_with,
+    check_end,
+    check_grant,
+    grant_of,
+    is_live,
+)
 from tests.store.given import tokens
 from tests.store.samples import INSTANTS, token
 

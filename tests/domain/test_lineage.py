@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
-from minutebook.domain.lineage import (
+from minutebook.domain.records import (
+    Authorship,
+    Decision,
+    DecisionStatus,
+    ProposalStatus,
+    Role,
+)
+from minutebook.domain.writing.lineage import (
     FIXED,
     Rule,
     TargetKey,
@@ -29,13 +36,6 @@ from minutebook.domain.lineage import (
     violations,
     violations_between,
     violations_near,
-)
-from minutebook.domain.records import (
-    Authorship,
-    Decision,
-    DecisionStatus,
-    ProposalStatus,
-    Role,
 )
 from tests.store.samples import START, decision, proposal
 

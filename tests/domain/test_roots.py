@@ -4,7 +4,7 @@ import pytest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
-from minutebook.domain.roots import NamedRoots, Roots
+from minutebook.domain.rights.roots import NamedRoots, Roots
 
 A, B, C = Path("/a"), Path("/b"), Path("/c")
 TABLE: NamedRoots = {"acme": (A,), "zoo": {"api": (B,), "web": (C,)}}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.targets import target_key
+from minutebook.domain.writing.targets import target_key
 
 
 @pytest.mark.parametrize(

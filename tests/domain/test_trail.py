@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Entry, Kind, Role
-from minutebook.domain.trail import Act, Break, first_break, head_of, sealed, text_digest
+from minutebook.domain.trust.trail import Act, Break, first_break, head_of, sealed, text_digest
 
 START = datetime(2026, 1, 6, 12, tzinfo=UTC)
 NAMES = st.sampled_from(["", "ana", "b", "\ud800"])

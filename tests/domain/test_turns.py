@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.turns import (
+from minutebook.domain.writing.turns import (
     LONGEST_SESSION,
     check_session,
     instant_after,

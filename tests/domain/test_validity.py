@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status
-from minutebook.domain.validity import ended, holds_at
+from minutebook.domain.writing.validity import ended, holds_at
 
 START = datetime(2026, 1, 6, 12, tzinfo=UTC)
 instants = st.integers(-1, 3).map(lambda each: START + timedelta(seconds=each))

@@ -17,11 +17,11 @@ from pathlib import Path
 from minutebook.app import open_app
 from minutebook.config import load
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import CLASSES, Kind, MemoryType, Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.fusion import Signal

@@ -17,7 +17,6 @@ from minutebook.config import Settings, settings_with
 from minutebook.disk.atomic_file import PART
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import (
     Decision,
     Entity,
@@ -32,7 +31,8 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.trail import DONE, ERASE, text_digest
+from minutebook.domain.trust.trail import DONE, ERASE, text_digest
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.ledger.git.history import read_all

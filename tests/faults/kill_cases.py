@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from minutebook.app import open_app
-from minutebook.domain.drafts import Draft
-from minutebook.domain.grants import Grant
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import (
     CLASSES,
@@ -21,6 +19,8 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
+from minutebook.domain.rights.grants import Grant
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices

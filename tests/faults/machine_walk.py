@@ -14,10 +14,8 @@ from typing import TypeAlias, TypeVar
 
 from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.filters import default_organization
-from minutebook.domain.grants import Grant
 from minutebook.domain.records import (
     Decision,
     DecisionStatus,
@@ -35,7 +33,9 @@ from minutebook.domain.records import (
     Token,
     Turn,
 )
-from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
+from minutebook.domain.rights.grants import Grant
+from minutebook.domain.writing.drafts import Draft
+from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.archives.archive_lines import JOURNAL, OWN, Mode
 from minutebook.features.archives.restores import Restores
 from minutebook.features.archives.services import ArchiveServices

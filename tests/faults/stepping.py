@@ -70,7 +70,7 @@ def _git(before: Before) -> None:
     from minutebook.features.ledger.git import write_intent
     from minutebook.features.ledger.git.checkout import Checkout
     from minutebook.features.ledger.git.writer import Writer
-    from minutebook.features.ledger.tables import DecisionTables
+    from minutebook.features.ledger.mirror.tables import DecisionTables
 
     for owner, name in (
         *((pygit2.Repository, each) for each in ("create_blob", "create_commit")),

@@ -15,10 +15,10 @@ import pytest
 
 from minutebook.api import Minutebook, open_memory
 from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.doors import Voice
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.instants import is_ahead
 from minutebook.domain.records import CLASSES, Decision, Entry, Kind, Memory, Record, Status
+from minutebook.domain.trust.doors import Voice
 from minutebook.features.archives.archive_lines import OWN
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks.services import HookServices

@@ -15,9 +15,9 @@ import pytest
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType
+from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.ledger.services import LedgerServices

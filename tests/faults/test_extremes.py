@@ -11,8 +11,8 @@ import pytest
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Kind, Memory, MemoryType, Relation, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger

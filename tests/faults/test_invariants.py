@@ -9,8 +9,6 @@ import pytest
 
 from minutebook.config import settings_with
 from minutebook.disk.filelock import FileLock
-from minutebook.domain.drafts import Draft
-from minutebook.domain.grants import Grant
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Decision,
@@ -24,6 +22,8 @@ from minutebook.domain.records import (
     Token,
     Turn,
 )
+from minutebook.domain.rights.grants import Grant
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.ledger.services import LedgerServices
 from tests.faults.invariants import PROBER, Acknowledged, check, of_app, of_folder, violations
 from tests.features.archives.test_archives import ADMIN

@@ -13,9 +13,9 @@ import pytest
 from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import StoreBusy
 from minutebook.domain.records import Entity, Memory, MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.store.file_locks import FileLocks
 from tests.faults.invariants import Acknowledged, check

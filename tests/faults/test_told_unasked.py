@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from minutebook.domain.caller import Caller, FolderScope
-from minutebook.domain.doors import LASTING_TYPES
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, Refused
 from minutebook.domain.policy import PROTECTED_TYPES
 from minutebook.domain.records import Memory, MemoryType, Role, ScopeLevel, Status
-from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
+from minutebook.domain.trust.doors import LASTING_TYPES
+from minutebook.domain.writing.drafts import Draft
+from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.hooks.services import HookServices
 from minutebook.features.importers.services import ImporterServices

@@ -15,12 +15,12 @@ from minutebook.app import App, open_app
 from minutebook.config import Settings, settings_with
 from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.grants import Grant
 from minutebook.domain.records import Kind, MemoryType, Record, Role
+from minutebook.domain.rights.grants import Grant
 from minutebook.domain.sources import TEXTS
+from minutebook.domain.writing.drafts import Draft
 from minutebook.embedding import Embedding
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.restores import Restores

@@ -13,7 +13,6 @@ from typing import Any
 
 from minutebook.app import App, open_app
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import (
     Decision,
     Entity,
@@ -26,7 +25,8 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.turns import Session
+from minutebook.domain.writing.drafts import Draft
+from minutebook.domain.writing.turns import Session
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.models import models_of

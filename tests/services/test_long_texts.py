@@ -13,8 +13,8 @@ import pytest
 
 from minutebook.config import load
 from minutebook.domain.caller import Call, Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Memory, MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.services.embeddings import BATCH_CHARACTERS
 from minutebook.services.knowledge.writing import AT_ONCE
 from tests.line_client import LineClient

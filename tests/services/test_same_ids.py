@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import CodeChunk, MemoryType, Role, ScopeLevel
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.search import Mode
 from minutebook.features.ledger.services import LedgerServices

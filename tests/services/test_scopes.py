@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import MinutebookError, NotFound
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.policy import narrowed_to
@@ -23,6 +22,7 @@ from minutebook.domain.records import (
     ScopeLevel,
     Status,
 )
+from minutebook.domain.writing.drafts import Draft
 from minutebook.services.search.recall import WEIGHTS
 from tests.examples import examples
 from tests.world import World, hears, worlds

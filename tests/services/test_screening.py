@@ -12,10 +12,10 @@ import pytest
 from benchmarks.secret_samples import filled
 from minutebook.app import App
 from minutebook.domain.caller import Call, Caller, in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import Entry, Memory, MemoryType, Role, Turn
-from minutebook.domain.source_drafts import Found, MemoryDraft, SourcePlace, TurnDraft
+from minutebook.domain.writing.drafts import Draft
+from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, TurnDraft
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices

@@ -13,7 +13,6 @@ import pytest
 from minutebook.app import App
 from minutebook.composing import service_names
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InBatch, NotFound, Refused
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
@@ -24,7 +23,8 @@ from minutebook.domain.records import (
     Status,
     Turn,
 )
-from minutebook.domain.source_drafts import MemoryDraft, SourcePlace
+from minutebook.domain.writing.drafts import Draft
+from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.feature import loaded
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.archives import Archives

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Refused
 from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from tests.homes import settings_at
 
 OWN = 60

@@ -11,8 +11,8 @@ from typing import ClassVar, cast
 
 import pytest
 
-from minutebook.domain import trail
 from minutebook.domain.records import Entry, Head, Memory, Version
+from minutebook.domain.trust import trail
 from minutebook.search.text import parse_query
 from tests.store.engine import Engine
 from tests.store.samples import SPACES

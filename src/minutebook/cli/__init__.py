@@ -12,26 +12,33 @@ from minutebook.feature import features
 
 _CORE: dict[str, dict[str, tuple[str, ...]]] = {
     "Begin": {
-        "minutebook.cli.serving": ("serve", "export-schema"),
-        "minutebook.cli.completion": ("completion",),
+        "minutebook.cli.commands.serving": ("serve", "export-schema"),
+        "minutebook.cli.commands.completion": ("completion",),
     },
     "Memories": {
-        "minutebook.cli.memories": (
+        "minutebook.cli.commands.memories": (
             *("remember", "search", "show", "list", "edit", "invalidate", "forget", "duplicates"),
         ),
     },
     "Trust": {
-        "minutebook.cli.governance": ("lock", "unlock", "verify", "deprecate", "link", "system")
+        "minutebook.cli.commands.governance": (
+            "lock",
+            "unlock",
+            "verify",
+            "deprecate",
+            "link",
+            "system",
+        )
     },
     "Decisions": {},
-    "Sessions": {"minutebook.cli.journal": ("sessions", "session", "summarize")},
+    "Sessions": {"minutebook.cli.commands.journal": ("sessions", "session", "summarize")},
     "Code": {},
     "Take out and bring in": {},
     "Look after it": {
-        "minutebook.cli.upkeep": ("status", "doctor"),
-        "minutebook.cli.settings": ("settings",),
-        "minutebook.cli.daemon": ("daemon",),
-        "minutebook.cli.tokens": ("token",),
+        "minutebook.cli.commands.upkeep": ("status", "doctor"),
+        "minutebook.cli.commands.settings": ("settings",),
+        "minutebook.cli.commands.daemon": ("daemon",),
+        "minutebook.cli.commands.tokens": ("token",),
     },
 }
 """The commands of the core by what they are about, and the module of each."""

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import moment_of
 from minutebook.domain.reason import Reason
-from minutebook.domain.roots import NamedRoots
+from minutebook.domain.rights.roots import NamedRoots
 from minutebook.invocation import KEY_FILE, KEYRING, absolute, path_from
 
 Parse = Callable[[Any, str], Any]

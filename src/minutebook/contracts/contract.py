@@ -23,7 +23,7 @@ from minutebook.domain.errors import (
     MinutebookError,
 )
 from minutebook.domain.reason import Reason, must_be_one_of
-from minutebook.domain.redaction import redacted_for
+from minutebook.domain.rights.redaction import redacted_for
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from minutebook.domain.records import (
     ScopeLevel,
     Status,
 )
-from minutebook.domain.validity import holds_at
+from minutebook.domain.writing.validity import holds_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, NotFound
 from minutebook.domain.records import Summary, Turn
-from minutebook.domain.redaction import redacted_for
-from minutebook.domain.turns import Session
+from minutebook.domain.rights.redaction import redacted_for
+from minutebook.domain.writing.turns import Session
 from minutebook.operations.operation import check_range, operation
 
 if TYPE_CHECKING:

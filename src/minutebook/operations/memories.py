@@ -95,7 +95,7 @@ def remember(
     folder: FolderScope | None = None,
 ) -> Memory:
     """Keep a text; `links` are memories and types of links to them, an empty type being the usual one."""
-    from minutebook.domain.drafts import Draft
+    from minutebook.domain.writing.drafts import Draft
     from minutebook.services.knowledge.links import RELATED
 
     draft = Draft(
@@ -117,7 +117,7 @@ def write_system(
     app: "App", caller: Caller, content: str, type: MemoryType, title: str | None = None
 ) -> Memory:
     """Keep a text in system scope."""
-    from minutebook.domain.drafts import Draft
+    from minutebook.domain.writing.drafts import Draft
 
     draft = Draft(content=content, type=type, title=title, scope=ScopeLevel.SYSTEM)
     return app.memories.store(caller, draft)

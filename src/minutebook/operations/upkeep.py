@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
-from minutebook.domain.grants import Grant
 from minutebook.domain.records import Kind, Token
+from minutebook.domain.rights.grants import Grant
 from minutebook.operations.memories import Named, by_part
 from minutebook.operations.operation import operation
 

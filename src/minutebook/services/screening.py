@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from minutebook.domain.caller import Caller, Note
-from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import (
     CodeChunk,
@@ -22,7 +20,9 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.source_drafts import (
+from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.domain.writing.drafts import Draft
+from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     MemoryDraft,
     ProposalDraft,

@@ -8,9 +8,9 @@ from tempfile import mkdtemp
 from typing import Literal
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import OWN
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks.capture import capture

@@ -23,9 +23,9 @@ from minutebook.config import Settings, settings_with
 from minutebook.contracts.answers import Answer
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.grants import Grant
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import Kind, Record, Role
+from minutebook.domain.rights.grants import Grant
 from minutebook.features.http.application import application
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import AllowedHosts

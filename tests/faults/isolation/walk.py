@@ -12,8 +12,6 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.drafts import Draft
 from minutebook.domain.ids import uuid_of
 from minutebook.domain.records import (
     Decision,
@@ -26,6 +24,8 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
+from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.faults.invariants import unproven

@@ -22,7 +22,7 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.turns import summary_id, turn_id
+from minutebook.domain.writing.turns import summary_id, turn_id
 from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode
 from minutebook.features.archives.archives import Archives
 from minutebook.features.archives.importing import Imported

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.domain.caller import in_call
-from minutebook.domain.drafts import Draft
-from minutebook.domain.grants import Grant
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     CLASSES,
@@ -23,7 +21,9 @@ from minutebook.domain.records import (
     Token,
     Version,
 )
-from minutebook.domain.trail_texts import MISSING
+from minutebook.domain.rights.grants import Grant
+from minutebook.domain.trust.trail_texts import MISSING
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import KINDS, LEFT_OUT, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.ledger.services import LedgerServices

@@ -15,8 +15,8 @@ import pytest
 from minutebook.config import settings_with
 from minutebook.disk.atomic_file import noted_in, scratch_folder
 from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
-from minutebook.domain.grants import Grant
 from minutebook.domain.records import Memory, Role
+from minutebook.domain.rights.grants import Grant
 from minutebook.features.archives.backups import BackedUp, Backups
 from minutebook.features.archives.restores import Restores
 from minutebook.features.audit_proof.audit_proof import proof_of

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import (
@@ -21,6 +20,7 @@ from minutebook.domain.records import (
     Status,
     Version,
 )
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.ledger.services import LedgerServices

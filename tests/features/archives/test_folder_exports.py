@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import MemoryType, Role
-from minutebook.features.archives.folder_exports import FolderExported
+from minutebook.domain.writing.drafts import Draft
+from minutebook.features.archives.exports.folder_exports import FolderExported
 from minutebook.features.archives.services import ArchiveServices
 from tests.world import World
 

@@ -10,7 +10,7 @@ import pytest
 
 from minutebook.domain.errors import InvalidArchive
 from minutebook.domain.records import Entry, Kind, Record, Summary, Turn
-from minutebook.domain.turns import summary_id
+from minutebook.domain.writing.turns import summary_id
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.services import ArchiveServices
 from tests.examples import parametrize_in_part

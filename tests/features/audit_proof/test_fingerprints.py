@@ -10,16 +10,6 @@ import pytest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
-from minutebook.domain.fingerprints import (
-    FINGERPRINTED,
-    LEFT_OUT,
-    Fingerprinted,
-    differing,
-    fingerprint,
-    id_in_trail,
-    is_same,
-)
-from minutebook.domain.grants import Grant
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Decision,
@@ -39,7 +29,17 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.trail_texts import (
+from minutebook.domain.rights.grants import Grant
+from minutebook.domain.trust.fingerprints import (
+    FINGERPRINTED,
+    LEFT_OUT,
+    Fingerprinted,
+    differing,
+    fingerprint,
+    id_in_trail,
+    is_same,
+)
+from minutebook.domain.trust.trail_texts import (
     BACK,
     CHANGED,
     MISSING,

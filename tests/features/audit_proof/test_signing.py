@@ -10,7 +10,7 @@ import pytest
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.domain.records import Entry, Head, Kind, Role
-from minutebook.domain.trail import HEAD
+from minutebook.domain.trust.trail import HEAD
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.audit_proof.signing import HeadSigning

@@ -17,7 +17,6 @@ from minutebook.disk.atomic_file import PART
 from minutebook.disk.encryption import key_id_of
 from minutebook.disk.keys import FilePlace
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import (
     EncryptionKeyMissing,
     InvalidArchive,
@@ -26,6 +25,7 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.records import Kind, Memory, MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.restores import Restores, check_restorable
 from minutebook.features.archives.services import ArchiveServices

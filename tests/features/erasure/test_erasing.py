@@ -23,7 +23,7 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.records import Decision, Entry, Kind, Link, Memory, Role, Version
-from minutebook.domain.trail import ERASE
+from minutebook.domain.trust.trail import ERASE
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.erasure.erasing import Erased

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Forbidden, ScopeViolation
 from minutebook.domain.records import Memory, MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.explain import viewpoints as module
 from minutebook.features.explain.services import ExplainServices
 from minutebook.features.explain.viewpoints import Absence

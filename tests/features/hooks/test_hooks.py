@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from minutebook.domain.caller import Caller, FolderScope, in_call
-from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role, ScopeLevel, Status
+from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks.contexts import HEAD, inert

@@ -25,8 +25,8 @@ from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import Caller
-from minutebook.domain.grants import Grant
 from minutebook.domain.records import Role
+from minutebook.domain.rights.grants import Grant
 from minutebook.services.access.tokens import Issued, Tokens
 from tests import line_client
 

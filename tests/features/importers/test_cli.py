@@ -92,7 +92,7 @@ def test_an_import_that_is_killed_goes_on(begun: Run, tmp_path: Path) -> None:
     script = f"""
 import itertools
 from minutebook.features.importers.sources import claude_code
-from minutebook.features.importers.sources.files import ImportSource
+from minutebook.features.importers.sources.reading.files import ImportSource
 
 objects = ImportSource.objects
 

@@ -21,7 +21,7 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
-from minutebook.domain.source_drafts import (
+from minutebook.domain.writing.source_drafts import (
     Draft,
     EntityDraft,
     Found,

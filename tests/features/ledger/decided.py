@@ -6,8 +6,8 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import LedgerAct, writing
 from minutebook.features.ledger.services import LedgerServices

@@ -8,9 +8,9 @@ import sys
 
 from minutebook.app import App, open_app
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.errors import Decided, LedgerBusy
 from minutebook.domain.records import Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.services import LedgerServices
 from tests.homes import settings_at
 

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 from minutebook.app import open_app
 from minutebook.config import settings_with
+from minutebook.features.ledger.mirror.tables import DecisionTables
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.ledger.tables import DecisionTables
 from tests.features.ledger.decided import PERSON, draft
 
 

@@ -17,8 +17,8 @@ from minutebook.domain.errors import (
     WrongSecret,
 )
 from minutebook.domain.records import Role
-from minutebook.features.ledger import approval_secret
-from minutebook.features.ledger.approval_secret import LONGEST_WAIT, Secret
+from minutebook.features.ledger.keys import approval_secret
+from minutebook.features.ledger.keys.approval_secret import LONGEST_WAIT, Secret
 from minutebook.features.ledger.services import LedgerServices
 from tests import cheap_secret
 from tests.contracts.requirements import requirement

@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.errors import (
     Conflict,
     Decided,
@@ -13,6 +12,7 @@ from minutebook.domain.errors import (
     NotFound,
 )
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.services import LedgerServices
 from tests.contracts.requirements import requirement
 from tests.features.ledger.decided import (

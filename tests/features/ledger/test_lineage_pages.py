@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.pages.lineage import HEIGHT, WIDTH, drawing
 from minutebook.features.ledger.services import LedgerServices
 from tests.features.pages.site import OWNER, Site

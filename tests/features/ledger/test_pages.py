@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import ProposalStatus, Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.services import LedgerServices
 from tests.features.pages.site import AGENT, OWNER, Site, site_on
 

@@ -4,7 +4,6 @@ from datetime import timedelta
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import build_accepted, close_proposal
 from minutebook.domain.errors import Conflict, Forbidden, NotFound, UnderReview, WrongSecret
 from minutebook.domain.ids import decision_id
 from minutebook.domain.records import (
@@ -14,6 +13,7 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
+from minutebook.domain.writing.decision_drafts import build_accepted, close_proposal
 from minutebook.features.ledger.services import LedgerServices
 from tests.features.ledger.decided import ADMIN, AGENT, PERSON, SECRET, committed, draft, ledger_of
 from tests.world import Opener, World

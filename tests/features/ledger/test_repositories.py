@@ -22,9 +22,9 @@ from minutebook.domain.errors import (
     StoreError,
     StoreLost,
 )
-from minutebook.domain.lineage import Rule, superseding
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, LedgerMark
+from minutebook.domain.writing.lineage import Rule, superseding
 from minutebook.features.archives.restores import Restores
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all

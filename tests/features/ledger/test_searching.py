@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.caller import in_call
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Decision, DecisionStatus
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.embedding import Embedding
 from minutebook.features.ledger.search import FoundDecision, Mode
 from minutebook.features.ledger.services import LedgerServices

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.errors import Conflict, Decided, Forbidden, LedgerBroken
-from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Proposal, ProposalStatus
+from minutebook.domain.writing.lineage import superseding
 from minutebook.features.hooks.services import HookServices
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all
+from minutebook.features.ledger.mirror.waiting import waiting_id
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.ledger.waiting import waiting_id
 from tests.contracts.requirements import requirement
 from tests.features.ledger.decided import (
     ADMIN,

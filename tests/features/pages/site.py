@@ -16,10 +16,10 @@ from starlette.testclient import TestClient
 from minutebook.app import App
 from minutebook.config import Settings, settings_with
 from minutebook.domain.caller import Call, Caller
-from minutebook.domain.drafts import Draft
-from minutebook.domain.grants import Grant
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Memory, MemoryType, Role
+from minutebook.domain.rights.grants import Grant
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.http.application import application
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import AllowedHosts

@@ -21,9 +21,9 @@ from playwright.sync_api import (
 
 from minutebook.app import App, open_app
 from minutebook.config import settings_with
-from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Memory, MemoryType
+from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.conformance.npm import MODULES

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po
 
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Status
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.frame import catalogue
 from minutebook.features.pages.frame.catalogue import (

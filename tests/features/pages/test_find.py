@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.services import LedgerServices
 from tests.features.code.test_pages import KETTLE, indexed, text_of
 from tests.features.pages.site import AGENT, OWNER, Site, site_on

@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.secret_samples import filled
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Entry, Role, Status
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.views.health import STALE_AFTER

@@ -4,9 +4,9 @@ import re
 from html.parser import HTMLParser
 
 from minutebook.domain.caller import Call, Caller
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.frame.markup import LONGEST_MARKDOWN, markdown, visible
 from tests.examples import parametrize_in_part

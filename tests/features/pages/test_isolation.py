@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 import pytest
 
 from minutebook.domain.caller import Call, Caller
-from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role, Status
+from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.frame.application import VIEWS

@@ -11,11 +11,11 @@ import pytest
 
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.caller import in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import StoreBusy
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import MemoryType, Role, ScopeLevel
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.journal.contract import journal
 from minutebook.features.ledger.contract import ledger

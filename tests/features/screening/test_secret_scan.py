@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.secret_samples import filled
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import Entry, Kind, MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.screening.services import ScreeningServices
 from tests.features.erasure.leftovers import leftovers

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import ERASED
 from minutebook.domain.errors import InvalidInput, Refused, StoreBusy
 from minutebook.domain.records import (
     Decision,
@@ -25,6 +24,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
+from minutebook.domain.writing.decision_drafts import ERASED
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.ledger.services import LedgerServices

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.doors import Voice
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.trust.doors import Voice
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.ledger.services import LedgerServices
 from tests.faults.invariants import unproven
 from tests.features.ledger.decided import ADMIN, committed, written

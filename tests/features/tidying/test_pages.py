@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from benchmarks.secret_samples import filled
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Link, Memory, MemoryType, ProposalStatus, Role, Status
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.tidying.findings import Finding
 from minutebook.features.tidying.services import TidyingServices

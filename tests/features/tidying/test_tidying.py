@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
@@ -22,6 +21,7 @@ from minutebook.domain.records import (
     Summary,
     Version,
 )
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.features.tidying.examining import LEAST_RECALLS
 from minutebook.features.tidying.findings import Finding, State

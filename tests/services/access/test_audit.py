@@ -8,7 +8,7 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Fault, Forbidden, StoreError
 from minutebook.domain.policy import Scope
 from minutebook.domain.records import Entity, Entry, Kind, Role
-from minutebook.domain.trail import text_digest
+from minutebook.domain.trust.trail import text_digest
 from minutebook.services.access.audit import LONGEST_WORD
 from tests.world import World, everything
 

@@ -8,9 +8,9 @@ import pytest
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.caller import Call, Caller, in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.catalog.contract import catalog
 from minutebook.features.governance.services import GovernanceServices
 from minutebook.features.journal.contract import journal

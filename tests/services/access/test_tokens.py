@@ -18,9 +18,9 @@ from minutebook.domain.errors import (
     StoreBusy,
     Unidentified,
 )
-from minutebook.domain.grants import Grant
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
+from minutebook.domain.rights.grants import Grant
 from minutebook.services.access.tokens import NOBODY, REFUSAL_IS_ENTERED_EVERY, USE_IS_NOTED_EVERY
 from minutebook.store.sql.token_uses import SqlTokenUses
 from tests.contracts.requirements import requirement

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from minutebook.domain.caller import Call, Caller, in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Forbidden, InvalidInput, ScopeViolation
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
@@ -20,7 +19,8 @@ from minutebook.domain.records import (
     Role,
     Turn,
 )
-from minutebook.domain.source_drafts import SourcePlace, TurnDraft
+from minutebook.domain.writing.drafts import Draft
+from minutebook.domain.writing.source_drafts import SourcePlace, TurnDraft
 from minutebook.features.importers.services import ImporterServices
 from minutebook.services.journal.sessions import LONGEST_TURN
 from tests.world import NOON, Opener, World, failed, worlds

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import (
     Conflict,
     Forbidden,
@@ -29,7 +28,8 @@ from minutebook.domain.records import (
     ScopeLevel,
     Status,
 )
-from minutebook.domain.trail import text_digest
+from minutebook.domain.trust.trail import text_digest
+from minutebook.domain.writing.drafts import Draft
 from tests.world import Opener, World, everything
 
 FACT, RULE = MemoryType.FACT, MemoryType.BUSINESS_RULE

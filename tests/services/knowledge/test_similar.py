@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from minutebook.cli import main
 from minutebook.config import load, settings_with
 from minutebook.domain.caller import Call, Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.embedding import Embedding
 from minutebook.search.late_interaction import likeness
 from tests.features.catalog.contract.cataloged import facts_of, write

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, Forbidden, InBatch, Locked, NotFound
 from minutebook.domain.policy import Policy, with_field_writes
 from minutebook.domain.records import Edge, Link, Memory, MemoryType, Role, ScopeLevel, Status
+from minutebook.domain.writing.drafts import Draft
 from tests.world import Opener, World, everything
 
 STEWARDS = (Role.MANAGER, Role.ARCHITECT, Role.ADMIN)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Memory, MemoryType
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.pages import timeline as module
 from minutebook.features.pages.services import PageServices
 from minutebook.features.pages.timeline import Event

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from minutebook.domain.caller import in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType
 from minutebook.domain.sources import TEXTS, Source
+from minutebook.domain.writing.drafts import Draft
 from minutebook.embedding.service import Embedding
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.passages import count_tokens

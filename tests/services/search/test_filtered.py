@@ -6,10 +6,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import Memory, MemoryType, Role, ScopeLevel, Status
+from minutebook.domain.writing.drafts import Draft
 from minutebook.search.fusion import Signal, fuse, fuse_scores
 from tests.world import DIMENSIONS, Opener, World, failed
 

@@ -10,11 +10,11 @@ from minutebook.contracts.contract import Operation
 from minutebook.contracts.knowledge import programs, shapes
 from minutebook.contracts.knowledge.wording import TEXTS
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339, to_the_second
 from minutebook.domain.records import CodeChunk, Kind, Memory, MemoryType, TextRecord
 from minutebook.domain.sources import Source
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.projects import IndexingProgress
 from minutebook.features.code.services import CodeServices
 from minutebook.features.tidying.services import TidyingServices

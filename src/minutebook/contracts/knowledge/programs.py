@@ -9,7 +9,6 @@ from minutebook.contracts.contract import Operation
 from minutebook.contracts.knowledge import shapes
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.ids import id_apart
@@ -23,6 +22,7 @@ from minutebook.domain.records import (
     Status,
     Version,
 )
+from minutebook.domain.writing.drafts import Draft
 from minutebook.services.access.provenance import attribute
 from minutebook.services.search.recall import WEIGHTS, Recalled, Selection
 

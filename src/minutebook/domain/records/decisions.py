@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from minutebook.domain.origin import Origin
 from minutebook.domain.records.record import Kind, Record, TextRecord
-from minutebook.domain.targets import target_key
+from minutebook.domain.writing.targets import target_key
 
 
 class DecisionStatus(StrEnum):

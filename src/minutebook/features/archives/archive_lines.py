@@ -15,7 +15,6 @@ from typing import Any
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.json_lines import json_line
-from minutebook.domain.metadata import check_metadata
 from minutebook.domain.reason import Reason, must_be_one_of
 from minutebook.domain.records import (
     MOST_SCORE,
@@ -33,8 +32,9 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.trail import HEAD
-from minutebook.domain.turns import check_session, summary_id
+from minutebook.domain.trust.trail import HEAD
+from minutebook.domain.writing.metadata import check_metadata
+from minutebook.domain.writing.turns import check_session, summary_id
 
 FORMAT = "minutebook-archive"
 VERSION = 1

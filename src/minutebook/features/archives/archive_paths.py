@@ -13,7 +13,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.reason import cause_of
-from minutebook.domain.roots import Roots
+from minutebook.domain.rights.roots import Roots
 
 SUFFIX = ".jsonl"
 

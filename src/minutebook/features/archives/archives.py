@@ -12,13 +12,13 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Forbidden, InvalidInput
 from minutebook.domain.filters import default_organization, repository_of
-from minutebook.domain.lineage import authorship_of
 from minutebook.domain.records import CLASSES, Authorship, Kind, Record, Role
+from minutebook.domain.writing.lineage import authorship_of
 from minutebook.features.archives.archive_file import ArchiveWriter, JournalWriter, reading
 from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode, Owner
 from minutebook.features.archives.archive_paths import ArchivePath, ArchivePaths
 from minutebook.features.archives.importing import HEARD_EVERY, Import, Imported, verified
-from minutebook.features.ledger.rebuilding import Rebuilds
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.services.access.visibility import Moment
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions

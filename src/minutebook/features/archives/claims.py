@@ -14,7 +14,7 @@ from minutebook.domain.records import (
     Record,
     Status,
 )
-from minutebook.features.ledger.waiting import waiting_id
+from minutebook.features.ledger.mirror.waiting import waiting_id
 
 _PAST = ("event_time", "ingestion_time", "updated_at", "created_at", "changed_at", "at")
 """The fields that say when something was said or done."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from minutebook.cli.governance import restore_memory
+from minutebook.cli.commands.governance import restore_memory
 from minutebook.cli.ids import completing
 from minutebook.cli.keyboard import PATH
 from minutebook.cli.opening import opened_here, server_named, settings_of

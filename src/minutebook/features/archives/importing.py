@@ -28,13 +28,13 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.trail_texts import IMPORT_OWN
-from minutebook.domain.turns import next_instant, summary_id, turn_id
+from minutebook.domain.trust.trail_texts import IMPORT_OWN
+from minutebook.domain.writing.turns import next_instant, summary_id, turn_id
 from minutebook.features.archives.archive_file import At, Reader
 from minutebook.features.archives.archive_lines import Mode, whole_of
 from minutebook.features.archives.claims import as_claim, is_claim_of, loses_trust
-from minutebook.features.ledger.rebuilding import Rebuilding
-from minutebook.features.ledger.waiting import waiting_id
+from minutebook.features.ledger.mirror.rebuilding import Rebuilding
+from minutebook.features.ledger.mirror.waiting import waiting_id
 from minutebook.services.access.audit import TakenIn
 from minutebook.services.access.visibility import seen_by
 from minutebook.services.infrastructure import Infrastructure

@@ -22,9 +22,9 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.filters import Filter, default_organization
-from minutebook.domain.grants import home_of, is_live
 from minutebook.domain.reason import Reason, of_system
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Token
+from minutebook.domain.rights.grants import home_of, is_live
 from minutebook.features.archives.backups import DATABASE, FORMAT, MANIFEST, VERSION
 from minutebook.services.access.audit import Trail
 from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory

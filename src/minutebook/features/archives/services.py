@@ -13,7 +13,7 @@ from minutebook.disk.keys import place_of
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.domain.filters import default_organization
-from minutebook.domain.roots import Roots
+from minutebook.domain.rights.roots import Roots
 from minutebook.features.archives.settings import ArchiveSettings
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.places import data_directory
@@ -22,8 +22,8 @@ from minutebook.services.jobs import Job
 if TYPE_CHECKING:
     from minutebook.features.archives.archives import Archives
     from minutebook.features.archives.backups import Backups
-    from minutebook.features.archives.folder_exports import FolderExports
-    from minutebook.features.archives.graph_exports import GraphExports
+    from minutebook.features.archives.exports.folder_exports import FolderExports
+    from minutebook.features.archives.exports.graph_exports import GraphExports
     from minutebook.features.archives.scheduled_backups import Schedule, ScheduledBackups
 
 log = logging.getLogger(__name__)
@@ -53,14 +53,14 @@ class ArchiveServices(FeatureServices):
     @service
     def folder_exports(self) -> "FolderExports":
         """Export notes, or tables, into a folder."""
-        from minutebook.features.archives.folder_exports import FolderExports
+        from minutebook.features.archives.exports.folder_exports import FolderExports
 
         return FolderExports(self.infrastructure.records, self.app.trail)
 
     @service
     def graph_exports(self) -> "GraphExports":
         """Export entities as the reference memory server keeps them."""
-        from minutebook.features.archives.graph_exports import GraphExports
+        from minutebook.features.archives.exports.graph_exports import GraphExports
 
         return GraphExports(self.infrastructure.records, self.app.trail, self.app.clock)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from minutebook.config import Settings
 from minutebook.config.kinds import COUNT, FOLDER, ROOTS, at_least, setting
-from minutebook.domain.roots import NamedRoots
+from minutebook.domain.rights.roots import NamedRoots
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,11 @@ from dataclasses import replace
 from itertools import chain
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.fingerprints import FINGERPRINTED, id_in_trail
-from minutebook.domain.grants import home_of
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Token
-from minutebook.domain.trail import HEAD, Break, first_break
-from minutebook.domain.trail_texts import NAMES, NO_ENTRY, LastTexts, TrailDifference
+from minutebook.domain.rights.grants import home_of
+from minutebook.domain.trust.fingerprints import FINGERPRINTED, id_in_trail
+from minutebook.domain.trust.trail import HEAD, Break, first_break
+from minutebook.domain.trust.trail_texts import NAMES, NO_ENTRY, LastTexts, TrailDifference
 from minutebook.features.audit_proof.head_signatures import Signatures
 from minutebook.features.audit_proof.trail_key import fits
 from minutebook.features.audit_proof.trail_proof import Proof

@@ -233,7 +233,7 @@ def key(options: dict[str, str], to: Path | None, replace: bool) -> dict[str, ob
 
     Its public half is printed, and written beside it: keep it elsewhere, for `audit verify --key`.
     """
-    from minutebook.cli.settings import write_setting
+    from minutebook.cli.commands.settings import write_setting
     from minutebook.features.audit_proof.trail_key import make_key
 
     settings = settings_of(options)

@@ -15,7 +15,7 @@ from minutebook.domain.errors import Conflict, InvalidInput, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.reason import of_system
 from minutebook.domain.records import Entry, Head, Kind
-from minutebook.domain.trail import Break, first_break
+from minutebook.domain.trust.trail import Break, first_break
 from minutebook.features.audit_proof.head_signatures import (
     SIGN,
     Signatures,

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from minutebook.domain.records import Head
-from minutebook.domain.trail import Break
-from minutebook.domain.trail_texts import ErasedRecord, TrailDifference
+from minutebook.domain.trust.trail import Break
+from minutebook.domain.trust.trail_texts import ErasedRecord, TrailDifference
 from minutebook.features.audit_proof.head_signatures import Signed
 
 NOT_PROVED = (

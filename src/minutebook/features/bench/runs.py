@@ -17,9 +17,9 @@ from minutebook.config import Settings
 from minutebook.contracts.knowledge import knowledge
 from minutebook.contracts.lines import as_lines
 from minutebook.domain.caller import Caller, Progress, in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError
 from minutebook.domain.origin import Origin
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.bench.datasets import Collection, Dataset, Document, Query
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.settings import LedgerSettings

@@ -22,8 +22,8 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.filters import Filter, default_organization, repository_of, scope_of_writes
 from minutebook.domain.records import CodeChunk, File, IndexState, Kind, Project, Record, Role
-from minutebook.domain.redaction import REASON
-from minutebook.domain.roots import Roots
+from minutebook.domain.rights.redaction import REASON
+from minutebook.domain.rights.roots import Roots
 from minutebook.features.code.chunking.files import check_root, check_root_below
 from minutebook.features.code.eta import Pace
 from minutebook.features.code.indexing import BATCH, Indexing

@@ -8,7 +8,7 @@ from minutebook.app import App, FeatureServices
 from minutebook.composing import service
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Kind
-from minutebook.domain.roots import Roots
+from minutebook.domain.rights.roots import Roots
 from minutebook.features.code.settings import CodeSettings
 from minutebook.services.jobs import Job
 from minutebook.services.reset import Reset

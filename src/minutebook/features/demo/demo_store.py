@@ -10,12 +10,12 @@ from pathlib import Path
 from minutebook.app import App, now, open_app
 from minutebook.config import Settings
 from minutebook.domain.caller import Call, Caller
-from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Refused
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, MemoryType, Role
+from minutebook.domain.writing.decision_drafts import DecisionDraft
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.settings import RecallLogSettings

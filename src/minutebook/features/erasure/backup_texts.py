@@ -10,16 +10,16 @@ from pathlib import Path
 from minutebook.disk.atomic_file import scratch_folder
 from minutebook.disk.encryption import Keys, key_id_of, no_place
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import erased
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import uuid_named
 from minutebook.domain.reason import of_system
 from minutebook.domain.records import CLASSES, Decision, Key, Kind, LedgerMark, Memory
-from minutebook.domain.trail import ERASE
+from minutebook.domain.trust.trail import ERASE
+from minutebook.domain.writing.decision_drafts import erased
 from minutebook.features.archives.backups import DATABASE, pack
 from minutebook.features.archives.restores import unpack
-from minutebook.features.ledger.ledger_texts import follow
+from minutebook.features.ledger.mirror.ledger_texts import follow
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.erased import forget_erased
 from minutebook.services.access.visibility import Clock

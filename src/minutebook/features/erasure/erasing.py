@@ -25,12 +25,12 @@ from minutebook.domain.records import (
     Relation,
     Version,
 )
-from minutebook.domain.trail import ERASE
+from minutebook.domain.trust.trail import ERASE
 from minutebook.features.erasure.backup_texts import decisions_among, without
 from minutebook.features.erasure.order import Order, Orders
 from minutebook.features.erasure.selection import Choice, Selection
 from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of, search
-from minutebook.features.ledger.ledger_texts import LedgerTexts
+from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
 from minutebook.features.sync.copies import remove_copies
 from minutebook.features.sync.known import KnownRecords
 from minutebook.features.sync.replication import TRAVELLING

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.source_drafts import Found, SourcePlace, TurnDraft, UnreadPart
+from minutebook.domain.writing.source_drafts import Found, SourcePlace, TurnDraft, UnreadPart
 from minutebook.features.hooks import log
 from minutebook.features.hooks.events import HookEvent, HookMoment
 from minutebook.features.hooks.private import without_private
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.importers.sources import claude_code, codex, copilot_cli, gemini_cli
-from minutebook.features.importers.sources.conversation import session_name
-from minutebook.features.importers.sources.files import ImportSource, UsualPlace, Wanted
+from minutebook.features.importers.sources.reading.conversation import session_name
+from minutebook.features.importers.sources.reading.files import ImportSource, UsualPlace, Wanted
+from minutebook.features.importers.sources.reading.values import instant_of, object_at, text_at
 from minutebook.features.importers.sources.registry import SOURCES, found_in
-from minutebook.features.importers.sources.values import instant_of, object_at, text_at
 from minutebook.whereabouts import repository_by_path
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from minutebook.cli.commands.settings import write_setting
 from minutebook.cli.opening import check_begun, connected_to, server_named, settings_of
 from minutebook.cli.printing import say
-from minutebook.cli.settings import write_setting
 from minutebook.cli.terminal import as_json, identity
 from minutebook.features.hooks import log
 from minutebook.features.hooks.settings import HookSettings

@@ -11,12 +11,12 @@ from unicodedata import east_asian_width
 
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
-from minutebook.domain.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.instants import age_of
 from minutebook.domain.records import Decision, Memory, MemoryType, Record, Status, Turn
 from minutebook.domain.sources import TEXTS
-from minutebook.domain.turns import Session
+from minutebook.domain.trust.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
+from minutebook.domain.writing.turns import Session
 from minutebook.embedding.service import Embedding
 from minutebook.features.hooks.private import without_private
 from minutebook.features.ledger.decisions import Decisions
@@ -95,7 +95,7 @@ class _Line(NamedTuple):
 
 
 class HookContexts:
-    """Chooses the unasked briefs for sessions of clients, by the rule of `domain/doors.py`."""
+    """Chooses the unasked briefs for sessions of clients, by the rule of `domain/trust/doors.py`."""
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from minutebook.features.importers.sources.values import text_at
+from minutebook.features.importers.sources.reading.values import text_at
 
 
 class HookMoment(StrEnum):

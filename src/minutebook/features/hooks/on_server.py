@@ -152,7 +152,7 @@ def _keep_apart(event: HookEvent) -> None:
 def _kept(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
     """Send the turns of a session that the server has not, and have them summed up; their count, and its name there."""
     from minutebook.features.hooks.capture import TRANSCRIPTS, found_turns
-    from minutebook.features.importers.sources.conversation import session_name
+    from minutebook.features.importers.sources.reading.conversation import session_name
 
     folder = environment().get(FOLDERS.get(client, ""))
     turns = found_turns(client, event, Path(folder) if folder else None)

@@ -64,7 +64,7 @@ class Found:
 def find(app: "App", caller: Caller, asked: Asked) -> Found:
     """Find the records about a session that starts, or a prompt; nothing is noted yet."""
     from minutebook.features.hooks.contexts import joined
-    from minutebook.features.importers.sources.conversation import session_name
+    from minutebook.features.importers.sources.reading.conversation import session_name
 
     start, hits = None, None
     is_briefing = asked.prompt is None or not asked.is_briefed

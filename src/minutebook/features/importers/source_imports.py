@@ -9,20 +9,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from minutebook.domain import drafts, lineage, policy
+from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
-from minutebook.domain.decision_drafts import (
-    LEAST_RATIONALE,
-    DecisionDraft,
-    build_proposal,
-    check_is_whole,
-)
-from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import proposal_id_of
 from minutebook.domain.instants import not_ahead, rfc3339
-from minutebook.domain.metadata import check_metadata
 from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.records import (
     Entity,
@@ -33,7 +25,16 @@ from minutebook.domain.records import (
     Relation,
     Turn,
 )
-from minutebook.domain.source_drafts import (
+from minutebook.domain.writing import drafts, lineage
+from minutebook.domain.writing.decision_drafts import (
+    LEAST_RATIONALE,
+    DecisionDraft,
+    build_proposal,
+    check_is_whole,
+)
+from minutebook.domain.writing.drafts import ScopeKey, resolve_scope
+from minutebook.domain.writing.metadata import check_metadata
+from minutebook.domain.writing.source_drafts import (
     IMPORTED,
     KIND_OF,
     Draft,
@@ -45,7 +46,7 @@ from minutebook.domain.source_drafts import (
     TurnDraft,
     UnreadPart,
 )
-from minutebook.domain.turns import check_session
+from minutebook.domain.writing.turns import check_session
 from minutebook.features.importers.source_names import EntityNames
 from minutebook.services.access.audit import AuditDraft
 from minutebook.services.infrastructure import Infrastructure

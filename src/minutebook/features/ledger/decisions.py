@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from functools import partial
 
-from minutebook.domain import lineage
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import (
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.ids import decision_id
+from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
+from minutebook.domain.writing import lineage
+from minutebook.domain.writing.decision_drafts import (
     LEAST_RATIONALE,
     LEAST_RATIONALE_AGAINST,
     DecisionDraft,
     build_decision,
     check_is_whole,
 )
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.ids import decision_id
-from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
-from minutebook.domain.targets import target_key
+from minutebook.domain.writing.targets import target_key
 from minutebook.features.ledger.recording import DecisionWriter
 from minutebook.services.infrastructure import Infrastructure
 

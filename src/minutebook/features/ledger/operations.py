@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.records import Decision, Proposal
-from minutebook.domain.redaction import REASON
-from minutebook.features.ledger.waiting import is_in_git
+from minutebook.domain.rights.redaction import REASON
+from minutebook.features.ledger.mirror.waiting import is_in_git
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import is_at_keyboard, operation
 
@@ -29,7 +29,7 @@ def decide(
     folder: FolderScope | None = None,
 ) -> Decision:
     """Put a decision on the record, in the place of others if they are named."""
-    from minutebook.domain.decision_drafts import DecisionDraft
+    from minutebook.domain.writing.decision_drafts import DecisionDraft
 
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
     if supersedes:

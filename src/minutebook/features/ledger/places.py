@@ -14,8 +14,8 @@ from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.store.protocol import Tended
 
 if TYPE_CHECKING:
+    from minutebook.features.ledger.keys.secret_place import SecretPlace
     from minutebook.features.ledger.locator import LedgerFolders
-    from minutebook.features.ledger.secret_place import SecretPlace
 
 
 def repos_of(settings: Settings) -> "LedgerFolders":
@@ -41,7 +41,7 @@ def repos_of(settings: Settings) -> "LedgerFolders":
 
 def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
     """Return the place of the approval secret: among the values that servers share, or in the data directory."""
-    from minutebook.features.ledger.secret_place import SecretFile, SharedSecret
+    from minutebook.features.ledger.keys.secret_place import SecretFile, SharedSecret
 
     if store.shared_values is None:
         return SecretFile(settings.of(LedgerSettings).secret)
@@ -50,7 +50,7 @@ def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
 
 def ledger_key_place_of(settings: Settings, store: Tended) -> "SecretPlace":
     """Return the place of the key of this store's commits: among shared values, or in the data directory."""
-    from minutebook.features.ledger.secret_place import SecretFile, SharedSecret
+    from minutebook.features.ledger.keys.secret_place import SecretFile, SharedSecret
 
     if store.shared_values is None:
         return SecretFile(settings.of(LedgerSettings).ledger_key, "the key of this store's commits")

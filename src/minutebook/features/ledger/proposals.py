@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from minutebook.domain import lineage, policy
+from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import (
+from minutebook.domain.errors import Conflict
+from minutebook.domain.ids import decision_id, proposal_id
+from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
+from minutebook.domain.writing import lineage
+from minutebook.domain.writing.decision_drafts import (
     LEAST_RATIONALE,
     DecisionDraft,
     build_accepted,
@@ -15,12 +19,9 @@ from minutebook.domain.decision_drafts import (
     declined,
     pending_again,
 )
-from minutebook.domain.errors import Conflict
-from minutebook.domain.ids import decision_id, proposal_id
-from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
-from minutebook.features.ledger.approval_secret import Secret
+from minutebook.features.ledger.keys.approval_secret import Secret
+from minutebook.features.ledger.mirror.waiting import is_in_git
 from minutebook.features.ledger.recording import DecisionWriter
-from minutebook.features.ledger.waiting import is_in_git
 from minutebook.services.infrastructure import Infrastructure
 
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
-from minutebook.domain import lineage
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft, accepted
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import Decision, Proposal
+from minutebook.domain.writing import lineage
+from minutebook.domain.writing.decision_drafts import DecisionDraft, accepted
+from minutebook.features.ledger.mirror.tables import Bringer
 from minutebook.features.ledger.repositories import Ledgers, after_commit
-from minutebook.features.ledger.tables import Bringer
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.record_writer import RecordWriter
 

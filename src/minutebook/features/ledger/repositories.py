@@ -10,14 +10,14 @@ from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import LedgerBroken, LedgerBusy, LedgerError, StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import new_id
-from minutebook.domain.lineage import Violation, authorship_of, violations
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Authorship, Decision
-from minutebook.features.ledger.following import Following
+from minutebook.domain.writing.lineage import Violation, authorship_of, violations
+from minutebook.features.ledger.keys.trust import LedgerTrust
 from minutebook.features.ledger.locator import LedgerFolders, LedgerLocator
+from minutebook.features.ledger.mirror.following import Following
+from minutebook.features.ledger.mirror.tables import DecisionTables, check_sound
 from minutebook.features.ledger.shared_folders import LedgerPlaces
-from minutebook.features.ledger.tables import DecisionTables, check_sound
-from minutebook.features.ledger.trust import LedgerTrust
 from minutebook.services.access.visibility import seen_by
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.store.shared_values import SharedValues

@@ -6,10 +6,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.lineage import scoped_target
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, TextRecord
 from minutebook.domain.sources import Source
+from minutebook.domain.writing.lineage import scoped_target
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import TextQuery, parse_query

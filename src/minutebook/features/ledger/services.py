@@ -11,11 +11,11 @@ from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
-    from minutebook.features.ledger.approval_secret import Secret
     from minutebook.features.ledger.decisions import Decisions
-    from minutebook.features.ledger.ledger_texts import LedgerTexts
+    from minutebook.features.ledger.keys.approval_secret import Secret
+    from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
+    from minutebook.features.ledger.mirror.rebuilding import Rebuilds
     from minutebook.features.ledger.proposals import Proposals
-    from minutebook.features.ledger.rebuilding import Rebuilds
     from minutebook.features.ledger.recording import DecisionWriter
     from minutebook.features.ledger.repositories import Ledgers
     from minutebook.features.ledger.search import DecisionSearch
@@ -28,8 +28,8 @@ class LedgerServices(FeatureServices):
     @service
     def ledgers(self) -> "Ledgers":
         """Keep decisions in Git."""
+        from minutebook.features.ledger.keys.trust import LedgerTrust
         from minutebook.features.ledger.repositories import Ledgers
-        from minutebook.features.ledger.trust import LedgerTrust
 
         trust = LedgerTrust(
             ledger_key_place_of(self.settings, self.infrastructure.store),
@@ -43,14 +43,14 @@ class LedgerServices(FeatureServices):
     @service
     def rebuilds(self) -> "Rebuilds":
         """Bring tables and Git together again."""
-        from minutebook.features.ledger.rebuilding import Rebuilds
+        from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 
         return Rebuilds(self.ledgers, self.app.trail, self.app.embeddings)
 
     @service
     def ledger_texts(self) -> "LedgerTexts":
         """Erase the texts of decisions."""
-        from minutebook.features.ledger.ledger_texts import LedgerTexts
+        from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
 
         return LedgerTexts(self.infrastructure, self.ledgers)
 
@@ -63,7 +63,7 @@ class LedgerServices(FeatureServices):
     @service
     def secret(self) -> "Secret":
         """Keep the secret that accepts proposals."""
-        from minutebook.features.ledger.approval_secret import Secret
+        from minutebook.features.ledger.keys.approval_secret import Secret
 
         return Secret(
             secret_place_of(self.settings, self.infrastructure.store),

@@ -13,7 +13,7 @@ from typing import Any
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.reason import of_system
-from minutebook.features.archives.plain_folder import PlainFolder, digest_at, is_plain
+from minutebook.features.archives.exports.plain_folder import PlainFolder, digest_at, is_plain
 
 LOOK_MS = 2000
 """Milliseconds between two looks at a folder that is watched."""

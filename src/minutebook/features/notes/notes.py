@@ -24,8 +24,8 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import id_apart
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Kind, Memory
-from minutebook.features.archives import note_form
-from minutebook.features.archives.organization_notes import OrganizationNotes
+from minutebook.features.archives.exports import note_form
+from minutebook.features.archives.exports.organization_notes import OrganizationNotes
 from minutebook.features.notes.note_folder import Agreed, NoteFolder, digest_of, looks
 from minutebook.features.notes.note_text import NoteText, draft_of, edits, is_same, parsed
 from minutebook.services.infrastructure import Infrastructure

@@ -13,7 +13,7 @@ from minutebook.contracts.answers import Failure
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.origin import Origin
-from minutebook.domain.redaction import redacted_for
+from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.body import FORM, BadBody, read_body
 from minutebook.features.http.requests.errors import refused

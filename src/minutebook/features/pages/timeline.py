@@ -9,7 +9,7 @@ from enum import StrEnum
 from minutebook.domain.caller import Caller
 from minutebook.domain.policy import may_audit
 from minutebook.domain.records import Entry, Kind, Memory, Version
-from minutebook.domain.trail import DONE
+from minutebook.domain.trust.trail import DONE
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Records, Seen, View
 

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from minutebook.domain.caller import Caller, anywhere, in_call
-from minutebook.domain.drafts import apply_changes
 from minutebook.domain.errors import Conflict, MinutebookError, NotFound
 from minutebook.domain.policy import Scope, narrowed_to
 from minutebook.domain.reason import Word
@@ -20,7 +19,8 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
-from minutebook.domain.turns import Session, summary_id
+from minutebook.domain.writing.drafts import apply_changes
+from minutebook.domain.writing.turns import Session, summary_id
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.knowledge.writing import MemoryWriter

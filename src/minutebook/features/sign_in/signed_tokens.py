@@ -14,9 +14,9 @@ import jwt
 from minutebook.config import Settings
 from minutebook.domain.caller import SIGNED, Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.domain.grants import Grant, caller_with, check_grant
 from minutebook.domain.reason import cause_of
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role
+from minutebook.domain.rights.grants import Grant, caller_with, check_grant
 from minutebook.features.sign_in.published import Published, fetch, is_protected
 from minutebook.features.sign_in.settings import SignInSettings
 

@@ -5,12 +5,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from minutebook.domain.decision_drafts import is_erased_decision
-from minutebook.domain.doors import Voice
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.records import CLASSES, Decision, Entry, Key, Kind, Memory, Record, Version
-from minutebook.domain.trail import ERASE
+from minutebook.domain.trust.doors import Voice
+from minutebook.domain.trust.trail import ERASE
+from minutebook.domain.writing.decision_drafts import is_erased_decision
 from minutebook.features.sync.change_files import ChangeEntry as FileEntry
 from minutebook.features.sync.replication import (
     REMOVED,

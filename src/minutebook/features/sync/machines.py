@@ -14,7 +14,6 @@ from minutebook.disk.atomic_file import replacing
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
-from minutebook.domain.decision_drafts import is_erased_decision
 from minutebook.domain.errors import (
     InvalidArchive,
     InvalidInput,
@@ -25,9 +24,10 @@ from minutebook.domain.errors import (
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.reason import of_system
 from minutebook.domain.records import Decision, Key, Kind
-from minutebook.domain.trail import ERASE
-from minutebook.features.ledger.ledger_texts import LedgerTexts
-from minutebook.features.ledger.rebuilding import Rebuilds
+from minutebook.domain.trust.trail import ERASE
+from minutebook.domain.writing.decision_drafts import is_erased_decision
+from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
+from minutebook.features.ledger.mirror.rebuilding import Rebuilds
 from minutebook.features.sync.change_files import (
     ChangeEntry,
     ChangeWriter,

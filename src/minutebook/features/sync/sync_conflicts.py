@@ -9,12 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import reduce
 
-from minutebook.domain.decision_drafts import (
-    erased,
-    fixed_differences,
-    is_erased_decision,
-    merge_decisions,
-)
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import id_apart
 from minutebook.domain.records import (
@@ -32,6 +26,12 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
     Version,
+)
+from minutebook.domain.writing.decision_drafts import (
+    erased,
+    fixed_differences,
+    is_erased_decision,
+    merge_decisions,
 )
 from minutebook.features.sync.replication import (
     REMOVED,

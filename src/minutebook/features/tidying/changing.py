@@ -11,7 +11,7 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict
 from minutebook.domain.origin import answers_for
 from minutebook.domain.records import Kind, Memory, Status, Summary, Turn
-from minutebook.domain.turns import summary_id
+from minutebook.domain.writing.turns import summary_id
 from minutebook.features.tidying.examining import Examined
 from minutebook.features.tidying.findings import Finding, Suggestion
 from minutebook.features.tidying.merging import EntityMerging

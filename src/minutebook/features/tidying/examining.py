@@ -17,8 +17,8 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.turns import summary_id, turns_of
-from minutebook.domain.validity import holds_at
+from minutebook.domain.writing.turns import summary_id, turns_of
+from minutebook.domain.writing.validity import holds_at
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
 from minutebook.features.tidying.candidates import Candidates
 from minutebook.features.tidying.findings import Finding, Subject, Suggestion, suggestion_id

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from minutebook.domain.caller import Caller, FolderScope, in_call
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Record
-from minutebook.domain.redaction import redacted_for
+from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.tidying.findings import Finding, State, Topic
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import check_range, operation

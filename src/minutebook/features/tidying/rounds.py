@@ -9,7 +9,7 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Kind, Memory, Role, Turn
-from minutebook.domain.validity import holds_at
+from minutebook.domain.writing.validity import holds_at
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.tidying.candidates import Candidates
 from minutebook.features.tidying.examining import (

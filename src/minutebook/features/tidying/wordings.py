@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.doors import Door
-from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory
+from minutebook.domain.trust.doors import Door
+from minutebook.domain.writing.drafts import ScopeKey, resolve_scope
 from minutebook.features.tidying.findings import Finding
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.judging.pairs import LONGEST

@@ -24,7 +24,7 @@ from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import narrowed, opened
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.turns import check_session
+from minutebook.domain.writing.turns import check_session
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.invocation import FILE, OF_ITS_PROCESS, OWN, UNSHARED, stamp
 from minutebook.server.app_loader import AppLoader

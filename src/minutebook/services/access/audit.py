@@ -9,17 +9,10 @@ from functools import partial
 from itertools import islice, takewhile
 from types import MappingProxyType
 
-from minutebook.domain import policy, trail
+from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Fault, MinutebookError, Refused
 from minutebook.domain.filters import Filter, default_organization, open_organizations
-from minutebook.domain.fingerprints import (
-    Fingerprinted,
-    fingerprint,
-    has_fingerprint,
-    id_in_trail,
-    is_same,
-)
 from minutebook.domain.policy import Owned
 from minutebook.domain.records import (
     CLASSES,
@@ -30,7 +23,15 @@ from minutebook.domain.records import (
     Memory,
     Record,
 )
-from minutebook.domain.trail_texts import EACH, RESET, TAKE_IN, TAKE_IN_PERSONS
+from minutebook.domain.trust import trail
+from minutebook.domain.trust.fingerprints import (
+    Fingerprinted,
+    fingerprint,
+    has_fingerprint,
+    id_in_trail,
+    is_same,
+)
+from minutebook.domain.trust.trail_texts import EACH, RESET, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.features.audit_proof.audit_proof import chain_break, proof_of
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.screening.secrets import masked

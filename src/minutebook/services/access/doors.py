@@ -3,14 +3,6 @@
 from datetime import datetime
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.doors import (
-    Door,
-    Voice,
-    door_of,
-    voice_of_decision,
-    voice_of_memory,
-    waits,
-)
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     Authorship,
@@ -22,8 +14,16 @@ from minutebook.domain.records import (
     MemoryType,
     Status,
 )
-from minutebook.domain.trail import HEAD
-from minutebook.domain.turns import Session
+from minutebook.domain.trust.doors import (
+    Door,
+    Voice,
+    door_of,
+    voice_of_decision,
+    voice_of_memory,
+    waits,
+)
+from minutebook.domain.trust.trail import HEAD
+from minutebook.domain.writing.turns import Session
 from minutebook.screening.instructions import marks_of
 from minutebook.services.access.visibility import Clock, seen_by
 from minutebook.store.protocol import Store

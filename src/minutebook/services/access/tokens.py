@@ -15,7 +15,11 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, NotFound, StoreError, Unidentified
 from minutebook.domain.filters import Filter
-from minutebook.domain.grants import (
+from minutebook.domain.ids import RandomBits, new_id
+from minutebook.domain.policy import Scope
+from minutebook.domain.reason import Reason
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
+from minutebook.domain.rights.grants import (
     SIGNED_BEFORE,
     SIGNED_WITH_ID,
     Grant,
@@ -25,10 +29,6 @@ from minutebook.domain.grants import (
     grant_of,
     home_of,
 )
-from minutebook.domain.ids import RandomBits, new_id
-from minutebook.domain.policy import Scope
-from minutebook.domain.reason import Reason
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
 from minutebook.services.access.audit import AuditDraft, Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Store

@@ -32,7 +32,7 @@ from minutebook.domain.records import (
     Token,
     Version,
 )
-from minutebook.domain.turns import Session
+from minutebook.domain.writing.turns import Session
 from minutebook.search.text import TextQuery
 from minutebook.store.protocol import Snapshot, Store, Tended
 from minutebook.store.values import Candidate, Group, R, Tie, Vectors, VectorSpace

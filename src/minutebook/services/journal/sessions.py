@@ -7,12 +7,12 @@ from functools import partial
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.drafts import resolve_scope
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.origin import are_one_program
 from minutebook.domain.records import Kind, Memory, Turn
-from minutebook.domain.source_drafts import IMPORTED
-from minutebook.domain.turns import (
+from minutebook.domain.writing.drafts import resolve_scope
+from minutebook.domain.writing.source_drafts import IMPORTED
+from minutebook.domain.writing.turns import (
     Session,
     check_session,
     instant_after,

@@ -13,7 +13,7 @@ from minutebook.domain.errors import Conflict, MinutebookError, NotFound, StoreC
 from minutebook.domain.filters import default_organization
 from minutebook.domain.origin import answers_for
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
-from minutebook.domain.turns import Session
+from minutebook.domain.writing.turns import Session
 from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.access.provenance import attribute
 from minutebook.services.infrastructure import Infrastructure

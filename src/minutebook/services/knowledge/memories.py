@@ -7,9 +7,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from minutebook.domain import drafts, policy
+from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
 from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.ids import id_apart, new_id
@@ -24,7 +23,9 @@ from minutebook.domain.records import (
     Version,
     text_of,
 )
-from minutebook.domain.validity import ended, reinstated
+from minutebook.domain.writing import drafts
+from minutebook.domain.writing.drafts import Draft
+from minutebook.domain.writing.validity import ended, reinstated
 from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Seen

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from minutebook.domain import drafts, policy
+from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
 from minutebook.domain.records import Kind, Memory, Status
+from minutebook.domain.writing import drafts
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.writing import MemoryWriter, Rule
 

@@ -14,7 +14,7 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import StoreBusy, StoreClosed, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Kind, Record
-from minutebook.domain.redaction import redacted_for
+from minutebook.domain.rights.redaction import redacted_for
 from minutebook.services.access.visibility import seen_by
 from minutebook.services.embeddings import Embeddings
 from minutebook.store.protocol import Tended

@@ -14,7 +14,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, ScopeViolation
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import Memory, MemoryType, Status
-from minutebook.domain.validity import holds_at
+from minutebook.domain.writing.validity import holds_at
 from minutebook.search.answerability import Judgement
 from minutebook.search.calibration import CUT, rank_score, relevance, strength_of_cosine
 from minutebook.search.text import TextQuery, parse_query, word_terms

@@ -5,7 +5,7 @@ from datetime import datetime
 from heapq import nsmallest
 
 from minutebook.domain.records import Entity, Relation, RelationText
-from minutebook.domain.trail_texts import RELATE
+from minutebook.domain.trust.trail_texts import RELATE
 from minutebook.search.coverage import coverage
 from minutebook.search.text import TextQuery, word_terms, words
 from minutebook.services.access.visibility import Records, View

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.grants import Grant
 from minutebook.domain.records import Role
+from minutebook.domain.rights.grants import Grant
 from tests.features.journal.contract.journaled import Client
 from tests.world import World
 

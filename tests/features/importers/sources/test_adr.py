@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.source_drafts import (
+from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
     MemoryDraft,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.source_drafts import Found, TurnDraft, UnreadPart
-from minutebook.features.importers.sources import json_arrays
+from minutebook.domain.writing.source_drafts import Found, TurnDraft, UnreadPart
+from minutebook.features.importers.sources.reading import json_arrays
 from minutebook.features.importers.sources.registry import SOURCES, found_in
 
 

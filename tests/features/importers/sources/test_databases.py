@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import (
+from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
     MemoryDraft,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.source_drafts import UnreadPart
-from minutebook.features.importers.sources import files
-from minutebook.features.importers.sources.files import ImportSource, cleaned
+from minutebook.domain.writing.source_drafts import UnreadPart
+from minutebook.features.importers.sources.reading import files
+from minutebook.features.importers.sources.reading.files import ImportSource, cleaned
 
 
 def every(path: object) -> bool:

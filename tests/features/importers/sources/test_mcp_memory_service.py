@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import Found, MemoryDraft, UnreadPart
+from minutebook.domain.writing.source_drafts import Found, MemoryDraft, UnreadPart
 from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.features.importers.test_cli import done
 from tests.terminal import Run

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import (
+from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
     MemoryDraft,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minutebook.domain.records import Entity, Memory
-from minutebook.domain.source_drafts import UnreadPart
+from minutebook.domain.writing.source_drafts import UnreadPart
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.importers.sources.registry import SOURCES, found_in

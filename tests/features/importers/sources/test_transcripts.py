@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.source_drafts import Found, TurnDraft, UnreadPart
-from minutebook.features.importers.sources.conversation import LONGEST_PIECE
+from minutebook.domain.writing.source_drafts import Found, TurnDraft, UnreadPart
+from minutebook.features.importers.sources.reading.conversation import LONGEST_PIECE
 from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.features.importers.sources.transcripts import (
     SESSION,

@@ -17,9 +17,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-from minutebook.domain.lineage import FIXED, truth
 from minutebook.domain.records import Decision, DecisionStatus, Role
-from minutebook.domain.targets import target_key
+from minutebook.domain.writing.lineage import FIXED, truth
+from minutebook.domain.writing.targets import target_key
 from minutebook.features.ledger.services import LedgerServices
 from tests.contracts.requirements import requirement
 from tests.examples import examples

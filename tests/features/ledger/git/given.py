@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.domain.ids import decision_id
-from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Decision
+from minutebook.domain.writing.lineage import superseding
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import Committed, LedgerAct, writing
 from minutebook.store.file_locks import FileLocks

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import LedgerBroken, LedgerError
-from minutebook.domain.lineage import Rule, scoped_target, superseding, violations
 from minutebook.domain.records import Decision, DecisionStatus
+from minutebook.domain.writing.lineage import Rule, scoped_target, superseding, violations
 from minutebook.features.ledger.git.history import News, news, read_all
 from minutebook.features.ledger.git.repository import Repository
 from tests.features.ledger.git.given import (

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.lineage import violations
 from minutebook.domain.records import Decision, DecisionStatus
+from minutebook.domain.writing.lineage import violations
 from minutebook.features.ledger.git.history import news, read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import recover

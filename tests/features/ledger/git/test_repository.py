@@ -20,9 +20,9 @@ from minutebook.domain.errors import (
     LedgerBusy,
     LedgerError,
 )
-from minutebook.domain.lineage import check_may_record
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
+from minutebook.domain.writing.lineage import check_may_record
 from minutebook.features.ledger.git.history import news, read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.store.file_locks import HeldFile

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Decided, LedgerError
-from minutebook.domain.lineage import check_may_record, scoped_target, superseding
 from minutebook.domain.records import Decision, DecisionStatus, Role
+from minutebook.domain.writing.lineage import check_may_record, scoped_target, superseding
 from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import LedgerAct

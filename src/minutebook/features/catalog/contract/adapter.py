@@ -8,7 +8,6 @@ from minutebook.app import App
 from minutebook.contracts.contract import Admitted, Operation, Tool
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import (
     InBatch,
     InvalidInput,
@@ -18,6 +17,7 @@ from minutebook.domain.errors import (
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import uuid_of
 from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.catalog.contract.shapes import Shape, id_named, whole, written
 from minutebook.services.knowledge.similar import resembling
 

@@ -8,10 +8,10 @@ from minutebook.app import App
 from minutebook.contracts.answers import as_json
 from minutebook.contracts.resources import ResourceHandlers, text_of
 from minutebook.domain.caller import Caller
-from minutebook.domain.doors import Door
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import Origin, by_whom
 from minutebook.domain.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
+from minutebook.domain.trust.doors import Door
 from minutebook.features.catalog.contract.shapes import (
     METADATA_KEYS,
     METADATA_LENGTH,

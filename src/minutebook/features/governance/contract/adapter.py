@@ -6,12 +6,12 @@ from typing import Any
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import repository_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status, Version
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.governance.services import GovernanceServices
 
 LATEST = 10

@@ -13,7 +13,7 @@ from minutebook.contracts.answers import Failure
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.error_facts import facts_of
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.redaction import redacted_for
+from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.http.protocols.rest import arguments_of
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.errors import REFUSALS, refusal, refused

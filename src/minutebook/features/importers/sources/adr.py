@@ -8,7 +8,7 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import (
+from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
     MemoryDraft,
@@ -17,11 +17,11 @@ from minutebook.domain.source_drafts import (
     SourcePlace,
     UnreadPart,
 )
-from minutebook.features.importers.sources import front_matter
-from minutebook.features.importers.sources.conversation import modified
-from minutebook.features.importers.sources.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.sections import sections_of
-from minutebook.features.importers.sources.values import instant_of
+from minutebook.features.importers.sources.reading import front_matter
+from minutebook.features.importers.sources.reading.conversation import modified
+from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
+from minutebook.features.importers.sources.reading.sections import sections_of
+from minutebook.features.importers.sources.reading.values import instant_of
 
 NAME = "adr"
 

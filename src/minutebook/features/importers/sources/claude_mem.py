@@ -9,16 +9,16 @@ from typing import Any
 
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
-from minutebook.features.importers.sources.conversation import (
+from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
+from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
     Message,
     modified,
     session_name,
 )
-from minutebook.features.importers.sources.files import ImportSource, SourceFile, UsualPlace
-from minutebook.features.importers.sources.front_matter import plain
-from minutebook.features.importers.sources.values import instant_of, text_at
+from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile, UsualPlace
+from minutebook.features.importers.sources.reading.front_matter import plain
+from minutebook.features.importers.sources.reading.values import instant_of, text_at
 from minutebook.store.foreign_sqlite import ForeignDatabase
 
 NAME = "claude-mem"

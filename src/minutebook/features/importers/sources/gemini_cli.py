@@ -5,15 +5,25 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.source_drafts import Found, SourcePlace, UnreadPart
-from minutebook.features.importers.sources.conversation import (
+from minutebook.domain.writing.source_drafts import Found, SourcePlace, UnreadPart
+from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
     Message,
     modified,
     session_name,
 )
-from minutebook.features.importers.sources.files import ImportSource, SourceFile, UsualPlace, opened
-from minutebook.features.importers.sources.values import instant_of, objects_at, shown, text_at
+from minutebook.features.importers.sources.reading.files import (
+    ImportSource,
+    SourceFile,
+    UsualPlace,
+    opened,
+)
+from minutebook.features.importers.sources.reading.values import (
+    instant_of,
+    objects_at,
+    shown,
+    text_at,
+)
 
 NAME = "gemini-cli"
 USUAL_PLACE = UsualPlace("GEMINI_CLI_HOME", (), (".gemini", "tmp"))

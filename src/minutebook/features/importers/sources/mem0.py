@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import (
+from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
     MemoryDraft,
@@ -13,9 +13,14 @@ from minutebook.domain.source_drafts import (
     SourcePlace,
     UnreadPart,
 )
-from minutebook.features.importers.sources.files import ImportSource
-from minutebook.features.importers.sources.front_matter import plain
-from minutebook.features.importers.sources.values import instant_of, object_at, objects_at, text_at
+from minutebook.features.importers.sources.reading.files import ImportSource
+from minutebook.features.importers.sources.reading.front_matter import plain
+from minutebook.features.importers.sources.reading.values import (
+    instant_of,
+    object_at,
+    objects_at,
+    text_at,
+)
 
 NAME = "mem0"
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import (
+from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
     MemoryDraft,
@@ -16,14 +16,19 @@ from minutebook.domain.source_drafts import (
     SourcePlace,
     UnreadPart,
 )
-from minutebook.features.importers.sources.files import (
+from minutebook.features.importers.sources.reading.files import (
     LONGEST_LINE,
     ImportSource,
     SourceFile,
     opened,
 )
-from minutebook.features.importers.sources.front_matter import plain
-from minutebook.features.importers.sources.values import instant_of, object_at, shown, text_at
+from minutebook.features.importers.sources.reading.front_matter import plain
+from minutebook.features.importers.sources.reading.values import (
+    instant_of,
+    object_at,
+    shown,
+    text_at,
+)
 
 NAME = "neo4j"
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from minutebook.domain.source_drafts import Found
+from minutebook.domain.writing.source_drafts import Found
 from minutebook.features.importers.sources import (
     adr,
     chat_export,
@@ -21,7 +21,7 @@ from minutebook.features.importers.sources import (
     neo4j,
     server_memory,
 )
-from minutebook.features.importers.sources.files import ImportSource, UsualPlace, Wanted
+from minutebook.features.importers.sources.reading.files import ImportSource, UsualPlace, Wanted
 
 
 @dataclass(frozen=True, slots=True)

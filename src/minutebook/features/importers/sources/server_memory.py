@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.source_drafts import (
+from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
     MemoryDraft,
@@ -13,8 +13,8 @@ from minutebook.domain.source_drafts import (
     SourcePlace,
     UnreadPart,
 )
-from minutebook.features.importers.sources.files import ImportSource, cleaned
-from minutebook.features.importers.sources.values import text_at
+from minutebook.features.importers.sources.reading.files import ImportSource, cleaned
+from minutebook.features.importers.sources.reading.values import text_at
 
 NAME = "server-memory"
 

@@ -11,7 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Category, Kind, Summary, Turn
-from minutebook.domain.redaction import redacted_for
+from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.journal.contract.wording import named

@@ -6,9 +6,9 @@ from typing import Any
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.records import Decision, Proposal
+from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.search import FoundDecision, Mode
 from minutebook.features.ledger.services import LedgerServices
 

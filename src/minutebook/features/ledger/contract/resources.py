@@ -6,11 +6,11 @@ from typing import Any
 from minutebook.app import App
 from minutebook.contracts.resources import ResourceHandlers
 from minutebook.domain.caller import Caller
-from minutebook.domain.doors import Door
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Proposal
+from minutebook.domain.trust.doors import Door
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.provenance import mark_of
 

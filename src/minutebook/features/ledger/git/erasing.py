@@ -14,9 +14,9 @@ import pygit2
 from pygit2.enums import ObjectType
 
 from minutebook.disk.atomic_file import replace_file
-from minutebook.domain.decision_drafts import ERASED, erased
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.records import Decision
+from minutebook.domain.writing.decision_drafts import ERASED, erased
 from minutebook.features.ledger.git import markdown, write_intent
 from minutebook.features.ledger.git.errors import translate_errors
 from minutebook.features.ledger.git.objects import Objects, Tree, common_folder

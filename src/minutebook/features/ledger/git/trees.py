@@ -7,9 +7,9 @@ import pygit2
 from pygit2.enums import FileMode, ObjectType
 
 from minutebook.domain.errors import LedgerError
-from minutebook.domain.lineage import Rule, Violation
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision
+from minutebook.domain.writing.lineage import Rule, Violation
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.objects import Objects, Tree, TreeEntry
 

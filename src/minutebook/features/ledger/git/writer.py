@@ -13,12 +13,12 @@ from typing import TypeVar
 import pygit2
 from pygit2.enums import ObjectType, RepositoryState
 
-from minutebook.domain.decision_drafts import merge_decisions
 from minutebook.domain.errors import Conflict, LedgerBroken, LedgerBusy, LedgerError
-from minutebook.domain.lineage import Violation, violations_between
 from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Authorship, Decision
+from minutebook.domain.writing.decision_drafts import merge_decisions
+from minutebook.domain.writing.lineage import Violation, violations_between
 from minutebook.features.ledger.git import markdown, write_intent
 from minutebook.features.ledger.git.checkout import Checkout
 from minutebook.features.ledger.git.errors import translate_errors

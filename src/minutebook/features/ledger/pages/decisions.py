@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
-from minutebook.domain.redaction import redacted_for
+from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.ledger.pages.lineage import drawing
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.frame.catalogue import later

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entity, Memory
-from minutebook.domain.validity import holds_at
+from minutebook.domain.writing.validity import holds_at
 from minutebook.features.pages.frame.markup import visible
 from minutebook.features.pages.frame.pages import Data, Page, View, Visit
 from minutebook.features.pages.views.find import offset, shown

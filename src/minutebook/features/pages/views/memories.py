@@ -7,12 +7,12 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Memory, Status, Version
-from minutebook.domain.redaction import redacted_for
-from minutebook.domain.validity import holds_at
+from minutebook.domain.rights.redaction import redacted_for
+from minutebook.domain.writing.drafts import Draft
+from minutebook.domain.writing.validity import holds_at
 from minutebook.features.pages.frame.catalogue import Later, later
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.differences import Stretch, differences

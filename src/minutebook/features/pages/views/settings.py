@@ -6,15 +6,16 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from minutebook.domain import lineage, policy
+from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound, Refused
 from minutebook.domain.filters import MemoryQuery, default_organization
-from minutebook.domain.grants import Grant, is_live
 from minutebook.domain.policy import Policy
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
-from minutebook.domain.redaction import redacted_for
+from minutebook.domain.rights.grants import Grant, is_live
+from minutebook.domain.rights.redaction import redacted_for
+from minutebook.domain.writing import lineage
 from minutebook.features.install.clients import set_up
 from minutebook.features.install.known_clients import CLIENTS
 from minutebook.features.ledger.services import LedgerServices

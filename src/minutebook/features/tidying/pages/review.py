@@ -11,7 +11,7 @@ from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.policy import may_settle, may_write_to
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Memory, Status
-from minutebook.domain.redaction import redacted_for
+from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.frame.catalogue import later_number_of
 from minutebook.features.pages.frame.catalogue import text as _

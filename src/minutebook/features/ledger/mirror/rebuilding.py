@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
-from minutebook.domain.decision_drafts import merge_decisions
 from minutebook.domain.errors import Conflict, Forbidden, LedgerError
 from minutebook.domain.filters import default_organization
-from minutebook.domain.lineage import Rule, Violation, authorship_of, violations
 from minutebook.domain.policy import Scope
 from minutebook.domain.records import Authorship, Decision, Kind, Role
-from minutebook.features.ledger.repositories import Deciding, Ledgers
-from minutebook.features.ledger.tables import (
+from minutebook.domain.writing.decision_drafts import merge_decisions
+from minutebook.domain.writing.lineage import Rule, Violation, authorship_of, violations
+from minutebook.features.ledger.mirror.tables import (
     as_in_git,
     check_sound,
     check_uncontradicted,
     without_conflicts,
 )
+from minutebook.features.ledger.repositories import Deciding, Ledgers
 from minutebook.services.access.audit import Trail
 from minutebook.services.embeddings import Embeddings
 

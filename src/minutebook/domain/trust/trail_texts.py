@@ -5,13 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from zlib import crc32
 
-from minutebook.domain.fingerprints import (
-    Fingerprinted,
-    differing,
-    fingerprint,
-    id_in_trail,
-    is_same,
-)
 from minutebook.domain.records import (
     Decision,
     Entry,
@@ -23,7 +16,14 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
-from minutebook.domain.trail import DONE, ERASE, text_digest
+from minutebook.domain.trust.fingerprints import (
+    Fingerprinted,
+    differing,
+    fingerprint,
+    id_in_trail,
+    is_same,
+)
+from minutebook.domain.trust.trail import DONE, ERASE, text_digest
 
 _COMPARED: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Turn, Summary)
 """The records of whose texts the trail has digests."""

@@ -154,7 +154,7 @@ def _findings(options: dict[str, str], *, repair: bool) -> "tuple[list[Finding],
 
 def _of_daemons(options: dict[str, str], settings: Settings) -> "list[Finding]":
     """Tell of daemons that serve clients of this store, and that hooks and commands of these settings never ask."""
-    from minutebook.cli.daemon import daemons_of
+    from minutebook.cli.commands.daemon import daemons_of
     from minutebook.config import environment
     from minutebook.invocation import Invocation
     from minutebook.server.daemon.rendezvous import daemon_address

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from minutebook.domain.decision_drafts import merge_decisions
 from minutebook.domain.errors import Conflict
-from minutebook.domain.lineage import Violation, violations_near
 from minutebook.domain.origin import tidied
 from minutebook.domain.records import Decision, DecisionStatus, Proposal
-from minutebook.features.ledger.tables import (
+from minutebook.domain.writing.decision_drafts import merge_decisions
+from minutebook.domain.writing.lineage import Violation, violations_near
+from minutebook.features.ledger.keys.trust import LedgerTrust
+from minutebook.features.ledger.mirror.tables import (
     Bringer,
     DecisionTables,
     check_sound,
     without_conflicts,
 )
-from minutebook.features.ledger.trust import LedgerTrust
-from minutebook.features.ledger.waiting import SHOWN, believed, build_waiting, origin_of
+from minutebook.features.ledger.mirror.waiting import SHOWN, believed, build_waiting, origin_of
 from minutebook.services.access.visibility import Clock
 
 if TYPE_CHECKING:

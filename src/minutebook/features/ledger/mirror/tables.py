@@ -4,11 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import close_proposal, fixed_differences, merge_decisions
 from minutebook.domain.errors import LedgerBroken
 from minutebook.domain.filters import Filter
-from minutebook.domain.fingerprints import fingerprint
-from minutebook.domain.lineage import Rule, TargetKey, Violation, scoped_target
 from minutebook.domain.origin import Origin
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import (
@@ -19,8 +16,15 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
-from minutebook.domain.trail_texts import TAKE_IN
-from minutebook.features.ledger.waiting import is_in_git, waiting_id
+from minutebook.domain.trust.fingerprints import fingerprint
+from minutebook.domain.trust.trail_texts import TAKE_IN
+from minutebook.domain.writing.decision_drafts import (
+    close_proposal,
+    fixed_differences,
+    merge_decisions,
+)
+from minutebook.domain.writing.lineage import Rule, TargetKey, Violation, scoped_target
+from minutebook.features.ledger.mirror.waiting import is_in_git, waiting_id
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Store

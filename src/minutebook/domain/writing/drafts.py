@@ -10,7 +10,6 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, ScopeViolation
 from minutebook.domain.filters import default_organization, repository_of
-from minutebook.domain.metadata import check_metadata
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
@@ -21,7 +20,8 @@ from minutebook.domain.records import (
     ScopeLevel,
     Status,
 )
-from minutebook.domain.validity import ended, reopened
+from minutebook.domain.writing.metadata import check_metadata
+from minutebook.domain.writing.validity import ended, reopened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

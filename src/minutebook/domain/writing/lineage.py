@@ -22,7 +22,7 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
-from minutebook.domain.targets import target_key
+from minutebook.domain.writing.targets import target_key
 
 Placed = TypeVar("Placed", Decision, Proposal)
 

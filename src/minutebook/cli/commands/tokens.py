@@ -11,9 +11,9 @@ from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import Commands, as_json, fields_of, home_option, one_of
 from minutebook.cli.times import instant_given, span_given
 from minutebook.config import load
-from minutebook.domain.grants import SIGNED_WITH_ID, Grant, is_live, is_of_signed
 from minutebook.domain.ids import id_of
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Token
+from minutebook.domain.rights.grants import SIGNED_WITH_ID, Grant, is_live, is_of_signed
 from minutebook.operations import upkeep as operations
 from minutebook.operations.upkeep import Issued
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import erased
 from minutebook.domain.origin import answers_for
 from minutebook.domain.records import Decision, Kind
-from minutebook.domain.trail import ERASE
+from minutebook.domain.trust.trail import ERASE
+from minutebook.domain.writing.decision_drafts import erased
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.services.access.erased import forget_erased
 from minutebook.services.infrastructure import Infrastructure

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from enum import IntEnum, StrEnum
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.fingerprints import Fingerprinted, changed_fields
 from minutebook.domain.policy import PROTECTED_TYPES
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
@@ -21,9 +20,10 @@ from minutebook.domain.records import (
     Role,
     Status,
 )
-from minutebook.domain.trail import DONE, text_digest
-from minutebook.domain.trail_texts import TAKE_IN, TAKE_IN_PERSONS
-from minutebook.domain.turns import Session
+from minutebook.domain.trust.fingerprints import Fingerprinted, changed_fields
+from minutebook.domain.trust.trail import DONE, text_digest
+from minutebook.domain.trust.trail_texts import TAKE_IN, TAKE_IN_PERSONS
+from minutebook.domain.writing.turns import Session
 
 LASTING_TYPES = frozenset(
     {MemoryType.PROCEDURAL, MemoryType.CONVENTION, MemoryType.PREFERENCE},

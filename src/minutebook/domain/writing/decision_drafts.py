@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.lineage import FIXED, authorship_of
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
+from minutebook.domain.writing.drafts import ScopeKey, resolve_scope
+from minutebook.domain.writing.lineage import FIXED, authorship_of
 
 LEAST_RATIONALE = 10
 """Characters in which a first decision, or a proposal, has to be given its reason."""

@@ -22,8 +22,8 @@ from minutebook.domain.records import (
     Kind,
     Record,
 )
-from minutebook.features.archives.mirrored_folder import MirroredFolder
-from minutebook.features.archives.organization_notes import OrganizationNotes
+from minutebook.features.archives.exports.mirrored_folder import MirroredFolder
+from minutebook.features.archives.exports.organization_notes import OrganizationNotes
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Moment, Records
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from minutebook.domain.errors import LedgerBusy
 from minutebook.domain.instants import is_ahead
 from minutebook.domain.records import Decision
-from minutebook.features.ledger.secret_place import SecretPlace
+from minutebook.features.ledger.keys.secret_place import SecretPlace
 from minutebook.services.access.visibility import Clock
 from minutebook.store.named_locks import NamedLocks
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from minutebook.domain.source_drafts import SourcePlace, TurnDraft
-from minutebook.domain.turns import LONGEST_SESSION
+from minutebook.domain.writing.source_drafts import SourcePlace, TurnDraft
+from minutebook.domain.writing.turns import LONGEST_SESSION
 
 LONGEST_PIECE = 4_000
 """Characters kept of what a tool was asked, and of what it answered; the rest is files and output."""

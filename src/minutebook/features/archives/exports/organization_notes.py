@@ -21,8 +21,8 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.features.archives import note_form
-from minutebook.features.archives.note_form import Target
+from minutebook.features.archives.exports import note_form
+from minutebook.features.archives.exports.note_form import Target
 from minutebook.services.access.visibility import Moment
 
 File: TypeAlias = tuple[Kind, str, Iterable[bytes]]

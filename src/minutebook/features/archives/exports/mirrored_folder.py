@@ -15,7 +15,7 @@ from pathlib import Path
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import StoreError
 from minutebook.domain.reason import of_system
-from minutebook.features.archives.plain_folder import PlainFolder, digest_at
+from minutebook.features.archives.exports.plain_folder import PlainFolder, digest_at
 
 NOTES = ".minutebook-export.jsonl"
 """The file that holds a line a write: the file's name and digest."""

@@ -24,7 +24,7 @@ from minutebook.domain.errors import (
 from minutebook.domain.filters import default_organization
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Kind, Role
-from minutebook.features.ledger.secret_place import SecretPlace
+from minutebook.features.ledger.keys.secret_place import SecretPlace
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.store.named_locks import NamedLocks

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import cause_of
-from minutebook.domain.source_drafts import SourcePlace, UnreadPart
+from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
 
 LONGEST_LINE = 16 * 2**20
 """Bytes of a line; a longer one is left out without being held."""

@@ -1,0 +1,1 @@
+"""Rights that a token or a setting grants: repositories, folders, secrets shown."""

@@ -1,0 +1,1 @@
+"""Entries of the trail, fingerprints of records, and through which door a record is told."""

@@ -1,0 +1,1 @@
+"""Drafts become records: their scopes, validity, lineage and limits."""

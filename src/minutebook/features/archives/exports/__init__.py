@@ -1,0 +1,1 @@
+"""Folders of notes, tables and graphs that others read."""

@@ -1,0 +1,1 @@
+"""The secret that approves, its place, and the signatures that are trusted."""
