@@ -33,7 +33,7 @@ from benchmarks.writers import (
 from minutebook.app import App
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.fusion import Signal
-from tests.postgres_server import StartedServer
+from tests.features.postgres.server import StartedServer
 
 DATABASE = "cluster"
 SHARDS = 8

@@ -21,7 +21,7 @@ from minutebook.features.models.built_in import builtin, weights
 from minutebook.features.models.built_in.builtin import BuiltInEmbedder
 from minutebook.features.models.built_in.tokenizer import Tokenizer
 from minutebook.features.models.built_in.weights import Weights
-from tests.embedding.oracle import Oracle
+from tests.features.models.oracle import Oracle
 
 SENTENCES = [
     "We moved the production database to PostgreSQL because writers kept waiting for one another.",

@@ -25,7 +25,7 @@ from minutebook.search.languages import FUNCTION_WORDS
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.transfer import Transferable
 from minutebook.store.values import Carried, Embedding
-from tests.postgres_server import WHEEL, StartedServer
+from tests.features.postgres.server import WHEEL, StartedServer
 
 BATCH = 5000
 """Records drawn at once, and kept in one transaction for each organization."""

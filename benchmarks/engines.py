@@ -56,7 +56,7 @@ from minutebook.search.text import parse_query
 from minutebook.store.protocol import Store
 from minutebook.store.transfer import Transferable
 from minutebook.store.values import Vectors
-from tests.postgres_server import StartedServer
+from tests.features.postgres.server import StartedServer
 
 SIZES, QUICK_SIZES = (10_000, 100_000), (200,)
 BESIDE = 200_000

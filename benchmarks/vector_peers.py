@@ -23,7 +23,7 @@ from benchmarks.engine_stores import OWNER, Data, cpu_of, home_of, user_of
 from benchmarks.measure import Cell, NotThere, Table, stopwatch, timed
 from benchmarks.store import FEW, MAIN, PART, SPACE, Records, vector_queries
 from minutebook.store.values import Vectors
-from tests.postgres_server import StartedServer
+from tests.features.postgres.server import StartedServer
 
 ASKED, JUDGED = 50, 10
 WRITTEN = 400

@@ -98,7 +98,7 @@ def begun(run: Run, tmp_path: Path) -> Run:
 @pytest.fixture(scope="session")
 def postgres() -> None:
     """A server of PostgreSQL; modules that ask for it run in one process, so that few are started."""
-    from tests.postgres_server import server
+    from tests.features.postgres.server import server
 
     server()
 

@@ -424,7 +424,7 @@ def worlds(home: Path) -> Iterator[Opener]:
         options: dict[str, Any] = {"durability": "normal", "embedding_wait": wait} | changes
         settings = settings_with(home=home / name, **options)
         if ON_SERVER:
-            from tests.postgres_server import server
+            from tests.features.postgres.server import server
 
             if name not in databases:
                 databases[name] = f"world_{uuid4().hex}"
@@ -460,6 +460,6 @@ def worlds(home: Path) -> Iterator[Opener]:
         for app in opened:
             app.close()
         for database in databases.values():
-            from tests.postgres_server import server
+            from tests.features.postgres.server import server
 
             server().drop(database)

@@ -94,7 +94,12 @@ def _install(copy: Path) -> None:
 def _importing(copy: Path, names: Collection[str]) -> set[Path]:
     """Return the files beside `src` that import one of some features, or one another that does."""
     one_of = "|".join(map(re.escape, names))
-    gone = re.compile(rf"(?:minutebook|tests)\.features\.(?:{one_of})\b")
+    # An import inside a function is of a test that says what it needs.
+    gone = re.compile(
+        rf"^(?:from|import) (?:minutebook|tests)\.features\.(?:{one_of})\b"
+        rf"|^from minutebook\.features import [^\n]*\b(?:{one_of})\b",
+        re.MULTILINE,
+    )
     files = {
         path: path.read_text(encoding="utf-8")
         for folder in ("tests", "benchmarks", "tools")
@@ -104,15 +109,15 @@ def _importing(copy: Path, names: Collection[str]) -> set[Path]:
     while more := {path for path, text in files.items() if gone.search(text)} - found:
         found |= more
         modules = (".".join(path.relative_to(copy).with_suffix("").parts) for path in more)
-        gone = re.compile("|".join(_import_of(each) for each in modules))
+        gone = re.compile("|".join(map(_import_of, modules)), re.MULTILINE)
     return found
 
 
 def _import_of(module: str) -> str:
     """Return the pattern of the ways to import a module."""
     package, _, name = module.rpartition(".")
-    words = rf"(?:from|import) {re.escape(module)}\b"
-    return rf"{words}|from {re.escape(package)} import [^\n]*\b{re.escape(name)}\b"
+    words = rf"^(?:from|import) {re.escape(module)}\b"
+    return rf"{words}|^from {re.escape(package)} import [^\n]*\b{re.escape(name)}\b"
 
 
 class _Remains:
@@ -138,7 +143,7 @@ class _Remains:
 
     def failures(self, *, has_all_tests: bool) -> Iterator[str]:
         """Yield what does not stand, a sentence each."""
-        typed = self._run("-m", "mypy")
+        typed = self._run("-m", "mypy", "src", "tools")
         if typed.returncode:
             yield f"types without {self._name}: {_end(typed.stdout)}"
         yield from self._named()

@@ -17,9 +17,9 @@ from minutebook.app import open_app
 from minutebook.config import settings_with
 from minutebook.domain.records import Role
 from minutebook.domain.rights.grants import Grant
-from tests import postgres_server
 from tests.deploy.test_files import DEPLOY
 from tests.features.http.speaking import BOTH, OWNER, PLAIN, Server, call, initialize, served
+from tests.features.postgres import server as postgres_server
 from tests.world import wait_until
 
 HAPROXY = shutil.which("haproxy")

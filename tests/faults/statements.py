@@ -17,7 +17,7 @@ from psycopg import sql
 
 from minutebook.features.postgres.store import PostgresStore
 from tests.faults.use_cases import Ground, Records, prepared
-from tests.postgres_server import server
+from tests.features.postgres.server import server
 from tests.world import StoreReader, wait_until
 
 _WORK, _TEMPLATE = "steps_work", "steps_template"

@@ -19,8 +19,8 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.store.file_locks import FileLocks
 from tests.faults.invariants import Acknowledged, check
-from tests.postgres_server import server
-from tests.store.postgres_engine import PostgresEngine
+from tests.features.postgres.engine import PostgresEngine
+from tests.features.postgres.server import server
 from tests.world import everything, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")

@@ -13,7 +13,7 @@ from minutebook.store.sql.tables import Value
 
 ENGINES = {
     "dict": "tests.store.dict_engine.DictEngine",
-    "postgres": "tests.store.postgres_engine.PostgresEngine",
+    "postgres": "tests.features.postgres.engine.PostgresEngine",
     "sqlite": "tests.store.sqlite_engine.SqliteEngine",
 }
 """The engines by name, for processes that are told which one to open."""

@@ -7,7 +7,6 @@ from minutebook.domain.records import (
     CLASSES,
     TEXT_CLASSES,
     Entity,
-    Kind,
     Link,
     Memory,
     Mention,
@@ -15,11 +14,8 @@ from minutebook.domain.records import (
     Relation,
     Turn,
 )
-from minutebook.features.recall_log.rows import RecallQuery, RecallRows
-from minutebook.features.tidying.findings import Finding, State, Suggestion
-from minutebook.features.tidying.rows import TidyRows
 from minutebook.search.text import parse_query
-from minutebook.store.protocol import Store, Tended
+from minutebook.store.protocol import Store
 from tests.store import samples
 
 ACME = Filter(organization="acme")
@@ -59,47 +55,6 @@ def write_everything(store: Store) -> None:
             store.put(replace(record, organization="zoo"))
         for record in one_of_each():
             store.delete(type(record), "zoo", record.id)
-
-
-def write_recalls(store: Tended) -> None:
-    rows = RecallRows(store.database)
-    for organization in ("acme", "zoo"):
-        entry = samples.logged("1", "a", organization=organization)
-        rows.write(organization, [entry])
-        rows.prune(organization, samples.START, 1)
-    rows.clear("zoo", "other")
-    rows.clear("zoo")
-    recalls = RecallQuery(
-        organization="acme", asker="me", sessions={"s"}, client="claude", record=(Kind.MEMORY, "a")
-    )
-    rows.find(recalls, 3)
-    rows.sessions(recalls, 3, 3)
-    rows.counts(recalls)
-    rows.times(recalls, Kind.MEMORY, ["a"])
-    rows.first(recalls)
-    list(rows.everything("acme"))
-
-
-def write_suggestions(store: Tended) -> None:
-    tidying = TidyRows(store.database)
-    found = Suggestion(
-        organization="acme",
-        id="a",
-        finding=Finding.DUPLICATE,
-        certainty=1.0,
-        subjects=((Kind.MEMORY, "a"), (Kind.MEMORY, "b")),
-        found_at=samples.START,
-    )
-    for suggestion in tidying.add("acme", [found]):
-        tidying.put(suggestion)
-    tidying.put_marks("acme", {"at": 1})
-    tidying.known("acme", ["a"])
-    tidying.numbered("acme", 1)
-    tidying.find("acme", State.OPEN, 3)
-    tidying.due("acme", samples.START, 3)
-    tidying.marks("acme")
-    list(tidying.everything("acme"))
-    tidying.remove("acme", "a")
 
 
 def ask_everything(store: Store) -> None:

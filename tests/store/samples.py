@@ -1,6 +1,5 @@
 """Records to test with, plain but for what a test says of them."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -33,8 +32,6 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.features.recall_log.recalls import Got, LoggedRecall
-from minutebook.features.tidying.findings import Finding, Suggestion
 from minutebook.store.values import Vectors, VectorSpace
 
 E = TypeVar("E", bound=Edge)
@@ -234,26 +231,3 @@ def head(number: int = 1, **fields: Any) -> Head:
 def unit(*coordinates: float) -> Vectors:
     vector = np.array(coordinates, np.float32)
     return vector / np.float32(np.linalg.norm(vector))
-
-
-def logged(id: str, *got: str, hours: int = 0, **changes: Any) -> LoggedRecall:
-    """An entry of the recall log that got these memories."""
-    entry = LoggedRecall(
-        id=id,
-        organization="acme",
-        at=START + timedelta(hours=hours),
-        asker="me",
-        actor="ana",
-        client="claude",
-        contract="knowledge",
-        act="recall",
-        session="s",
-        question="What is for tea?",
-        got=tuple(Got(Kind.MEMORY, each, 0.5) for each in got),
-    )
-    return replace(entry, **changes)
-
-
-def suggested(id: str, organization: str = "acme", **said: object) -> Suggestion:
-    facts = {"finding": Finding.DUPLICATE, "certainty": 0.75, "subjects": ((Kind.MEMORY, "a\ud800"),)}  # fmt: skip
-    return Suggestion(organization=organization, id=id, found_at=START, **{**facts, **said})  # type: ignore[arg-type]

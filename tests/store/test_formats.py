@@ -18,10 +18,10 @@ from minutebook.features.postgres import schema as postgres_schema
 from minutebook.search.text import parse_query
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import schema as sqlite_schema
+from tests.features.postgres.engine import PostgresEngine
 from tests.store.engine import Engine
 from tests.store.everything import one_of_each, write_everything
 from tests.store.next_format import next_format
-from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises import ACME
 from tests.store.samples import memory
 from tests.store.sqlite_engine import SqliteEngine

@@ -12,8 +12,8 @@ from minutebook.store.protocol import Tended
 from minutebook.store.sql import side_tables
 from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import value_text
+from tests.features.postgres.engine import PostgresEngine
 from tests.store.engine import Engine
-from tests.store.postgres_engine import PostgresEngine
 from tests.store.samples import memory
 from tests.store.sqlite_engine import SqliteEngine
 

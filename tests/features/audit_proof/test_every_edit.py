@@ -20,8 +20,9 @@ from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value
 from tests.faults.campaign import report
 from tests.features.audit_proof.test_fingerprints import CALLER, SAMPLES, acting, kept, value_for
+from tests.features.recall_log.samples import logged
 from tests.store.engine import Engine, engine_named
-from tests.store.samples import START, chunk, edge, entity, file, logged, mark, project
+from tests.store.samples import START, chunk, edge, entity, file, mark, project
 from tests.world import NOON
 
 SEARCHED, CODE, GIT, USED, RECALLED, SUGGESTED, NOTED = NOT_PROVED

@@ -24,8 +24,8 @@ from minutebook.domain.errors import (
 from minutebook.features.ledger.repositories import Deciding
 from minutebook.features.ledger.search import Mode
 from minutebook.features.ledger.services import LedgerServices
-from tests import postgres_server
 from tests.features.ledger.decided import ADMIN, PERSON, SECRET, decisions_in, draft, git, ledger_of
+from tests.features.postgres import server as postgres_server
 from tests.world import Clock
 
 pytestmark = pytest.mark.usefixtures("postgres")

@@ -19,7 +19,7 @@ from minutebook.features.postgres.store import PostgresStore
 from minutebook.store.sql import transfer
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.transfer import Transferable
-from tests.postgres_server import server
+from tests.features.postgres.server import server
 from tests.store.sqlite_engine import DATABASE
 
 BATCH = 4

@@ -11,7 +11,7 @@ from minutebook.config import load
 from minutebook.features.postgres.connections import place_of
 from minutebook.places import data_directory
 from minutebook.stores import store_at
-from tests.postgres_server import server
+from tests.features.postgres.server import server
 from tests.terminal import Run, remembered
 
 pytestmark = pytest.mark.usefixtures("postgres")

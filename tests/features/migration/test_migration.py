@@ -40,6 +40,8 @@ from minutebook.services.access.audit import Trail
 from minutebook.store.transfer import Transferable
 from minutebook.store.values import Carried, VectorSpace
 from tests.features.migration.moves import BATCH, opened
+from tests.features.recall_log.samples import logged
+from tests.features.tidying.samples import suggested
 from tests.store.engine import Engine, engine_named
 from tests.store.samples import (
     START,
@@ -48,12 +50,10 @@ from tests.store.samples import (
     edge,
     entity,
     file,
-    logged,
     mark,
     memory,
     project,
     proposal,
-    suggested,
     summary,
     token,
     turn,

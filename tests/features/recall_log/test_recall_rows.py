@@ -7,7 +7,8 @@ from minutebook.domain.records import Kind, Memory
 from minutebook.features.recall_log.recalls import RecallCount
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
 from minutebook.store.protocol import Tended
-from tests.store.samples import START, logged, memory
+from tests.features.recall_log.samples import logged
+from tests.store.samples import START, memory
 
 _ALL_RECALLS = RecallQuery(organization="acme")
 

@@ -8,7 +8,8 @@ import pytest
 from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.store.protocol import Tended
-from tests.store.samples import START, memory, suggested
+from tests.features.tidying.samples import suggested
+from tests.store.samples import START, memory
 
 
 def test_suggestions_are_numbered_once_and_found_by_state_number_and_day(kept: Tended) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from minutebook.domain.records import Memory
 from minutebook.features.postgres.store import PostgresStore
-from tests.postgres_server import server
-from tests.store.postgres_engine import PostgresEngine
+from tests.features.postgres.engine import PostgresEngine
+from tests.features.postgres.server import server
 from tests.store.samples import memory
 
 WORD = b"zanzibar"

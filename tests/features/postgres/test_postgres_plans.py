@@ -11,8 +11,8 @@ import pytest
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
-from tests.postgres_server import server
-from tests.store.postgres_engine import PostgresEngine
+from tests.features.postgres.engine import PostgresEngine
+from tests.features.postgres.server import server
 from tests.store.samples import memory
 
 pytestmark = pytest.mark.usefixtures("postgres")

@@ -9,7 +9,7 @@ from minutebook.features.models.built_in import weights as weights_file
 from minutebook.features.models.built_in.builtin import BuiltInEmbedder
 from minutebook.features.models.built_in.tokenizer import Tokenizer
 from minutebook.features.models.built_in.weights import Weights
-from tests.embedding.oracle import Oracle
+from tests.features.models.oracle import Oracle
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import psycopg
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.store.protocol import Store
 from minutebook.store.sql.tables import Value
-from tests.postgres_server import server
+from tests.features.postgres.server import server
 from tests.store.engine import Engine
 
 RowsOf: TypeAlias = Callable[[str], list[tuple[Any, ...]]]

@@ -20,7 +20,7 @@ from minutebook.features.models.built_in.weights import dequantise
 from minutebook.features.models.runtime import ModelSession, batches
 from minutebook.features.models.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 from minutebook.search.late_interaction import likeness, pack
-from tests.embedding.oracle import Oracle
+from tests.features.models.oracle import Oracle
 
 TEXTS = [
     "We moved the production database to PostgreSQL because of its locks.",

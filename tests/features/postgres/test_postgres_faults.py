@@ -17,8 +17,8 @@ from minutebook.domain.records import Memory
 from minutebook.features.postgres.errors import fault_of
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.text import parse_query
-from tests.postgres_server import StartedServer, server, small_disk
-from tests.store.postgres_engine import PostgresEngine
+from tests.features.postgres.engine import PostgresEngine
+from tests.features.postgres.server import StartedServer, server, small_disk
 from tests.store.samples import memory
 from tests.world import wait_until
 

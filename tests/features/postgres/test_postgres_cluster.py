@@ -20,15 +20,9 @@ from minutebook.features.postgres.distribution import ON_EVERY_NODE, by_key, by_
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.store.transfer import Transferable
 from minutebook.store.values import Carried
-from tests.postgres_server import server
-from tests.store.everything import (
-    ask_everything,
-    one_of_each,
-    write_everything,
-    write_recalls,
-    write_suggestions,
-)
-from tests.store.postgres_engine import PostgresEngine, RowsOf
+from tests.features.postgres.engine import PostgresEngine, RowsOf
+from tests.features.postgres.server import server
+from tests.store.everything import ask_everything, one_of_each, write_everything
 from tests.store.samples import memory
 from tests.store.small_index import small_index
 
@@ -104,9 +98,13 @@ _TIED = re.compile(
 
 
 @pytest.mark.thorough
+@pytest.mark.needs("recall_log", "tidying")
 def test_each_statement_says_whose_rows_it_means(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from tests.features.recall_log.samples import write_recalls
+    from tests.features.tidying.samples import write_suggestions
+
     statements = recorded(monkeypatch)
     engine = PostgresEngine()
     with small_index(), engine.fresh(tmp_path / "store") as store, engine.fresh(tmp_path) as other:

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 
 from minutebook.features.models.built_in import weights
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 WHEELS = {
     ("linux", "x86_64"): {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.postgres_server import server
-from tests.store.postgres_engine import PostgresEngine
+from tests.features.postgres.engine import PostgresEngine
+from tests.features.postgres.server import server
 from tests.store.promises_of_processes import ProcessPromises
 
 pytestmark = pytest.mark.usefixtures("postgres")

@@ -7,8 +7,8 @@ import pytest
 from minutebook.domain.filters import Filter
 from minutebook.features.postgres import tables
 from minutebook.store.sql.tables import ALL_TABLES
-from tests.postgres_server import server
-from tests.store.postgres_engine import PostgresEngine, RowsOf
+from tests.features.postgres.engine import PostgresEngine, RowsOf
+from tests.features.postgres.server import server
 from tests.store.promises import ACME
 from tests.store.samples import entity
 

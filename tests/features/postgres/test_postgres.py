@@ -14,9 +14,9 @@ from minutebook.domain.records import SYSTEM_ORGANIZATION, Memory
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.text import parse_query
 from minutebook.store.sidecar import open_indices
-from tests.postgres_server import server
+from tests.features.postgres.engine import PostgresEngine
+from tests.features.postgres.server import server
 from tests.store.conformance import StoreConformance
-from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises import ACME, SPACE, ids
 from tests.store.samples import START, entity, memory, token, unit
 from tests.store.small_index import small_index

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.postgres_server import server
+from tests.features.postgres.server import server
 from tests.terminal import Run, remembered
 
 NAME = "store_that_is_distributed"

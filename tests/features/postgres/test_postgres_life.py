@@ -6,8 +6,8 @@ import pytest
 from hypothesis import settings
 
 from tests.examples import examples
+from tests.features.postgres.engine import PostgresEngine
 from tests.store.machine import STEADY, StoreMachine
-from tests.store.postgres_engine import PostgresEngine
 from tests.store.small_index import small_index
 
 pytestmark = pytest.mark.usefixtures("postgres")

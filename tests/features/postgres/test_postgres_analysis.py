@@ -9,8 +9,8 @@ from minutebook.domain.records import Memory, Turn
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.text import ANALYSIS, parse_query
 from minutebook.store.sql import index_source
-from tests.postgres_server import server
-from tests.store.postgres_engine import PostgresEngine
+from tests.features.postgres.engine import PostgresEngine
+from tests.features.postgres.server import server
 from tests.store.promises import ACME, ids
 from tests.store.samples import memory, turn
 from tests.world import wait_until

@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.features.postgres.leases import PostgresLeases
 from minutebook.features.postgres.store import PostgresStore
-from tests.store.postgres_engine import PostgresEngine
+from tests.features.postgres.engine import PostgresEngine
 from tests.store.promises_of_leases import LeasePromises
 from tests.store.samples import memory
 from tests.world import wait_until

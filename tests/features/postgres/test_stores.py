@@ -12,7 +12,7 @@ from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.features.postgres.connections import place_of
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.stores import open_store
-from tests.postgres_server import server
+from tests.features.postgres.server import server
 from tests.terminal import Run
 
 PASSWORD = "correcthorse"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.store.postgres_engine import RowsOf
+    from tests.features.postgres.engine import RowsOf
 
 
 CHOSEN = {
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def rows_of(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[RowsOf]":
     """What reads from the database of a store on the server that holds nothing, and is not written to."""
-    from tests.store.postgres_engine import empty_store
+    from tests.features.postgres.engine import empty_store
 
     with empty_store(tmp_path_factory.mktemp("empty") / "store") as rows_of:
         yield rows_of

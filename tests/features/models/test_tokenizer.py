@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from minutebook.features.models.built_in.tokenizer import STRETCH, Tokenizer, rules
 from minutebook.features.models.built_in.weights import Weights
-from tests.embedding.unigram import Unigram
 from tests.examples import examples
+from tests.features.models.unigram import Unigram
 
 PLAIN = [
     "",

@@ -1,0 +1,35 @@
+"""Suggestions."""
+
+from minutebook.domain.records import Kind
+from minutebook.features.tidying.findings import Finding, State, Suggestion
+from minutebook.features.tidying.rows import TidyRows
+from minutebook.store.protocol import Tended
+from tests.store.samples import START
+
+
+def suggested(id: str, organization: str = "acme", **said: object) -> Suggestion:
+    facts = {"finding": Finding.DUPLICATE, "certainty": 0.75, "subjects": ((Kind.MEMORY, "a\ud800"),)}  # fmt: skip
+    return Suggestion(organization=organization, id=id, found_at=START, **{**facts, **said})  # type: ignore[arg-type]
+
+
+def write_suggestions(store: Tended) -> None:
+    """Have an engine do all that tidying asks of it."""
+    tidying = TidyRows(store.database)
+    found = Suggestion(
+        organization="acme",
+        id="a",
+        finding=Finding.DUPLICATE,
+        certainty=1.0,
+        subjects=((Kind.MEMORY, "a"), (Kind.MEMORY, "b")),
+        found_at=START,
+    )
+    for suggestion in tidying.add("acme", [found]):
+        tidying.put(suggestion)
+    tidying.put_marks("acme", {"at": 1})
+    tidying.known("acme", ["a"])
+    tidying.numbered("acme", 1)
+    tidying.find("acme", State.OPEN, 3)
+    tidying.due("acme", START, 3)
+    tidying.marks("acme")
+    list(tidying.everything("acme"))
+    tidying.remove("acme", "a")
