@@ -14,7 +14,6 @@ from minutebook.config.subjects import (
     ContentSettings,
     EmbeddingSettings,
     ProcessSettings,
-    SessionSettings,
     StoreSettings,
 )
 from minutebook.domain.caller import ANYBODY, Call, Caller
@@ -29,7 +28,6 @@ P = TypeVar("P", bound="Settings")
 class Settings(
     ProcessSettings,
     ClientSettings,
-    SessionSettings,
     AnswerSettings,
     EmbeddingSettings,
     ContentSettings,

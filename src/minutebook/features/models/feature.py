@@ -4,6 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="models",
+    settings=".settings:ModelSettings",
     embedders={
         "built-in": ".opening:built_in",
         "endpoint": ".opening:of_endpoint",

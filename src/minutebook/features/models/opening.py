@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput
 from minutebook.embedding import Embedding, Model
+from minutebook.features.models.settings import ModelSettings
 
 if TYPE_CHECKING:
     from minutebook.services.journal.summarizers import Summarizer
@@ -23,6 +24,7 @@ def built_in(settings: Settings) -> Embedding:
 
 def of_endpoint(settings: Settings) -> Embedding:
     """Return the model behind a service. Raises InvalidInput if the settings do not say which."""
+    settings = settings.of(ModelSettings)
     if settings.endpoint_url is None or settings.endpoint_model is None:
         raise InvalidInput("embedder", "= endpoint needs endpoint_url and endpoint_model as well")
     from minutebook.features.models.endpoint import EmbeddingEndpoint, open_endpoint
@@ -52,6 +54,7 @@ def chat_service(settings: Settings) -> "Summarizer | None":
 
     Raises InvalidInput if a URL is set without a model.
     """
+    settings = settings.of(ModelSettings)
     if settings.summary_url is None:
         return None
     from minutebook.features.models.completion import Completion
