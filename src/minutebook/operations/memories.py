@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.listed import LinkedMemory, MemoryList
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import (
     CLASSES,
@@ -170,14 +171,6 @@ def search(
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
-    """A link of a memory, and the memory at its other end."""
-
-    edge: Edge
-    memory: Memory
-
-
-@dataclass(frozen=True, slots=True)
 class Shown:
     """A memory with its versions, edges and audit entries, its links, and the turn in which it was written."""
 
@@ -185,7 +178,7 @@ class Shown:
     versions: list[Version]
     edges: list[Edge]
     entries: list[Entry]
-    links: list[Linked]
+    links: list[LinkedMemory]
     turn: str | None
 
 
@@ -200,7 +193,7 @@ def show(app: "App", caller: Caller, id: str) -> Shown:
         history.versions,
         history.edges,
         history.entries,
-        [Linked(each.edge, each.memory) for each in app.browsing.links(caller, memory)],
+        app.browsing.links(caller, memory),
         None if turn is None else turn.id,
     )
 
@@ -217,21 +210,12 @@ def read_memory(app: "App", caller: Caller, id: str) -> Memory:
     return as_seen(app, caller, app.memories.read(caller, id))
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPage:
-    """Part of a list of memories, and how many the whole has."""
-
-    memories: list[Memory]
-    total: int
-
-
 @operation("knowledge")
 def list_memories(
     app: "App", caller: Caller, where: MemoryQuery, limit: int, offset: int
-) -> MemoryPage:
+) -> MemoryList:
     """List memories, the newest first, ended ones too."""
-    page = app.memories.page(caller, limit, offset, where)
-    return MemoryPage(page.memories, page.total)
+    return app.memories.page(caller, limit, offset, where)
 
 
 @operation("knowledge", writes=True)

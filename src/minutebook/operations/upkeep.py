@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.records import Kind, Token
-from minutebook.domain.rights.grants import Grant
+from minutebook.domain.rights.grants import Grant, IssuedToken
 from minutebook.operations.memories import Named, by_part
 from minutebook.operations.operation import operation
 
@@ -86,14 +86,6 @@ def kept_for(app: "App", caller: Caller, kinds: Sequence[Kind], folder: FolderSc
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
-    """A token, and its secret, which is shown once."""
-
-    token: Token
-    secret: str
-
-
-@dataclass(frozen=True, slots=True)
 class UsedToken:
     """A token, and when it was used last."""
 
@@ -115,10 +107,9 @@ def tokens(app: "App", caller: Caller) -> list[UsedToken]:
 
 
 @operation(writes=True)
-def create_token(app: "App", caller: Caller, grant: Grant) -> Issued:
+def create_token(app: "App", caller: Caller, grant: Grant) -> IssuedToken:
     """Make a token."""
-    issued = app.tokens.create(caller, grant)
-    return Issued(issued.token, issued.secret)
+    return app.tokens.create(caller, grant)
 
 
 @operation(writes=True)
@@ -134,10 +125,9 @@ def revoke_signed(app: "App", caller: Caller, name: str, is_id: bool) -> Token: 
 
 
 @operation(writes=True)
-def rotate_token(app: "App", caller: Caller, id: str, expires_at: datetime | None) -> Issued:
+def rotate_token(app: "App", caller: Caller, id: str, expires_at: datetime | None) -> IssuedToken:
     """Replace the secret of a token."""
-    issued = app.tokens.rotate(caller, id, expires_at)
-    return Issued(issued.token, issued.secret)
+    return app.tokens.rotate(caller, id, expires_at)
 
 
 OPERATIONS = (

@@ -13,9 +13,14 @@ from minutebook.cli.times import instant_given, span_given
 from minutebook.config import load
 from minutebook.domain.ids import id_of
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Token
-from minutebook.domain.rights.grants import SIGNED_WITH_ID, Grant, is_live, is_of_signed
+from minutebook.domain.rights.grants import (
+    SIGNED_WITH_ID,
+    Grant,
+    IssuedToken,
+    is_live,
+    is_of_signed,
+)
 from minutebook.operations import upkeep as operations
-from minutebook.operations.upkeep import Issued
 
 if TYPE_CHECKING:
     from minutebook.api.connection import Operating
@@ -151,7 +156,7 @@ def _end(text: str) -> datetime | None:
     return instant_given("--expires", text) if span is None else datetime.now(UTC) + span
 
 
-def _show_issued(issued: Issued, *, as_json: bool) -> None:
+def _show_issued(issued: IssuedToken, *, as_json: bool) -> None:
     now = datetime.now(UTC)
     # On stdout the secret alone, so that a script can take it.
     say({"secret": issued.secret, **_shape(issued.token, now)}, issued.secret, as_json)

@@ -1,6 +1,6 @@
 """The rights that a token grants: its bearer's identity, scopes and expiry."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from minutebook.domain.caller import ANYBODY, Caller
@@ -21,6 +21,14 @@ class Grant:
     repositories: tuple[str, ...] | None = None
     user: str | None = None
     expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """A token, and its secret, which is shown this once."""
+
+    token: Token
+    secret: str = field(repr=False)
 
 
 def grant_of(token: Token) -> Grant:

@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from minutebook.domain import policy
@@ -23,6 +23,7 @@ from minutebook.domain.rights.grants import (
     SIGNED_BEFORE,
     SIGNED_WITH_ID,
     Grant,
+    IssuedToken,
     caller_with,
     check_end,
     check_grant,
@@ -53,14 +54,6 @@ _SECRET = re.compile(PREFIX + r"([0-9a-z]{20})([A-Za-z0-9_-]{43})")
 _STRANGER = Caller(name=NOBODY, role=Role.VIEWER)
 _ALL = Filter(organization=SYSTEM_ORGANIZATION)
 _TOKENS = Scope(SYSTEM_ORGANIZATION)
-
-
-@dataclass(frozen=True, slots=True)
-class Issued:
-    """A token, and the secret that is shown this once."""
-
-    token: Token
-    secret: str = field(repr=False)
 
 
 class Tokens:
@@ -101,7 +94,7 @@ class Tokens:
             self._is_shared = bool(self._store.find(Token, _ALL, limit=1))
         return self._is_shared
 
-    def create(self, caller: Caller, grant: Grant) -> Issued:
+    def create(self, caller: Caller, grant: Grant) -> IssuedToken:
         """Make a token.
 
         Raises Forbidden to all but the owner of the data directory, InvalidInput if the grant is
@@ -129,7 +122,7 @@ class Tokens:
             policy.check_may_issue(caller)
             audit.check(_TOKENS)
             self._store.put(token)
-        return Issued(token, secret)
+        return IssuedToken(token, secret)
 
     def list(self, caller: Caller) -> Sequence[Token]:
         """Return every token, newest first.
@@ -201,7 +194,7 @@ class Tokens:
         if (noted := by_id or by_name) is not None:
             raise self.refused("Revoked", Reason("this token was revoked"), noted)
 
-    def rotate(self, caller: Caller, id: str, expires_at: datetime | None) -> Issued:
+    def rotate(self, caller: Caller, id: str, expires_at: datetime | None) -> IssuedToken:
         """Replace the secret and the expiry of a token; the old secret is invalid from now on.
 
         Raises Forbidden as `create` does, NotFound if there is no such token, Conflict if it was
@@ -216,7 +209,7 @@ class Tokens:
             audit.note_before(known)
             token = replace(known, digest=_digest(secret), expires_at=expires_at)
             self._store.put(token)
-        return Issued(token, secret)
+        return IssuedToken(token, secret)
 
     def caller_of(self, secret: str) -> Caller:
         """Return the caller that a secret authenticates.

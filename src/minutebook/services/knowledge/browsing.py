@@ -2,21 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import is_id, uuid_of
-from minutebook.domain.records import Edge, Entity, Entry, Kind, Memory
+from minutebook.domain.listed import LinkedMemory
+from minutebook.domain.records import Entity, Entry, Kind, Memory
 from minutebook.services.access.visibility import Records
-
-
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """A link of a memory, and the memory at its other end."""
-
-    edge: Edge
-    memory: Memory
 
 
 class Browsing:
@@ -34,12 +26,12 @@ class Browsing:
         seen = self._store.seen_by(caller).where(starts={"title": start})
         return seen.page(Memory, "title", limit)
 
-    def links(self, caller: Caller, memory: Memory) -> list[Linked]:
+    def links(self, caller: Caller, memory: Memory) -> list[LinkedMemory]:
         """Return the links from and to a memory of which the caller may see both ends."""
         view = self._store.seen_in(memory.organization, anywhere(caller))
         links = [edge for edge in view.edges([memory.id]) if edge.kind is Kind.LINK]
         ends = ((edge, view.get(Memory, edge.other_end(memory.id))) for edge in links)
-        return [Linked(edge, other) for edge, other in ends if other is not None]
+        return [LinkedMemory(edge, other) for edge, other in ends if other is not None]
 
     def mentioned(self, caller: Caller, memory: Memory) -> list[Entity]:
         """Return the entities that a memory mentions and the caller may see."""

@@ -12,6 +12,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
 from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.ids import id_apart, new_id
+from minutebook.domain.listed import MemoryList
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Edge,
@@ -40,14 +41,6 @@ NEWEST_FIRST = "-ingestion_time"
 
 CREATED = "created"
 """The act that a memory begins with, in the word that the governance contract promises."""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Part of a list, and how long the whole is."""
-
-    memories: list[Memory]
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,14 +261,14 @@ class Memories:
         offset: int,
         where: MemoryQuery | None = None,
         at: datetime | None = None,
-    ) -> Page:
+    ) -> MemoryList:
         """Return a page of the memories the caller may see, newest first; `at` an instant, those true then."""
         seen = self._store.seen_by(caller).where(valid_at=at)
         if where is not None:
             seen = seen.matching(where)
         if where is not None and where.asks_metadata:
             return _page_by_metadata(seen, where, limit, offset)
-        page = Page(*seen.listing(Memory, NEWEST_FIRST, limit, offset))
+        page = MemoryList(*seen.listing(Memory, NEWEST_FIRST, limit, offset))
         attribute(caller, page.memories)
         return page
 
@@ -421,7 +414,7 @@ class Memories:
         return found
 
 
-def _page_by_metadata(seen: Seen, query: MemoryQuery, limit: int, offset: int) -> Page:
+def _page_by_metadata(seen: Seen, query: MemoryQuery, limit: int, offset: int) -> MemoryList:
     """Return a page of the memories that match by metadata; no engine selects by that."""
     views = {view.organization: view for view in seen}
     keys = [
@@ -432,7 +425,7 @@ def _page_by_metadata(seen: Seen, query: MemoryQuery, limit: int, offset: int) -
     ]
     keys.sort(reverse=True)
     read = (views[name].get(Memory, id) for _, id, name in keys[offset : offset + limit])
-    return Page([memory for memory in read if memory is not None], len(keys))
+    return MemoryList([memory for memory in read if memory is not None], len(keys))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from minutebook.contracts.answers import as_json
 from minutebook.contracts.resources import ResourceHandlers, text_of
 from minutebook.domain.caller import Caller
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.listed import LinkedMemory
 from minutebook.domain.origin import Origin, by_whom
 from minutebook.domain.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
 from minutebook.domain.trust.doors import Door
@@ -25,7 +26,6 @@ from minutebook.features.catalog.contract.shapes import (
     withheld,
 )
 from minutebook.services.access.provenance import mark_of
-from minutebook.services.knowledge.browsing import Linked
 
 INDEXED = 50
 """How many memories the index holds."""
@@ -130,7 +130,7 @@ def _may_be_told(app: App, caller: Caller, memory: Memory) -> bool:
     return app.doors.of(caller, memory, shown) >= Door.UNASKED
 
 
-def _link(linked: Linked) -> Shape:
+def _link(linked: LinkedMemory) -> Shape:
     is_source = linked.edge.source != linked.memory.id
     return {
         "id": linked.memory.uuid,

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
+from minutebook.domain.listed import LinkedMemory
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Memory, Status, Version
 from minutebook.domain.rights.redaction import redacted_for
@@ -21,7 +22,6 @@ from minutebook.features.pages.frame.pages import Goto, Page, View, Visit
 from minutebook.features.pages.frame.wording import trouble_of
 from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.screening.secrets import KINDS
-from minutebook.services.knowledge.browsing import Linked
 
 VERSIONS = 10
 """Versions that are shown with what they changed; of earlier ones the date alone."""
@@ -162,7 +162,7 @@ def changes(versions: list[Version]) -> list[Changed]:
     return shown[::-1]
 
 
-def joined(memory: Memory, links: list[Linked]) -> list[tuple[str, str, Memory]]:
+def joined(memory: Memory, links: list[LinkedMemory]) -> list[tuple[str, str, Memory]]:
     """Return each link once: an arrow, its type, the memory at the other end."""
     ways: dict[tuple[str, str], tuple[str, str, Memory]] = {}
     for link in links:

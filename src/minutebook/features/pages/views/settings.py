@@ -13,7 +13,7 @@ from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.policy import Policy
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
-from minutebook.domain.rights.grants import Grant, is_live
+from minutebook.domain.rights.grants import Grant, IssuedToken, is_live
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.domain.writing import lineage
 from minutebook.features.install.clients import set_up
@@ -23,7 +23,6 @@ from minutebook.features.pages.frame.catalogue import LANGUAGES, Later, later
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.pages import Goto, Page, View, Visit
 from minutebook.features.pages.frame.wording import Trouble, trouble_of
-from minutebook.services.access.tokens import Issued
 
 RULES_SHOWN = 5
 """Rules of each type that are shown; a link leads to all of them."""
@@ -125,7 +124,7 @@ def _shown(visit: Visit, given: Mapping[str, str], trouble: Trouble | None = Non
     return Page("settings.html", facts, 200 if trouble is None else trouble.status)
 
 
-def _issued(issued: Issued) -> Page:
+def _issued(issued: IssuedToken) -> Page:
     return Page("issued.html", {"token": issued.token, "secret": issued.secret})
 
 
