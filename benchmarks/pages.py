@@ -56,6 +56,7 @@ from minutebook.features.http.application import application
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import AllowedHosts
 from minutebook.features.pages.frame.sign_ins import SignIns
+from minutebook.features.pages.serving import PagesMount
 from minutebook.models import Models
 from minutebook.server.app_loader import AppLoader
 from minutebook.store.protocol import Store
@@ -259,7 +260,7 @@ def visited(home: Path) -> Iterator[tuple[App, Visitor]]:
         Authenticator(settings, loader),
         AllowedHosts({"127.0.0.1"}, set(), is_loopback=True),
         anyio.Event(),
-        sign_ins,
+        [PagesMount(sign_ins)],
     )
     try:
         with start_blocking_portal() as portal:

@@ -4,10 +4,16 @@ import inspect
 from dataclasses import fields
 
 import pytest
+from click import Context
 
 from minutebook.app import FeatureServices
+from minutebook.cli import main
+from minutebook.cli.added_options import AddedOptions
 from minutebook.config import Settings
 from minutebook.feature import Feature, features
+from minutebook.features.http.mounts import MountOption
+from minutebook.features.pages.frame.page import Pages
+from minutebook.features.pages.frame.rendering import environment
 from minutebook.operations.operation import Operation
 from minutebook.operations.table import operations
 from minutebook.store.sql.side_tables import SideTables
@@ -51,8 +57,42 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert list(inspect.signature(loaded).parameters) == ["store", "records"]
         case "operations":
             assert all(isinstance(each, Operation) for each in loaded)
+        case "pages":
+            assert isinstance(loaded, Pages)
+        case "mount":
+            assert isinstance(loaded, MountOption)
         case _:
             assert next(iter(inspect.signature(loaded).parameters)) in ("app", "settings")
+
+
+def test_options_are_added_to_commands_that_are_there() -> None:
+    added = [
+        (command, name, feature.load(given))
+        for feature in features()
+        for command, given in feature.options.items()
+        for name in feature.load(given).options
+    ]
+    assert added
+    for command, name, options in added:
+        assert isinstance(options, AddedOptions)
+        found = main.get_command(Context(main), command)
+        assert found is not None
+        assert name in {each.name for each in found.params}
+
+
+def test_parts_of_pages_and_acts_behind_them_are_there() -> None:
+    parts = [
+        (template, feature.load(name) if name else None)
+        for feature in features()
+        for named in feature.page_parts.values()
+        for template, name in named.items()
+    ]
+    assert parts
+    for template, make in parts:
+        assert environment().get_template(template)
+        assert make is None or list(inspect.signature(make).parameters)[:2] == ["app", "caller"]
+    for act in (f.load(name) for f in features() for name in f.page_acts.values()):
+        assert list(inspect.signature(act).parameters) == ["app", "caller"]
 
 
 def test_needs_go_in_no_circle() -> None:

@@ -67,6 +67,19 @@ class Feature:
     """Its lines of `status`: a function from an API and Settings to names and values."""
     on_erase: str = ""
     """Removes its rows of erased records, in their transaction: a function of a store and keys."""
+    issuer: str = ""
+    """The issuer of signed tokens that let callers in over HTTP: a function from Settings to a TokenIssuer, or None."""
+    mount: str = ""
+    """What `serve --http` serves besides contracts, if it is asked to: a `MountOption`."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Options that it adds to commands of others: by command, an `AddedOptions`."""
+    pages: str = ""
+    """Its web pages: a `Pages`."""
+    page_parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Its parts of others' pages: by place and template, a function from an App, a Caller and what the page is about
+    to values, None to show nothing; empty: the page has all."""
+    page_acts: Mapping[str, str] = field(default_factory=dict)
+    """The acts behind forms of such parts: by address, a function from an App and a Caller to the address to go to."""
     on_reset: str = ""
     """What a reset removes: a function from an App, a Caller and an organization to a Reset."""
 

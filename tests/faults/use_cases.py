@@ -37,6 +37,7 @@ from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.migration.migration import Migration
 from minutebook.features.notes.notes import Deletion
 from minutebook.features.notes.services import NoteServices
+from minutebook.features.pages.services import PageServices
 from minutebook.features.projects.services import ProjectServices
 from minutebook.features.screening.services import ScreeningServices
 from minutebook.features.sync.remotes import FolderRemote
@@ -243,7 +244,7 @@ def _erase(app: App, id: str) -> object:
 def _searched(app: App) -> object:
     """Search for all that there is."""
     return (
-        app.get(ExplainServices).explained.recall(OWNER, QUERY, 10, TEXTS, WHAT_HOLDS),
+        app.get(PageServices).explained.recall(OWNER, QUERY, 10, TEXTS, WHAT_HOLDS),
         app.get(LedgerServices).decision_search.search(OWNER, QUERY, SearchMode.AUDIT, 10),
         app.journal_search.turns(OWNER, QUERY, 10),
         app.journal_search.summaries(OWNER, QUERY, 10),

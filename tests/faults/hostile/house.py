@@ -22,6 +22,7 @@ from minutebook.features.http.application import application
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import AllowedHosts
 from minutebook.features.pages.frame.sign_ins import SignIns
+from minutebook.features.pages.serving import PagesMount
 from minutebook.server import logs
 from minutebook.server.app_loader import AppLoader
 from tests.empty_database import empty_database
@@ -128,7 +129,7 @@ def house(folder: Path, redact: Redact | None = None) -> Iterator[House]:
         Authenticator(settings, loader),
         AllowedHosts({"127.0.0.1"}, set(), is_loopback=True),
         anyio.Event(),
-        sign_ins,
+        [PagesMount(sign_ins)],
     )
     with ExitStack() as stack:
         stack.callback(loader.close)

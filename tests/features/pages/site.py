@@ -25,6 +25,7 @@ from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.hosts import AllowedHosts
 from minutebook.features.http.settings import HttpSettings
 from minutebook.features.pages.frame.sign_ins import SignIns
+from minutebook.features.pages.serving import PagesMount
 from minutebook.server.app_loader import AppLoader
 from tests.empty_database import empty_database
 from tools.compile_catalogues import compile_stale
@@ -119,7 +120,7 @@ def pages_on(settings: Settings, loader: AppLoader, sign_ins: SignIns) -> Starle
         Authenticator(settings, loader),
         AllowedHosts(hosts, {"https://minutebook.example"}, is_loopback=True),
         anyio.Event(),
-        sign_ins,
+        [PagesMount(sign_ins)],
     )
 
 

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.records import Role
-from minutebook.features.pages.frame.application import VIEWS
+from minutebook.features.pages.frame.register import views
 from minutebook.features.pages.frame.sign_ins import IDLE, LINK_LASTS, LONGEST, MOST, SignIns
 from tests.examples import parametrize_in_part
 from tests.features.pages.site import BASE, OWNER, Site, site_on
 
 PAGES = [
     path.replace("{id}", "0" * 20).replace("{act}", "edit")
-    for views in VIEWS
-    for method, path in views
+    for each in views()
+    for method, path in each
     if method == "GET"
 ]
 

@@ -16,7 +16,7 @@ from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.pages.frame.application import VIEWS
+from minutebook.features.pages.frame.register import views
 from tests.examples import parametrize_in_part
 from tests.features.pages.site import Browser, Site, site_on
 
@@ -128,8 +128,8 @@ def hide(site: Site, name: str, folder: Path) -> list[str]:
 def addresses(ids: list[str]) -> list[str]:
     """Every page: those of a record for each of these."""
     found = []
-    for views in VIEWS:
-        for method, path in views:
+    for its_views in views():
+        for method, path in its_views:
             if method != "GET":
                 continue
             of_ids = [path.replace("{id}", id) for id in ids] if "{id}" in path else [path]

@@ -22,7 +22,8 @@ from minutebook.domain.errors import (
 from minutebook.domain.reason import Reason, Word, counted, must_be_one_of, of_system
 from minutebook.domain.records import Role, Status
 from minutebook.features.pages.frame.catalogue import LANGUAGES, speaking
-from minutebook.features.pages.frame.pages import Frame, trouble_page
+from minutebook.features.pages.frame.page import Frame
+from minutebook.features.pages.frame.rendering import trouble_page
 from minutebook.features.pages.frame.wording import trouble_of
 from minutebook.features.pages.frame.words import WORDS, said
 from tests.features.pages.site import Site

@@ -8,7 +8,6 @@ import pytest
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Unidentified
 from minutebook.domain.records import SYSTEM_ORGANIZATION, MemoryType, Role, Token
-from minutebook.features.install.clients import Places
 from tests.features.pages.site import OWNER, Browser, Site
 
 FORM = {
@@ -160,13 +159,16 @@ def test_rules_are_those_that_the_person_sees(site: Site) -> None:
     assert "Coffee" not in page
 
 
-def test_clients_of_the_machine_are_for_its_owner(site: Site, tmp_path: Path) -> None:
+def test_clients_of_the_machine_are_for_its_owner(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "home"
     (home / ".cursor").mkdir(parents=True)
     servers = '{"mcpServers": {"memory": {"command": "/opt/minutebook", "args": ["serve"]}}}'
     (home / ".cursor" / "mcp.json").write_text(servers)
     (home / ".claude.json").write_text("{broken")
-    site.sign_ins.places = Places(platform="linux", home=home, cwd=home, variables={})
+    monkeypatch.setenv("HOME", str(home))
+    site.sign_ins.folder = home
     page = site.owner().get("/settings").text
     assert "<bdi>memory</bdi>" in page
     assert "cannot be read" in page

@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.config import settings_with
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.features.pages.frame.host import ProviderError, ProviderFault
+from minutebook.features.sign_in.faults import ProviderError, ProviderFault
 from minutebook.features.sign_in.openid import Provider, open_provider
 from minutebook.features.sign_in.round_trips import RoundTrips
 from minutebook.features.sign_in.signed_tokens import LEEWAY, open_issuer

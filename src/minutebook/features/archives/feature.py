@@ -12,13 +12,10 @@ FEATURE = Feature(
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     checks=".checks:checks",
-    commands={
-        "Take out and bring in": {
-            ".cli": (
-                "export",
-                "backup",
-                "restore",
-            )
-        }
+    commands={"Take out and bring in": {".cli": ("export", "backup", "restore")}},
+    page_parts={
+        "health.done": {"archives/done.html": ""},
+        "health.upkeep": {"archives/backups.html": ".page_parts:backups"},
     },
+    page_acts={"/health/backup": ".page_parts:back_up"},
 )

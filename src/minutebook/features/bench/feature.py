@@ -3,7 +3,5 @@
 from minutebook.feature import Feature
 
 FEATURE = Feature(
-    name="bench",
-    needs=("code", "ledger"),
-    commands={"Look after it": {".cli": ("bench",)}},
+    name="bench", needs=("code", "ledger"), commands={"Look after it": {".cli": ("bench",)}}
 )

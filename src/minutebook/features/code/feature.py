@@ -4,19 +4,14 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="code",
+    needs=("pages",),
     settings=".settings:CodeSettings",
     services=".services:CodeServices",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     lists=".services:listed_source",
     on_reset=".services:removed",
-    commands={
-        "Code": {
-            ".cli": (
-                "index",
-                "code",
-                "projects",
-            )
-        }
-    },
+    commands={"Code": {".cli": ("index", "code", "projects")}},
+    pages=".pages.register:PAGES",
+    page_parts={"health.below": {"code/health.html": ".pages.register:projects_of"}},
 )

@@ -3,7 +3,5 @@
 from minutebook.feature import Feature
 
 FEATURE = Feature(
-    name="demo",
-    needs=("code", "ledger", "recall_log"),
-    commands={"Begin": {".cli": ("demo",)}},
+    name="demo", needs=("code", "ledger", "recall_log"), commands={"Begin": {".cli": ("demo",)}}
 )

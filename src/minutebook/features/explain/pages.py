@@ -9,7 +9,7 @@ from minutebook.domain.records import Role
 from minutebook.features.explain.services import ExplainServices
 from minutebook.features.explain.viewpoints import Absence
 from minutebook.features.pages.frame.catalogue import Later, later
-from minutebook.features.pages.frame.pages import Page, View, Visit
+from minutebook.features.pages.frame.page import MenuEntry, Page, Pages, View, Visit
 from minutebook.features.pages.frame.wording import notes_said
 
 LIMIT = 10
@@ -53,7 +53,7 @@ def show(visit: Visit) -> Page:
             visit.caller, other, text, LIMIT
         )
         facts["notes"] = notes_said(view.notes)
-    return Page("why.html", facts)
+    return Page("explain/why.html", facts)
 
 
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/why"): ("why", show)}
@@ -68,3 +68,6 @@ def _other(visit: Visit, role: str, given: dict[str, str]) -> Caller:
     return visit.app.get(ExplainServices).viewpoints.other(
         visit.caller, Role(role or Role.AGENT), **given
     )
+
+
+PAGES = Pages(views=(VIEWS,), menu=(MenuEntry(80, "/why", later("Why")),))

@@ -20,8 +20,8 @@ from minutebook.domain.records import (
     Status,
 )
 from minutebook.domain.sources import TEXTS
-from minutebook.features.explain.explained import Explained, ExplainedRecall
 from minutebook.features.ledger.search import DecisionSearch, Mode
+from minutebook.features.pages.explained import Explained, ExplainedRecall
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import parse_query
 from minutebook.search.verdict import Verdict, verdict_of_text

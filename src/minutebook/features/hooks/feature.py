@@ -9,12 +9,5 @@ FEATURE = Feature(
     checks_here=".checks:checks_here",
     services=".services:HookServices",
     operations=".operations:OPERATIONS",
-    commands={
-        "Look after it": {
-            ".cli": (
-                "hook",
-                "hooks",
-            )
-        }
-    },
+    commands={"Look after it": {".cli": ("hook", "hooks")}},
 )

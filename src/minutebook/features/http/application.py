@@ -12,12 +12,13 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Route
 
 from minutebook.config import Settings
 from minutebook.contracts.announced import safe
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Caller
+from minutebook.features.http.mounts import Mount, Served
 from minutebook.features.http.protocols import openapi
 from minutebook.features.http.protocols.endpoint import Endpoint
 from minutebook.features.http.protocols.operations import operations_route, served_operations
@@ -32,8 +33,6 @@ from minutebook.features.http.settings import HttpSettings
 from minutebook.features.http.telemetry.access_log import HEADER, AccessLog
 from minutebook.features.http.telemetry.health import health_routes, metrics_routes
 from minutebook.features.http.telemetry.metrics import Metrics
-from minutebook.features.pages.frame.sign_ins import SignIns
-from minutebook.features.pages.http_host import PageHost
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.limits import Limits
@@ -49,11 +48,11 @@ def application(
     authenticator: Authenticator,
     names: AllowedHosts,
     leaving: anyio.Event,
-    sign_ins: SignIns | None = None,
+    mounts: Sequence[Mount] = (),
 ) -> Starlette:
     """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set.
 
-    With `sign_ins`, the pages are served at every other path.
+    What is mounted comes last, so that no path of a contract is among its own.
     """
     metrics = Metrics(loader)
     limits = Limits(
@@ -78,8 +77,8 @@ def application(
     if contracts and not settings.tools:
         operations = served_operations(contracts, read_only=settings.read_only)
         routes.append(operations_route(operations, dispatcher, access, guard))
-    if sign_ins is not None:
-        routes.append(_pages(settings, dispatcher, access, sign_ins))
+    served = Served(settings, dispatcher, access)
+    routes += [route for mount in mounts for route in mount.routes(served)]
 
     def end() -> None:
         if loader.is_open:
@@ -145,17 +144,6 @@ def _lifespan(
             yield
 
     return lifespan
-
-
-def _pages(
-    settings: Settings, dispatcher: Dispatcher, access: AccessControl, sign_ins: SignIns
-) -> Mount:
-    """Return the pages at every path; it comes last, so that no path of a contract is theirs."""
-    from minutebook.features.pages.frame.application import pages_application
-
-    is_secure = (settings.of(HttpSettings).public_url or "").startswith("https://")
-    host = PageHost(dispatcher, access, is_secure=is_secure)
-    return Mount("/", pages_application(host, sign_ins))
 
 
 def _middleware(metrics: Metrics, names: AllowedHosts, limits: Limits) -> list[Middleware]:

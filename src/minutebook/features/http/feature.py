@@ -5,4 +5,5 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="http",
     settings=".settings:HttpSettings",
+    options={"serve": ".serving:SERVE", "export-schema": ".serving:EXPORT_SCHEMA"},
 )

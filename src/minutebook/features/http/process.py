@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import FrameType
@@ -20,13 +20,12 @@ from minutebook.config import Settings
 from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.http.application import application
+from minutebook.features.http.mounts import Mount
 from minutebook.features.http.requests.authentication import Authenticator
 from minutebook.features.http.requests.connections import bounded
 from minutebook.features.http.requests.hosts import Address, AllowedHosts
 from minutebook.features.http.settings import HttpSettings
 from minutebook.features.http.telemetry.traces import trace_to
-from minutebook.features.pages.frame.sign_ins import SignIns
-from minutebook.features.sign_in.settings import SignInSettings
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.limits import CONNECTIONS
 
@@ -51,9 +50,8 @@ ENDS_WITHIN = 0.9
 
 
 def of_this_machine(settings: Settings) -> Settings:
-    """Return the settings by which pages are served to this machine alone: at no public URL, without a provider."""
-    alone: Settings = replace(settings.of(HttpSettings), public_url=None)
-    return replace(alone.of(SignInSettings), oidc_client=None)
+    """Return the settings by which a mount is served to this machine alone: at no public URL."""
+    return replace(settings.of(HttpSettings), public_url=None)
 
 
 def serve(
@@ -61,16 +59,16 @@ def serve(
     contracts: Mapping[str, Contract],
     address: Address,
     announce: Callable[[str], None],
-    sign_ins: SignIns | None = None,
+    mounts: Sequence[Mount] = (),
 ) -> None:
     """Serve contracts at an address until a signal comes, then end the process.
 
-    With `sign_ins`, the pages are served too. Raises InvalidInput if the address cannot be used, or
-    others can reach it while no token is needed, or pages over plain http. Raises StoreError if the
+    Raises InvalidInput if the address cannot be used, by a mount or at all, or others can reach it while
+    no token is needed. Raises StoreError if the
     store cannot be opened.
     """
-    if sign_ins is not None:
-        _check_cookies_are_safe(settings, address)
+    for each in mounts:
+        each.check(settings, address)
     loader = AppLoader(settings)
     authenticator = Authenticator(settings, loader)
     names = _names(settings, address)
@@ -86,7 +84,7 @@ def serve(
 
     async def run() -> None:
         leaving = anyio.Event()
-        app = application(settings, loader, contracts, authenticator, names, leaving, sign_ins)
+        app = application(settings, loader, contracts, authenticator, names, leaving, mounts)
         await _HttpServer(_config(settings, app), leaving, end).serve(sockets=[listener])
 
     anyio.run(run)
@@ -101,15 +99,15 @@ def _end(loader: AppLoader, flush: Callable[[], object]) -> NoReturn:
     os._exit(0)
 
 
-def serve_pages(
+def serve_alone(
     settings: Settings,
     loader: AppLoader,
     address: Address,
     announce: Callable[[str], None],
-    sign_ins: SignIns,
+    mount: Mount,
     wait: Callable[[], None],
 ) -> None:
-    """Serve the pages alone at an address of this machine, on an app that others use too, until `wait` returns.
+    """Serve a mount alone at an address of this machine, on an app that others use too, until `wait` returns.
 
     For a thread of a process that goes on. Raises InvalidInput if the address cannot be used.
     """
@@ -120,7 +118,7 @@ def serve_pages(
 
         async def run() -> None:
             leaving = anyio.Event()
-            app = application(settings, loader, {}, authenticator, names, leaving, sign_ins)
+            app = application(settings, loader, {}, authenticator, names, leaving, [mount])
             server = _Listening(_config(settings, app))
             async with anyio.create_task_group() as group:
                 group.start_soon(partial(server.serve, sockets=[listener]))
@@ -129,17 +127,6 @@ def serve_pages(
                 server.should_exit = True
 
         anyio.run(run)
-
-
-def _check_cookies_are_safe(settings: Settings, address: Address) -> None:
-    is_https = (settings.of(HttpSettings).public_url or "").startswith("https://")
-    if not address.is_loopback and not is_https:
-        raise InvalidInput(
-            "--ui",
-            "at {address} would send its cookies over plain http; serve behind a proxy and name its https "
-            "address as `public_url`, or serve at 127.0.0.1",
-            address=address,
-        )
 
 
 def _check_is_guarded(address: Address, authenticator: Authenticator) -> None:

@@ -4,6 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="ledger",
+    needs=("pages",),
     settings=".settings:LedgerSettings",
     beside=".places:beside",
     check_settings=".places:check_settings",
@@ -15,15 +16,8 @@ FEATURE = Feature(
     checks=".checks:checks",
     texts=".services:text_source",
     commands={
-        "Decisions": {
-            ".cli": (
-                "decide",
-                "decisions",
-                "proposals",
-                "accept",
-                "secret",
-                "ledger",
-            )
-        }
+        "Decisions": {".cli": ("decide", "decisions", "proposals", "accept", "secret", "ledger")}
     },
+    pages=".pages.register:PAGES",
+    page_parts={"settings.rules": {"ledger/secret.html": ".pages.register:secret"}},
 )

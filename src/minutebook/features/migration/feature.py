@@ -3,7 +3,5 @@
 from minutebook.feature import Feature
 
 FEATURE = Feature(
-    name="migration",
-    needs=("ledger",),
-    commands={"Take out and bring in": {".cli": ("migrate",)}},
+    name="migration", needs=("ledger",), commands={"Take out and bring in": {".cli": ("migrate",)}}
 )

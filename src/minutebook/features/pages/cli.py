@@ -15,12 +15,12 @@ import click
 from minutebook.cli.opening import daemon_of, settings_of
 from minutebook.cli.printing import echo, warn
 from minutebook.cli.terminal import identity
+from minutebook.features.http.mounts import MountOption
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
     from minutebook.api.over_socket import OverSocket
-
-from minutebook.features.install.cli import places_here
+    from minutebook.features.http.mounts import Mount
 
 
 @click.command(short_help="Open the web pages in the browser.")
@@ -53,18 +53,20 @@ def _serve_pages(options: dict[str, str], port: int, announce: Callable[[str], N
     from minutebook.features.http.process import serve as serve_http
     from minutebook.features.http.requests.hosts import Address
     from minutebook.features.pages.frame.sign_ins import SignIns
+    from minutebook.features.pages.serving import PagesMount
 
     settings = settings_of(options)
     owner = settings.person(options, getpass.getuser())
-    sign_ins = SignIns(owner, places=places_here())
+    sign_ins = SignIns(owner, folder=Path.cwd())
     # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
     alone = of_this_machine(settings)
+    mount = PagesMount(sign_ins, is_local=True)
     log_to_stderr(settings)
 
     def announce_way_in(url: str) -> None:
         announce(f"{url}/enter?key={sign_ins.link()}")
 
-    serve_http(alone, {}, Address("127.0.0.1", port), announce_way_in, sign_ins)
+    serve_http(alone, {}, Address("127.0.0.1", port), announce_way_in, [mount])
 
 
 def _wait_for_pages(there: "OverSocket", port: int, announce: Callable[[str], None]) -> NoReturn:
@@ -83,4 +85,18 @@ def _wait_for_pages(there: "OverSocket", port: int, announce: Callable[[str], No
     os._exit(status)
 
 
+def _open() -> "Mount":
+    from minutebook.features.pages.frame.sign_ins import SignIns
+    from minutebook.features.pages.serving import PagesMount
+
+    return PagesMount(SignIns())
+
+
 COMMANDS = (ui,)
+MOUNT = MountOption(
+    "ui",
+    click.option(
+        "--ui", is_flag=True, help="With --http: serve the web pages too, at / of the same address."
+    ),
+    _open,
+)

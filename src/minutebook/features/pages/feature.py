@@ -4,6 +4,9 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="pages",
-    services=".services:PageServices",
+    needs=("http",),
     commands={"Begin": {".cli": ("ui",)}},
+    pages=".views.register:PAGES",
+    services=".services:PageServices",
+    mount=".cli:MOUNT",
 )

@@ -1,18 +1,17 @@
 """The web pages, which the daemon serves from its store and model as long as the person's process waits."""
 
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from minutebook.config import Settings, environment
+from minutebook.config import Settings
 from minutebook.domain.caller import Caller
-from minutebook.features.http.process import of_this_machine, serve_pages
+from minutebook.features.http.process import of_this_machine, serve_alone
 from minutebook.features.http.requests.hosts import Address
-from minutebook.features.install.clients import Places
 from minutebook.features.pages.frame.sign_ins import SignIns
+from minutebook.features.pages.serving import PagesMount
 from minutebook.server.app_loader import AppLoader
 
 
@@ -28,9 +27,7 @@ def show(
 
     Raises InvalidInput if the port cannot be used.
     """
-    folder, variables = Path(str(wanted["folder"])), environment()
-    places = Places(platform=sys.platform, home=Path.home(), cwd=folder, variables=variables)
-    sign_ins = SignIns(owner, places=places)
+    sign_ins = SignIns(owner, folder=Path(str(wanted["folder"])))
 
     def announce(url: str) -> None:
         send({"link": f"{url}/enter?key={sign_ins.link()}"})
@@ -42,4 +39,4 @@ def show(
 
     alone = of_this_machine(settings)
     address = Address("127.0.0.1", int(wanted["port"]))
-    serve_pages(alone, loader, address, announce, sign_ins, wait)
+    serve_alone(alone, loader, address, announce, PagesMount(sign_ins, is_local=True), wait)

@@ -6,10 +6,5 @@ FEATURE = Feature(
     name="projects",
     needs=("code",),
     services=".services:ProjectServices",
-    commands={
-        "Look after it": {
-            ".where_cli": ("where",),
-            ".assign_cli": ("assign",),
-        }
-    },
+    commands={"Look after it": {".where_cli": ("where",), ".assign_cli": ("assign",)}},
 )

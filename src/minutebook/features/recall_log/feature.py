@@ -4,6 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="recall_log",
+    needs=("pages",),
     settings=".settings:RecallLogSettings",
     tables=".tables:TABLES",
     on_erase=".rows:forget",
@@ -12,4 +13,9 @@ FEATURE = Feature(
     on_answer=".services:listener",
     on_reset=".services:removed",
     commands={"Sessions": {".cli": ("recalls",)}},
+    pages=".pages:PAGES",
+    page_parts={
+        "memory.below": {"recall_log/memory.html": ".pages:recalls_of"},
+        "session.links": {"recall_log/session.html": ""},
+    },
 )

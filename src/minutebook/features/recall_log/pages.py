@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+from minutebook.app import App
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import Kind, Memory, Record
-from minutebook.features.pages.frame.pages import Page, View, Visit
+from minutebook.features.pages.frame.page import Page, Pages, View, Visit
 from minutebook.features.pages.views.find import offset
 from minutebook.features.pages.views.sessions import address as session_address
 from minutebook.features.recall_log.services import RecallLogServices
@@ -52,7 +54,7 @@ def show(visit: Visit) -> Page:
         "page_of": page_of,
         "session_address": session_address,
     }
-    return Page("recalls.html", facts)
+    return Page("recall_log/recalls.html", facts)
 
 
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/recalls"): ("recalls", show)}
@@ -83,3 +85,12 @@ def _memory(visit: Visit, id: str) -> Memory:
     if memory.deleted_at is not None:
         raise NotFound(Kind.MEMORY, id)
     return memory
+
+
+def recalls_of(app: App, caller: Caller, memory: Memory) -> Mapping[str, Any]:
+    """Return how often a memory was recalled, and by whom."""
+    recalls = app.get(RecallLogServices).recalls
+    return {"uses": recalls.uses(caller, memory), "is_logged": recalls.mode != "off"}
+
+
+PAGES = Pages(views=(VIEWS,))

@@ -7,4 +7,5 @@ FEATURE = Feature(
     services=".services:ScreeningServices",
     operations=".operations:OPERATIONS",
     commands={"Look after it": {".cli": ("scan",)}},
+    page_parts={"health.findings": {"screening/found.html": ".page_parts:secrets"}},
 )

@@ -4,7 +4,12 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="sign_in",
-    needs=("http", "install"),
+    needs=(
+        "http",
+        "pages",
+    ),
     on_open=".services:trust_issuer",
     settings=".settings:SignInSettings",
+    issuer=".signed_tokens:open_issuer",
+    pages=".way_in:PAGES",
 )

@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -17,10 +17,10 @@ from urllib.parse import quote, urlencode, urlsplit
 import jwt
 
 from minutebook.config import Settings
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.features.http.settings import HttpSettings
-from minutebook.features.pages.frame.host import Person, ProviderError, ProviderFault
-from minutebook.features.pages.frame.sign_ins import CALLBACK
+from minutebook.features.sign_in.faults import ProviderError, ProviderFault
 from minutebook.features.sign_in.published import Published, exchange, fetch, is_protected
 from minutebook.features.sign_in.settings import SignInSettings
 from minutebook.features.sign_in.signed_tokens import LEEWAY, Issuer, caller_by
@@ -28,6 +28,9 @@ from minutebook.features.sign_in.signed_tokens import LEEWAY, Issuer, caller_by
 log = logging.getLogger(__name__)
 
 DISCOVERY = "/.well-known/openid-configuration"
+
+CALLBACK = "/signin/callback"
+"""The path to which a provider leads browsers back."""
 
 _LONGEST_CODE = 4096
 _OUR_FAULTS = frozenset({"invalid_client", "unauthorized_client", "invalid_scope"})
@@ -46,6 +49,15 @@ class Endpoints:
     end_session: str | None
     names_issuer: bool
     takes_basic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person signed in at a provider, for how many seconds, and the ID token as proof."""
+
+    caller: Caller
+    lasts: float
+    id_token: str = field(repr=False)
 
 
 class Provider:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from minutebook.features.pages.frame.host import ProviderError, ProviderFault
+from minutebook.features.sign_in.faults import ProviderError, ProviderFault
 
 LASTS = 600.0
 """Seconds that a person has to sign in at the provider."""

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -19,6 +20,7 @@ from minutebook.domain.records import DEFAULT_ORGANIZATION, Role
 from minutebook.domain.rights.grants import Grant, caller_with, check_grant
 from minutebook.features.sign_in.published import Published, fetch, is_protected
 from minutebook.features.sign_in.settings import SignInSettings
+from minutebook.services.access.tokens import Tokens
 
 ALGORITHMS = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
@@ -80,6 +82,14 @@ class Issuer:
         """
         return caller_by(self.own_claims_of(token))
 
+    def identify(self, shown: str, tokens: Tokens) -> Caller:
+        """Return the caller of a token. Raises Unidentified, audited, KeysUnavailable."""
+        with audited(tokens):
+            claims = self.own_claims_of(shown)
+            caller = caller_by(claims)
+        issued_by(claims).check(tokens)
+        return caller
+
     def own_claims_of(self, token: str) -> Mapping[str, Any]:
         """Return the claims of a token made for us. Raises as `caller_of` does."""
         return self.claims_of(token, self._audience)
@@ -126,6 +136,20 @@ class IssuedToken:
     subject: str
     id: str | None
     at: datetime | None
+
+    def check(self, tokens: Tokens) -> None:
+        """Raise Unidentified, audited, if the token was revoked."""
+        tokens.check_signed(self.subject, self.id, self.at)
+
+
+@contextmanager
+def audited(tokens: Tokens) -> Iterator[None]:
+    """Enter in the trail that a signed token which is checked inside let nobody in."""
+    try:
+        yield
+    except Unidentified as error:
+        outcome = type(error.__cause__ or error).__name__
+        raise tokens.refused(outcome, error.reason) from error
 
 
 def issued_by(claims: Mapping[str, Any]) -> IssuedToken:

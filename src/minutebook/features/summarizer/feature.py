@@ -2,7 +2,4 @@
 
 from minutebook.feature import Feature
 
-FEATURE = Feature(
-    name="summarizer",
-    summarizer=".extractive:summarize",
-)
+FEATURE = Feature(name="summarizer", summarizer=".extractive:summarize")

@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="tidying",
-    needs=("ledger", "recall_log"),
+    needs=("ledger", "pages", "recall_log"),
     settings=".settings:TidyingSettings",
     status=".status:status",
     checks=".status:checks",
@@ -14,4 +14,6 @@ FEATURE = Feature(
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     commands={"Look after it": {".cli": ("tidy",)}},
+    pages=".pages.register:PAGES",
+    page_parts={"health.look_at": {"tidying/waiting.html": ".pages.register:waiting"}},
 )

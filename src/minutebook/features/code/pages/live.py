@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import anyio
+from starlette.requests import Request
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
@@ -37,6 +38,11 @@ class LiveProjects:
         self._host = host
         self._lock = anyio.Lock()
         self._looks: dict[Eyes, _Look] = {}
+
+    async def begin(self, request: Request, caller: Caller) -> AsyncIterator[str]:
+        """Begin to send what differs from the state that the browser has."""
+        state = request.headers.get("last-event-id") or request.query_params.get("state", "")
+        return self.events(caller, state)
 
     async def events(self, caller: Caller, state: str) -> AsyncIterator[str]:
         """Yield the projects as markup whenever they differ from `state`, and from then on.

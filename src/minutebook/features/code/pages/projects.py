@@ -12,7 +12,8 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.features.code.pages.source import code_hits, file_address, source_lines
 from minutebook.features.code.reading import ProjectSummary
 from minutebook.features.code.services import CodeServices
-from minutebook.features.pages.frame.pages import Page, View, Visit, environment
+from minutebook.features.pages.frame.page import Page, View, Visit
+from minutebook.features.pages.frame.rendering import environment
 from minutebook.features.pages.frame.wording import notes_said
 
 LIMIT = 10
@@ -67,7 +68,7 @@ def show(visit: Visit) -> Page:
     languages = app.get(CodeServices).code_reading.languages(caller)
     facts["languages"] = _choices(languages, query.fields.get("language"))
     facts["notes"] = notes_said(caller.call.notes)
-    return Page("code_results.html" if visit.wants_part else "code.html", facts)
+    return Page("code/results.html" if visit.wants_part else "code/code.html", facts)
 
 
 def file(visit: Visit) -> Page:
@@ -87,7 +88,7 @@ def file(visit: Visit) -> Page:
         "after": file_address(project, path, lines.end + 1) if lines.end < lines.last else None,
         "within": CodeQuery("", {"project": project}).address(),
     }
-    return Page("code_file.html", facts)
+    return Page("code/file.html", facts)
 
 
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {
@@ -106,7 +107,7 @@ def code_query(parameters: Mapping[str, str]) -> CodeQuery:
 
 def projects_part(projects: Sequence[ProjectSummary]) -> tuple[Markup, str]:
     """Return the list of projects as markup, and a digest of it, which changes as it does."""
-    markup = environment().get_template("projects.html").render(projects=projects)
+    markup = environment().get_template("code/projects.html").render(projects=projects)
     return Markup(markup), sha256(markup.encode()).hexdigest()[:16]  # noqa: S704 - a template's
 
 

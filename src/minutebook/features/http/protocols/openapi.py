@@ -5,7 +5,6 @@ only reads and takes no arguments answers a GET. Errors are `{error, message}`, 
 contract gives to each by name.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract, Tool
+from minutebook.contracts.written import written
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import must_be_one_of
 from minutebook.features.http.protocols.openapi_3_0 import as_3_0
@@ -93,18 +93,6 @@ def exported(contract: Contract, format: str = FORMATS[0], version: str = VERSIO
     Raises InvalidInput if `version` is none of VERSIONS.
     """
     return written(document(contract, version=version), format)
-
-
-def written(document: Document, format: str) -> str:
-    """Write a document in one of FORMATS."""
-    if format == "json":
-        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    # It takes 0.02 s to import, and few ask for it.
-    import yaml
-
-    # Through JSON, so that what stands in two places is written out twice, not referred to.
-    plain = json.loads(json.dumps(document))
-    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100))
 
 
 def status_of(contract: Contract, answer: Answer) -> int:

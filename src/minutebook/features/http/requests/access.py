@@ -11,12 +11,11 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import KeysUnavailable, StoreError, Unidentified
 from minutebook.features.http.requests.authentication import Authenticator, user_of
 from minutebook.features.http.requests.errors import refusal
-from minutebook.features.pages.frame.host import Person, ProviderError, ProviderFault
-from minutebook.features.sign_in.openid import Provider
 from minutebook.server.dispatch import OpenApp, new_session
 from minutebook.server.limits import RESERVED_THREADS, Limits
 from minutebook.services.maintenance.database import Database
@@ -28,9 +27,6 @@ CHECK_EVERY = 2.0
 
 Check = Callable[[], Awaitable[object]]
 """Raises Unidentified if the caller of an open stream is let in no more."""
-
-PROVIDER_THREADS = 8
-"""Threads that wait for the provider at which people sign in; beyond them they are told to come again."""
 
 T = TypeVar("T")
 
@@ -57,7 +53,6 @@ class AccessControl:
         self._leaving = leaving
         self._needs_token = needs_token
         self._threads = anyio.CapacityLimiter(RESERVED_THREADS)
-        self._provider_threads = anyio.CapacityLimiter(PROVIDER_THREADS)
         self._sessions: dict[str, str] = defaultdict(new_session)
 
     async def authenticate(self, request: Request) -> Caller:
@@ -76,44 +71,20 @@ class AccessControl:
 
         Raises Unidentified, KeysUnavailable, StoreError.
         """
-        return await anyio.to_thread.run_sync(self._authenticate, header, limiter=self._threads)
+        return await self.ask(lambda app: self.authenticator.caller_of(header))
 
-    def _authenticate(self, header: str | None) -> Caller:
-        # Tokens are in the store, so it runs on when every caller has stopped it for themselves.
-        self._open_app().database.acquire(SESSION)
-        return self.authenticator.caller_of(header)
+    async def ask(
+        self, task: Callable[[App], T], threads: anyio.CapacityLimiter | None = None
+    ) -> T:
+        """Run a task about callers on the open app, in one of some threads; without them of those that identify."""
 
-    async def ask_provider(self, ask: Callable[[Provider], T]) -> T:
-        """Ask the provider something, in a thread.
+        def run() -> T:
+            app = self._open_app()
+            # Tokens are in the store, so it runs on when every caller has stopped it for themselves.
+            app.database.acquire(SESSION)
+            return task(app)
 
-        Raises ProviderError if it does not answer, or others wait for it in every thread there is.
-        """
-        provider = self.authenticator.provider
-        assert provider is not None
-        if self._provider_threads.available_tokens < 1:
-            raise ProviderError(ProviderFault.BUSY, "many sign in at this moment")
-        return await anyio.to_thread.run_sync(ask, provider, limiter=self._provider_threads)
-
-    async def person(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
-        """Return the person that signed in at the provider.
-
-        Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
-        """
-
-        def redeem(provider: Provider) -> Person:
-            self._open_app().database.acquire(SESSION)
-            return self.authenticator.person_of(code, verifier, nonce, issuer)
-
-        return await self.ask_provider(redeem)
-
-    async def check_person(self, id_token: str) -> None:
-        """Raise Unidentified if the ID token of a sign-in was revoked since, StoreError."""
-
-        def check() -> None:
-            self._open_app().database.acquire(SESSION)
-            self.authenticator.check_person(id_token)
-
-        await anyio.to_thread.run_sync(check, limiter=self._threads)
+        return await anyio.to_thread.run_sync(run, limiter=threads or self._threads)
 
     def release(self, database: Database) -> None:
         """Forget the sessions of all requests: the server ends, and others may have the store open too."""

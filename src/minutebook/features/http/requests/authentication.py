@@ -1,7 +1,7 @@
 """The caller over HTTP: from the Authorization header to a caller, or to a refusal with its reason."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from typing import Protocol
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -13,21 +13,22 @@ from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Unidentified
 from minutebook.domain.reason import Reason
+from minutebook.feature import loaded
 from minutebook.features.http.settings import HttpSettings
-from minutebook.features.pages.frame.host import Person
-from minutebook.features.sign_in.openid import open_provider
-from minutebook.features.sign_in.signed_tokens import (
-    IssuedToken,
-    caller_by,
-    issued_by,
-    issued_of_known,
-    open_issuer,
-)
 from minutebook.server.dispatch import OpenApp
-from minutebook.services.access.tokens import PREFIX
+from minutebook.services.access.tokens import PREFIX, Tokens
 
 _SCHEME = "bearer"
 _LONGEST = 16 * 1024
+
+
+class TokenIssuer(Protocol):
+    """An issuer, by its name, of signed tokens that let callers in."""
+
+    name: str
+
+    def identify(self, shown: str, tokens: Tokens) -> Caller:
+        """Return the caller of a token. Raises Unidentified, audited, KeysUnavailable."""
 
 
 class Authenticator:
@@ -36,8 +37,8 @@ class Authenticator:
     def __init__(self, settings: Settings, open_app: OpenApp) -> None:
         self._settings = settings
         self._open_app = open_app
-        self._issuer = open_issuer(settings)
-        self.provider = open_provider(settings, self._issuer)
+        issuers = (make(settings) for make in loaded("issuer"))
+        self.issuer: TokenIssuer | None = next((each for each in issuers if each), None)
 
     def is_required(self) -> bool:
         """Tell whether a token is required, since others than the owner may call.
@@ -68,42 +69,9 @@ class Authenticator:
             raise tokens.refused(
                 "Malformed", Reason("the header must be: Authorization: Bearer TOKEN")
             )
-        if shown.startswith(PREFIX) or self._issuer is None:
+        if shown.startswith(PREFIX) or self.issuer is None:
             return tokens.caller_of(shown)
-        with self._audited_refusals():
-            claims = self._issuer.own_claims_of(shown)
-            caller = caller_by(claims)
-        self._check_issued(issued_by(claims))
-        return caller
-
-    def person_of(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
-        """Return the person that signed in at the provider, by the code in its answer.
-
-        It waits for the provider, so call it in a thread of those few that may. Raises ProviderError,
-        Unidentified, which it audits, if the ID token does not hold, KeysUnavailable.
-        """
-        assert self.provider is not None
-        self.provider.check_issuer(issuer)
-        with self._audited_refusals():
-            person = self.provider.redeem(code, verifier, nonce)
-        self.check_person(person.id_token)
-        return person
-
-    def check_person(self, id_token: str) -> None:
-        """Raise Unidentified, audited, if the ID token by which somebody signed in was revoked since."""
-        self._check_issued(issued_of_known(id_token))
-
-    def _check_issued(self, issued: IssuedToken) -> None:
-        self._open_app().tokens.check_signed(issued.subject, issued.id, issued.at)
-
-    @contextmanager
-    def _audited_refusals(self) -> Iterator[None]:
-        """Enter in the trail that a signed token which is checked inside let nobody in."""
-        try:
-            yield
-        except Unidentified as error:
-            outcome = type(error.__cause__ or error).__name__
-            raise self._open_app().tokens.refused(outcome, error.reason) from error
+        return self.issuer.identify(shown, tokens)
 
     def challenge(self, path: str, error: Unidentified) -> str:
         """Return the WWW-Authenticate header (RFC 6750, RFC 9728) for a refusal at a path."""
@@ -119,16 +87,16 @@ class Authenticator:
         return [
             route
             for path in paths
-            if self._issuer is not None and (resource := self._resource(path)) is not None
+            if self.issuer is not None and (resource := self._resource(path)) is not None
             for route in create_protected_resource_routes(
-                resource, [AnyHttpUrl(self._issuer.name)], resource_name="Minutebook"
+                resource, [AnyHttpUrl(self.issuer.name)], resource_name="Minutebook"
             )
         ]
 
     def _resource(self, path: str) -> AnyHttpUrl | None:
         """Return the URL of the resource at a path as clients know it; None without an issuer."""
         public_url = self._settings.of(HttpSettings).public_url
-        if self._issuer is None or public_url is None:
+        if self.issuer is None or public_url is None:
             return None
         return AnyHttpUrl(public_url.rstrip("/") + path)
 

@@ -10,7 +10,7 @@ from minutebook.features.ledger.pages.lineage import drawing
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.differences import differences
-from minutebook.features.pages.frame.pages import Goto, Page, View, Visit
+from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.frame.wording import Trouble, trouble_of
 from minutebook.features.pages.views.memories import with_reason
 
@@ -30,7 +30,7 @@ def listed(visit: Visit) -> Page:
         "waiting": waiting,
         "done": DONE.get(visit.query.get("done", "")),
     }
-    return Page("decisions.html", facts)
+    return Page("ledger/decisions.html", facts)
 
 
 def show(visit: Visit, trouble: Trouble | None = None) -> Page:
@@ -56,7 +56,7 @@ def show(visit: Visit, trouble: Trouble | None = None) -> Page:
         "trouble": trouble,
         "done": DONE.get(visit.query.get("done", "")),
     }
-    return Page("decision.html", facts, 200 if trouble is None else trouble.status)
+    return Page("ledger/decision.html", facts, 200 if trouble is None else trouble.status)
 
 
 def accept(visit: Visit) -> Page | Goto:

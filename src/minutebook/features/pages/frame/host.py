@@ -1,88 +1,119 @@
-"""The interface of the server that shows the pages."""
+"""The pages' side of the server: sign-in, forms, tasks in threads within the limits of all callers."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
+from anyio import CapacityLimiter
 from starlette.requests import Request
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from minutebook.app import App
-from minutebook.domain.caller import Caller
+from minutebook.config import Settings
+from minutebook.contracts.answers import Failure
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.origin import Origin
 from minutebook.domain.reason import Reason
+from minutebook.domain.rights.redaction import redacted_for
+from minutebook.features.http.requests.access import AccessControl
+from minutebook.features.http.requests.authentication import TokenIssuer
+from minutebook.features.http.requests.body import FORM, BadBody, read_body
+from minutebook.features.http.requests.errors import refused
+from minutebook.features.http.settings import HttpSettings
+from minutebook.server.dispatch import CallJob, Dispatcher
+from minutebook.server.limits import TooManyRequests
 
 T = TypeVar("T")
 
+CLIENT = "browser"
+"""The program of what is done on a page, in provenance: browsers call themselves by many names."""
 
-class ProviderFault(StrEnum):
-    """Why a sign-in at a provider failed."""
-
-    DECLINED = "declined"
-    STATE = "state"
-    LATE = "late"
-    CODE = "code"
-    MIXED_UP = "mixed up"
-    SETTINGS = "settings"
-    DOWN = "down"
-    BUSY = "busy"
-
-
-class ProviderError(Exception):
-    """A sign-in at a provider failed: why, and the known details."""
-
-    def __init__(self, fault: ProviderFault, detail: str) -> None:
-        super().__init__(detail)
-        self.fault = fault
-        self.detail = detail
+MOST_FIELDS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """A person signed in at a provider, for how many seconds, and the ID token as proof."""
+class _Raised(Failure):
+    """A failure that keeps its error, which the pages word."""
 
-    caller: Caller
-    lasts: float
-    id_token: str = field(repr=False)
+    error: MinutebookError | None = None
 
 
-class Host(Protocol):
-    """A server that identifies callers, reads forms and runs tasks in its threads, within its limits."""
+class _Pages:
+    """The names by which the dispatcher knows the pages."""
+
+    name = "web"
+
+    def worded(
+        self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
+    ) -> Failure:
+        """Keep the error, as the caller may read it."""
+        return _Raised(str(error), cause=type(error).__name__, error=redacted_for(caller, error))
+
+
+_WORDING: Any = _Pages()
+
+
+def _answer(outcome: T | Failure) -> T:
+    """Return the result of a job, or raise the error that it failed with."""
+    if isinstance(outcome, _Raised):
+        assert outcome.error is not None
+        raise outcome.error
+    assert not isinstance(outcome, Failure)
+    return outcome
+
+
+class Rejected(Exception):
+    """A request that is not looked at: the HTTP status, and the reason as a sentence."""
+
+    def __init__(
+        self, status: int, reason: str, headers: dict[str, str] | None = None, **values: object
+    ) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, Reason(reason, **values)
+        self.headers = headers or {}
+
+
+class Host:
+    """Identifies people, reads their forms, and runs the tasks of pages, within the limits of all callers."""
+
+    def __init__(self, settings: Settings, dispatcher: Dispatcher, access: AccessControl) -> None:
+        self.settings = settings
+        self._dispatcher = dispatcher
+        self._access = access
+        self.is_secure = (settings.of(HttpSettings).public_url or "").startswith("https://")
+        """Whether browsers reach it over https."""
 
     @property
-    def is_secure(self) -> bool:
-        """Whether browsers reach it over https."""
+    def issuer(self) -> TokenIssuer | None:
+        """The issuer of signed tokens that let callers in."""
+        return self._access.authenticator.issuer
 
     async def identify(self, authorization: str) -> Caller:
         """Return the caller that an Authorization header authenticates.
 
         Raises Unidentified, KeysUnavailable, StoreError.
         """
+        return await self._access.identify(authorization)
 
-    @property
-    def provider(self) -> str | None:
-        """The host name of the provider at which people sign in; None if there is none."""
-
-    async def authorization_url(self, state: str, nonce: str, challenge: str) -> str:
-        """Return where a browser goes to sign in. Raises ProviderError."""
-
-    async def redeem(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
-        """Return the person in the provider's answer; the refusal of an ID token is audited.
-
-        Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
-        """
-
-    async def check_person(self, id_token: str) -> None:
-        """Raise Unidentified if the ID token of a sign-in was revoked since, StoreError."""
-
-    async def check_issuer(self, issuer: str | None) -> None:
-        """Raise ProviderError if an answer is of another issuer than the provider."""
-
-    async def sign_out_url(self, id_token: str) -> str | None:
-        """Return where a browser signs out at the provider; None if there is no such place."""
+    async def ask(self, task: Callable[[App], T], threads: CapacityLimiter | None = None) -> T:
+        """Run a task about callers on the open app, in one of some threads; without them of those that identify."""
+        return await self._access.ask(task, threads)
 
     async def form(self, request: Request) -> dict[str, str]:
-        """Read the fields of a form. Raises Rejected if it is too large, too slow or no form."""
+        """Read the fields of a form. Raises Rejected if it is too large, too slow or no form, or too many wait."""
+        limits = self._access.limits
+        try:
+            body = await read_body(request, limits, FORM)
+            text = body.decode("utf-8")
+            return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        except BadBody as error:
+            raise Rejected(error.status, error.reason, {"Connection": "close"}) from error
+        except TooManyRequests as error:
+            raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
+        except ValueError as error:
+            raise Rejected(400, "The form cannot be read: {error}", error=error) from error
 
     async def run(
         self, request: Request, act: str, caller: Caller, task: Callable[[App, Caller], T]
@@ -91,9 +122,25 @@ class Host(Protocol):
 
         Raises MinutebookError as the caller may read it, Rejected if a limit is reached.
         """
+        limits = self._access.limits
+        if caller.token and (wait := limits.requests.wait(caller.principal)):
+            reason = "This token has made too many requests; come again in {wait} s"
+            raise Rejected(429, reason, {"Retry-After": str(wait)}, wait=wait)
+        origin = Origin(client=CLIENT)
+        caller = in_call(caller, request=request.state.id, origin=origin, notes={})
+        request.state.caller = caller = self._access.in_session(caller)
+        try:
+            with limits.calls.hold(caller.principal):
+                return _answer(await self._dispatcher.run(CallJob(_WORDING, act, {}, caller, task)))
+        except TooManyRequests as error:
+            raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
 
     async def look(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
         """Run a short task with an answer that others wait for, too. Raises MinutebookError as `run` does."""
+        caller = self._access.in_session(in_call(caller, request="watch"))
+        return _answer(
+            await self._dispatcher.run_shared(CallJob(_WORDING, "watch", {}, caller, task))
+        )
 
     def stream(
         self,
@@ -107,14 +154,12 @@ class Host(Protocol):
         `check` raises Unidentified once the caller is let in no more. Beyond the limit on streams
         the answer is 429.
         """
+        request.state.caller = caller
 
+        async def served(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await self._access.stream(response, scope, receive, send, check)
+            except TooManyRequests as error:
+                await refused(request, error)(scope, receive, send)
 
-class Rejected(Exception):
-    """A request that is not looked at: the HTTP status, and the reason as a sentence."""
-
-    def __init__(
-        self, status: int, reason: str, headers: dict[str, str] | None = None, **values: object
-    ) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, Reason(reason, **values)
-        self.headers = headers or {}
+        return served

@@ -7,12 +7,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
 
 from minutebook.domain.caller import Caller
-from minutebook.features.install.clients import Places
-
-CALLBACK = "/signin/callback"
-"""Where a provider leads browsers back to."""
 
 IDLE = 8 * 3600.0
 """Seconds without a request after which a person must sign in again."""
@@ -27,48 +25,60 @@ MOST = 1000
 """Browsers that are signed in at once; beyond it the one unused for longest is signed out."""
 
 
+class IdentityProof(Protocol):
+    """A proof of a person's identity, from elsewhere."""
+
+    async def check(self) -> None:
+        """Raise Unidentified if it was revoked, StoreError."""
+
+    async def sign_out_url(self) -> str | None:
+        """Return the address at which a browser signs out there, too; None if there is no such place."""
+
+
 @dataclass(frozen=True, slots=True)
 class SignIn:
     """A browser that is signed in: how its person is identified at each request.
 
     `who` is the Authorization header of a token, or the caller: the owner, who followed a one-time
-    link, or a person who signed in at a provider, whose `id_token` it is. `csrf` is what every form
-    of this browser must send back. It ends at `ends`, and before when it is not used.
+    link, or a person who came by another way, with a `proof` that is checked again. `csrf` is what
+    every form of this browser must send back. It ends at `ends`, and before when it is not used.
     """
 
     who: str | Caller = field(repr=False)
     csrf: str = field(repr=False)
     ends: float
     used: float
-    id_token: str = field(default="", repr=False)
+    proof: IdentityProof | None = None
 
 
 class SignIns:
     """Begins, finds and ends the sign-ins of browsers.
 
-    `owner` is the caller that a one-time link makes; None if there is no such link. `places` is
-    where the clients of the owner's machine keep their configuration.
+    `owner` is the caller that a one-time link makes; None if there is no such link. `folder` is where
+    the owner opened the pages.
     """
 
     def __init__(
         self,
         owner: Caller | None = None,
         clock: Callable[[], float] = time.monotonic,
-        places: Places | None = None,
+        folder: Path | None = None,
     ) -> None:
         self.owner = owner
-        self.places = places
+        self.folder = folder
         self._clock = clock
         self._lock = threading.Lock()
         self._kept: dict[str, SignIn] = {}
         self._links: dict[str, float] = {}
         self._key = secrets.token_bytes(32)
 
-    def begin(self, who: str | Caller, lasts: float = LONGEST, id_token: str = "") -> str:
+    def begin(
+        self, who: str | Caller, lasts: float = LONGEST, proof: IdentityProof | None = None
+    ) -> str:
         """Sign a browser in for some seconds, a week at most; return the secret for its cookie."""
         secret, now = secrets.token_urlsafe(32), self._clock()
         ends = now + min(lasts, LONGEST)
-        sign_in = SignIn(who, secrets.token_urlsafe(32), ends, now, id_token)
+        sign_in = SignIn(who, secrets.token_urlsafe(32), ends, now, proof)
         with self._lock:
             self._kept = {key: each for key, each in self._kept.items() if not _is_over(each, now)}
             if len(self._kept) >= MOST:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 
 from minutebook.domain.caller import Note
 from minutebook.domain.errors import (
@@ -28,7 +27,6 @@ from minutebook.domain.errors import (
 from minutebook.domain.reason import Reason
 from minutebook.features.pages.frame.catalogue import Later, later
 from minutebook.features.pages.frame.catalogue import text as _
-from minutebook.features.pages.frame.host import ProviderError, ProviderFault
 from minutebook.features.pages.frame.words import said, word
 from minutebook.search.verdict import Verdict
 from minutebook.services.access.provenance import PROVENANCE
@@ -88,46 +86,6 @@ def notes_said(notes: Mapping[str, Note]) -> dict[str, str]:
         for name, note in notes.items()
         if note.text and name != PROVENANCE
     }
-
-
-def provider_trouble(error: ProviderError) -> Trouble:
-    """Word why a sign-in at a provider came to nothing."""
-    again = _("Sign in again.")
-    match error.fault:
-        case ProviderFault.DECLINED:
-            title, reason = _("You were not signed in"), _("The provider let nobody in.")
-            return Trouble(HTTPStatus.FORBIDDEN, title, f"{reason} ({error.detail})", again)
-        case ProviderFault.STATE:
-            reason = _("This answer belongs to no sign-in that this browser began last.")
-            return Trouble(HTTPStatus.BAD_REQUEST, _("Not your sign-in"), reason, again)
-        case ProviderFault.LATE:
-            title, reason = _("The sign-in has ended"), _("Its ten minutes are over.")
-            return Trouble(HTTPStatus.BAD_REQUEST, title, reason, again)
-        case ProviderFault.CODE:
-            title = _("The sign-in has ended")
-            reason = _("The provider’s answer was used already, or came too late.")
-            return Trouble(HTTPStatus.BAD_REQUEST, title, reason, again)
-        case ProviderFault.MIXED_UP:
-            title = _("Not your sign-in")
-            reason = _("The answer does not come from the provider of this server.")
-            return Trouble(HTTPStatus.BAD_REQUEST, title, reason, again)
-        case ProviderFault.SETTINGS:
-            title = _("The provider does not know this server")
-            reason = _("It refuses the client that this server is to it.")
-            remedy = _(
-                "Whoever keeps this server compares `oidc_client` and `oidc_secret` with it."
-            )
-            return Trouble(HTTPStatus.BAD_GATEWAY, title, reason, remedy)
-        case ProviderFault.DOWN:
-            title = _("The provider does not answer")
-            reason = _("Nobody can sign in there now; the log of this server tells why.")
-            remedy = _("Try again in a moment, or sign in with a token.")
-            return Trouble(HTTPStatus.BAD_GATEWAY, title, reason, remedy)
-        case ProviderFault.BUSY:
-            title, reason = _("Not now"), _("Many people sign in at this moment.")
-            return Trouble(
-                HTTPStatus.SERVICE_UNAVAILABLE, title, reason, _("Try again in a moment.")
-            )
 
 
 def _refusal(error: Refused) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote, urlencode
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entry, Kind
-from minutebook.features.pages.frame.pages import Page, View, Visit
+from minutebook.features.pages.frame.page import Page, View, Visit
 from minutebook.features.pages.frame.words import ON_THE_TRAIL, OUTCOMES, word
 from minutebook.features.pages.views.find import day, shown
 

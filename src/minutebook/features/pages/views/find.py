@@ -1,6 +1,6 @@
 """Find: one field over memories, decisions, sessions and code; each hit says why it was found."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -13,25 +13,16 @@ from minutebook.domain.instants import moment_of
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import MemoryType, ScopeLevel, Status
 from minutebook.domain.sources import TEXTS, Source
-from minutebook.features.code.pages.source import CodeHit, code_hits
-from minutebook.features.code.services import CodeServices
-from minutebook.features.explain.explained import Explained
-from minutebook.features.explain.services import ExplainServices
-from minutebook.features.ledger.search import Mode
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.pages.explained import Explained
 from minutebook.features.pages.frame.catalogue import Later, later
-from minutebook.features.pages.frame.pages import Page, View, Visit
+from minutebook.features.pages.frame.page import FindKind, Page, View, Visit
+from minutebook.features.pages.frame.register import find_kinds, parts
 from minutebook.features.pages.frame.wording import notes_said
+from minutebook.features.pages.services import PageServices
 from minutebook.services.search.recall import Selection
 
 LIMIT = 10
-"""Hits of the ranking that are shown."""
-
-BESIDE = 3
-"""Pieces of code that are shown below it."""
-
-CODE_LINES = 6
-"""Lines of a piece of code that are shown."""
+"""Hits that are shown of each kind."""
 
 LISTED = 20
 """Memories on a page of the list that stands where nothing is asked."""
@@ -39,14 +30,8 @@ LISTED = 20
 E = TypeVar("E", bound=StrEnum)
 
 
-class Kinds(StrEnum):
-    """The kinds of records to search."""
-
-    ALL = "all"
-    MEMORIES = "memories"
-    DECISIONS = "decisions"
-    SESSIONS = "sessions"
-    CODE = "code"
+ALL, MEMORIES, SESSIONS = "all", "memories", "sessions"
+"""The kinds of records to search, as the address names them, besides those that features add."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +39,7 @@ class FindQuery:
     """The query in an address: the question, the kinds to search, and which memories."""
 
     text: str
-    kinds: Kinds
+    kinds: str
     selection: Selection
     offset: int
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -68,7 +53,7 @@ class FindQuery:
     def address(self, **changes: object) -> str:
         """Return the address of the same search with some of its parts changed."""
         parts = {"q": self.text, "in": self.kinds, **self.fields, "from": self.offset} | changes
-        standard = {"in": Kinds.ALL, "from": 0}
+        standard = {"in": ALL, "from": 0}
         parameters = {
             name: value
             for name, value in parts.items()
@@ -82,16 +67,18 @@ def show(visit: Visit) -> Page:
     query = find_query(visit.query)
     facts: dict[str, Any] = {
         "query": query,
-        "kinds": KINDS,
+        "kinds": kinds(),
         "choices": CHOICES,
         "hits": [],
-        "code": [],
+        "beside": [],
+        "count": 0,
+        "links": parts("find.links", visit),
         "listed": None,
         "is_empty": False,
     }
     if query.text:
         facts |= _found(visit, query)
-    elif query.kinds in (Kinds.ALL, Kinds.MEMORIES):
+    elif query.kinds in (ALL, MEMORIES):
         page = visit.app.memories.page(
             visit.caller, LISTED, query.offset, query.selection.query, query.selection.at
         )
@@ -119,7 +106,7 @@ def find_query(parameters: Mapping[str, str]) -> FindQuery:
     at = day("as_of", given["as_of"], ends=True)
     return FindQuery(
         parameters.get("q", "").strip(),
-        _choice(Kinds, "in", parameters.get("in", "")) or Kinds.ALL,
+        _kind(parameters.get("in", "") or ALL),
         Selection(where, at),
         offset(parameters),
         {name: value for name, value in given.items() if value},
@@ -166,51 +153,56 @@ def _choice(of: type[E], name: str, given: str) -> E | None:
         raise InvalidInput(name, must_be_one_of(of, given)) from error
 
 
+def kinds() -> Mapping[str, Later]:
+    """Return the kinds of records to search by name, in order, with their labels."""
+    own = [(0, ALL, later("Everything")), (10, MEMORIES, later("Memories"))]
+    own.append((30, SESSIONS, later("Sessions")))
+    found = [*own, *((each.place, each.name, each.label) for each in find_kinds())]
+    return {name: label for _place, name, label in sorted(found, key=lambda each: each[0])}
+
+
+def _kind(given: str) -> str:
+    if given not in kinds():
+        raise InvalidInput("in", must_be_one_of(kinds(), given))
+    return given
+
+
 def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
-    app, caller = visit.app, visit.caller
-    match query.kinds:
-        case Kinds.MEMORIES:
-            return {"hits": _recalled(visit, query, (Source.MEMORY,))}
-        case Kinds.DECISIONS:
-            found = app.get(LedgerServices).decision_search.search(
-                caller, query.text, Mode.AUDIT, LIMIT
-            )
-            return {"hits": app.get(ExplainServices).explained.decisions(query.text, found)}
-        case Kinds.SESSIONS:
-            return {"hits": _recalled(visit, query, (Source.SESSION,))}
-        case Kinds.CODE:
-            return {"code": _code(visit, query.text, LIMIT)}
-        case _:
-            # Only memories have the other filters.
-            if query.fields.keys() - {"as_of"}:
-                return {"hits": _recalled(visit, query, (Source.MEMORY,))}
-            return {
-                "hits": _recalled(visit, query, TEXTS),
-                "code": [] if query.is_narrowed else _code(visit, query.text, BESIDE),
-            }
+    """Return the hits of the ranking, those that stand beside it by template, and the number of all."""
+    hits: list[Explained] = []
+    beside: list[tuple[str, Sequence[Any]]] = []
+    if query.kinds == MEMORIES or (query.kinds == ALL and query.fields.keys() - {"as_of"}):
+        # Only memories have the other filters.
+        hits = _recalled(visit, query, (Source.MEMORY,))
+    elif query.kinds == SESSIONS:
+        hits = _recalled(visit, query, (Source.SESSION,))
+    elif query.kinds == ALL:
+        hits = _recalled(visit, query, TEXTS)
+        if not query.is_narrowed:
+            beside = [_beside(each, visit, query.text, each.beside) for each in find_kinds()]
+    else:
+        chosen = next(each for each in find_kinds() if each.name == query.kinds)
+        template, found = _beside(chosen, visit, query.text, LIMIT)
+        if template:
+            beside = [(template, found)]
+        else:
+            hits = list(found)
+    beside = [(template, found) for template, found in beside if found]
+    count = len(hits) + sum(len(found) for _template, found in beside)
+    return {"hits": hits, "beside": beside, "count": count}
+
+
+def _beside(kind: FindKind, visit: Visit, text: str, limit: int) -> tuple[str, Sequence[Any]]:
+    return kind.template, kind.search(visit, text, limit) if limit else ()
 
 
 def _recalled(visit: Visit, query: FindQuery, sources: Collection[Source]) -> list[Explained]:
-    explained = visit.app.get(ExplainServices).explained
+    explained = visit.app.get(PageServices).explained
     return explained.recall(visit.caller, query.text, LIMIT, sources, query.selection)[0]
-
-
-def _code(visit: Visit, text: str, limit: int) -> list[CodeHit]:
-    return code_hits(
-        visit.app.get(CodeServices).code_search.search(visit.caller, text, limit), text, CODE_LINES
-    )
 
 
 FIELDS = ("type", "status", "scope", "by", "client", "since", "until", "as_of")
 """The filters, as the address names them."""
-
-KINDS = {
-    Kinds.ALL: later("Everything"),
-    Kinds.MEMORIES: later("Memories"),
-    Kinds.DECISIONS: later("Decisions"),
-    Kinds.SESSIONS: later("Sessions"),
-    Kinds.CODE: later("Code"),
-}
 
 CHOICES: dict[str, tuple[Later, tuple[str, ...]]] = {
     "type": (later("Type"), tuple(MemoryType)),

@@ -11,7 +11,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entity, Memory
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.pages.frame.markup import visible
-from minutebook.features.pages.frame.pages import Data, Page, View, Visit
+from minutebook.features.pages.frame.page import Data, Page, View, Visit
 from minutebook.features.pages.views.find import offset, shown
 from minutebook.features.pages.views.memories import address as memory_address
 from minutebook.features.pages.views.radial import RadialPlace, places

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import anyio
+from starlette.requests import Request
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
@@ -12,7 +13,7 @@ from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Entry
 from minutebook.features.pages.frame.catalogue import spoken
 from minutebook.features.pages.frame.host import Host
-from minutebook.features.pages.frame.pages import environment
+from minutebook.features.pages.frame.rendering import environment
 from minutebook.features.pages.views.activity import (
     conditions_of,
     ends_of,
@@ -41,6 +42,20 @@ class Live:
         self._lock = anyio.Lock()
         self._ends: dict[str | None, tuple[float, dict[str, int]]] = {}
         self._said: dict[object, str] = {}
+
+    async def begin(self, request: Request, caller: Caller) -> AsyncIterator[str]:
+        """Begin to send the events that an address asks for.
+
+        Raises Forbidden to those who see a part of an organization, InvalidInput if filters or the mark
+        cannot be read.
+        """
+        query = request.query_params
+        mark = request.headers.get("last-event-id") or query.get("after", "")
+        conditions_of(query)
+        ends_of(mark)
+        # Who may not read the trail is told so before anything is sent.
+        await self._host.run(request, "live", caller, lambda app, caller: app.trail.ends(caller))
+        return self.events(caller, query, mark)
 
     async def events(
         self, caller: Caller, query: Mapping[str, str], mark: str

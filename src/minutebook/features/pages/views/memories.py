@@ -18,9 +18,9 @@ from minutebook.features.pages.frame.catalogue import Later, later
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.differences import Stretch, differences
 from minutebook.features.pages.frame.markup import visible
-from minutebook.features.pages.frame.pages import Goto, Page, View, Visit
+from minutebook.features.pages.frame.page import Goto, Page, View, Visit
+from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.wording import trouble_of
-from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.screening.secrets import KINDS
 
 VERSIONS = 10
@@ -84,8 +84,7 @@ def show(visit: Visit) -> Page:
         "turn": app.sessions.turn_of(caller, memory),
         "changes": changes(history.versions),
         "entries": list(reversed(history.entries)),
-        "uses": app.get(RecallLogServices).recalls.uses(caller, memory),
-        "is_logged": app.get(RecallLogServices).recalls.mode != "off",
+        "below": parts("memory.below", visit, memory),
         "line": time_line(memory, history.versions, now),
         "acts": {name: ACTS[name] for name in acts_on(memory)},
         "done": DONE.get(visit.query.get("done", "")),

@@ -5,8 +5,9 @@ from urllib.parse import urlencode
 
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import SCORES
-from minutebook.features.explain.explained import EXCERPT
-from minutebook.features.pages.frame.pages import Page, View, Visit
+from minutebook.features.pages.explained import EXCERPT
+from minutebook.features.pages.frame.page import Page, View, Visit
+from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.views.find import offset
 from minutebook.search.excerpt import excerpt, sought_terms
 
@@ -50,6 +51,7 @@ def show(visit: Visit) -> Page:
         "offset": at,
         "size": TURNS,
         "address": address,
+        "links": parts("session.links", visit),
     }
     if question:
         terms = sought_terms(question)

@@ -16,12 +16,10 @@ from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
 from minutebook.domain.rights.grants import Grant, IssuedToken, is_live
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.domain.writing import lineage
-from minutebook.features.install.clients import set_up
-from minutebook.features.install.known_clients import CLIENTS
-from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.frame.catalogue import LANGUAGES, Later, later
 from minutebook.features.pages.frame.catalogue import text as _
-from minutebook.features.pages.frame.pages import Goto, Page, View, Visit
+from minutebook.features.pages.frame.page import Goto, Page, View, Visit
+from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.wording import Trouble, trouble_of
 
 RULES_SHOWN = 5
@@ -114,9 +112,8 @@ def _shown(visit: Visit, given: Mapping[str, str], trouble: Trouble | None = Non
         "rights": _rights(),
         "policy": app.rules(),
         "rules": _rules(visit, now),
-        "has_secret": app.get(LedgerServices).secret.is_set if may_issue else None,
-        "clients": None if visit.places is None else set_up(visit.places),
-        "known_clients": list(CLIENTS.values()),
+        "in_rules": parts("settings.rules", visit, may_issue),
+        "below": parts("settings.below", visit, visit.folder),
         "languages": list(LANGUAGES.values()),
         "trouble": trouble,
         "done": DONE.get(visit.query.get("done", "")),
@@ -197,10 +194,7 @@ def _rights() -> list[tuple[Later, list[bool]]]:
 def _rules(visit: Visit, now: datetime) -> list[tuple[MemoryType, Any]]:
     """Return the first of the memories that rule, by type, as far as the caller sees them."""
     return [
-        (
-            type,
-            visit.app.memories.page(visit.caller, RULES_SHOWN, 0, MemoryQuery(type=type), now),
-        )
+        (type, visit.app.memories.page(visit.caller, RULES_SHOWN, 0, MemoryQuery(type=type), now))
         for type in sorted(policy.PROTECTED_TYPES)
     ]
 

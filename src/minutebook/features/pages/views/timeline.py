@@ -10,7 +10,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import must_be_one_of
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.differences import Stretch, differences
-from minutebook.features.pages.frame.pages import Goto, Page, View, Visit
+from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.services import PageServices
 from minutebook.features.pages.timeline import Change, Event
 from minutebook.features.pages.views.find import day, offset, shown

@@ -16,7 +16,7 @@ from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.frame.catalogue import later_number_of
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.differences import differences
-from minutebook.features.pages.frame.pages import Goto, Page, View, Visit
+from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.frame.wording import Trouble, trouble_of
 from minutebook.features.pages.views.find import offset
 from minutebook.features.pages.views.memories import with_reason
@@ -125,7 +125,7 @@ def _page(visit: Visit, query: Mapping[str, str], outcome: ReviewOutcome, undone
         "undone": int(undone) if undone.isdecimal() and len(undone) < 4 else 0,
     }
     status = outcome.troubles[0][1].status if outcome.troubles and not outcome.done else 200
-    return Page("review.html", facts, status)
+    return Page("tidying/review.html", facts, status)
 
 
 def _answered(visit: Visit, outcome: ReviewOutcome, more: Mapping[str, object]) -> Page | Goto:

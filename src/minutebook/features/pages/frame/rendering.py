@@ -3,24 +3,24 @@
 import gzip
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from minutebook import __version__
-from minutebook.app import App
-from minutebook.domain.caller import Caller
-from minutebook.features.install.clients import Places
 from minutebook.features.pages.frame import catalogue, markup
+from minutebook.features.pages.frame.page import Data, Frame, Goto, Page
+from minutebook.features.pages.frame.register import folders, menu
 from minutebook.features.pages.frame.wording import VERDICTS, Trouble
 from minutebook.features.pages.frame.words import word
 
-STATIC = Path(__file__).parent.parent / "static"
+OWN = "pages"
+"""The feature whose files have their bare names; those of others begin with the name of theirs."""
+
+_SERVED = frozenset({".js", ".css", ".svg"})
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -34,63 +34,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 """What every page is sent with."""
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """One request of a signed-in person.
-
-    `path` holds the parts of the address, `query` what follows the `?`, `form` the fields that were
-    sent. `wants_part` says that script asks for the results alone. `places` is where the clients of
-    this machine keep their configuration, for its owner alone.
-    """
-
-    app: App
-    caller: Caller
-    path: Mapping[str, str]
-    query: Mapping[str, str]
-    form: Mapping[str, str] = field(repr=False)
-    wants_part: bool = False
-    places: Places | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The result of a view: a template, its values, and the HTTP status."""
-
-    template: str
-    facts: Mapping[str, Any]
-    status: int = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Goto:
-    """Where a view leads the browser after an act.
-
-    `language` is what the browser is to keep as its person's choice; empty to forget that there was one.
-    """
-
-    path: str
-    language: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """The data for a script of ours, as JSON."""
-
-    value: object
-
-
-View = Callable[[Visit], Page | Goto | Data]
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The frame of each page: the signed-in person, the key of its forms, which part is open."""
-
-    caller: Caller | None = None
-    csrf: str = ""
-    here: str = ""
 
 
 def rendered(answer: Page | Goto | Data, frame: Frame) -> Response:
@@ -119,7 +62,7 @@ def trouble_page(trouble: Trouble, frame: Frame, headers: Mapping[str, str] = {}
 def environment() -> Environment:
     """Return the environment that finds and renders the templates: everything is escaped but markup."""
     made = Environment(
-        loader=PackageLoader("minutebook.features.pages"),
+        loader=_templates(),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=markup.shown,
@@ -133,6 +76,7 @@ def environment() -> Environment:
         language=catalogue.spoken,
         version=__version__,
         static=static_address,
+        menu=menu,
         verdicts=VERDICTS,
     )
     made.filters.update(
@@ -148,8 +92,25 @@ def environment() -> Environment:
     return made
 
 
+def _templates() -> ChoiceLoader:
+    """Return the loader of templates: `code/found.html` is that of the feature `code`."""
+    found = {name: FileSystemLoader(folder) for name, folder in folders("templates")}
+    return ChoiceLoader([found.pop(OWN), PrefixLoader(found)])
+
+
+@cache
+def static_files() -> Mapping[str, Path]:
+    """Return the files that are served as they are, by name."""
+    return {
+        path.name if feature == OWN else f"{feature}/{path.name}": path
+        for feature, folder in folders("static")
+        for path in sorted(folder.iterdir())
+        if path.suffix in _SERVED
+    }
+
+
 @cache
 def static_address(name: str) -> str:
     """Return the address of a file that never changes under it: its digest is a part of the name."""
-    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(static_files()[name].read_bytes()).hexdigest()[:12]
     return f"/static/{digest}/{name}"

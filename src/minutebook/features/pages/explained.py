@@ -16,7 +16,6 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.sources import Source
-from minutebook.features.ledger.search import FoundDecision
 from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
 from minutebook.search.fusion import Hit, Signal
 from minutebook.search.text import words
@@ -91,11 +90,6 @@ class ExplainedRecall:
             caller, query, limit, WEIGHTS, sources, selection=selection, tokens=PAGE_TOKENS
         )
         return self._explained(caller, query, ranking.results), ranking.order
-
-    def decisions(self, query: str, found: Sequence[FoundDecision]) -> list[Explained]:
-        """Say why decisions and proposals were found, in their order."""
-        terms = sought_terms(query)
-        return [_explained_decision(each, terms) for each in found]
 
     def _explained(self, caller: Caller, query: str, ranked: Sequence[Ranked]) -> list[Explained]:
         """Say of hits why they were found."""
@@ -181,12 +175,6 @@ def _read(view: View, ids: Iterable[str]) -> dict[str, Memory | Entity]:
 
 def _among(view: View, ids: Iterable[str]) -> View:
     return view.where(valid_at=None, ids=frozenset(ids))
-
-
-def _explained_decision(each: FoundDecision, terms: AbstractSet[str]) -> Explained:
-    record = each.record
-    said, words = excerpt_and_words(record.rationale, record.text, terms, EXCERPT)
-    return Explained(record, each.hit, {}, said, words, each.relevance, followed=each.followed)
 
 
 def _way(

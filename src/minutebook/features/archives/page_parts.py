@@ -1,0 +1,33 @@
+"""The part of *Health* about backups, and the act of its button."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from minutebook.app import App
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import Forbidden
+from minutebook.domain.policy import may_read_metrics
+from minutebook.features.archives.services import ArchiveServices
+
+
+def backups(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
+    """Return the backups that are known, to those who answer for the whole store."""
+    if not may_read_metrics(caller, admins_only=True):
+        return None
+    archives = app.get(ArchiveServices)
+    return {
+        "backups": archives.backups.known(),
+        "state": archives.scheduled_backups.state(),
+        "may_back_up": archives.scheduled_backups.is_possible,
+    }
+
+
+def back_up(app: App, caller: Caller) -> str:
+    """Make a backup and restore it for a test. Raises Forbidden to callers that do not answer for all."""
+    if not may_read_metrics(caller, admins_only=True):
+        reason = (
+            "it holds all organizations; its owner may, and an admin's token that is held to none"
+        )
+        raise Forbidden("back up the store", reason)
+    made = app.get(ArchiveServices).scheduled_backups.run(caller)
+    return f"/health?done={'backup' if made else 'busy'}#backups"

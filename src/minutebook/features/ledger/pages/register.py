@@ -1,0 +1,43 @@
+"""The pages of decisions, as the feature registers them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minutebook.app import App
+from minutebook.domain.caller import Caller
+from minutebook.features.ledger.pages import decisions
+from minutebook.features.ledger.search import FoundDecision, Mode
+from minutebook.features.ledger.services import LedgerServices
+from minutebook.features.pages.explained import EXCERPT, Explained
+from minutebook.features.pages.frame.catalogue import later
+from minutebook.features.pages.frame.page import FindKind, MenuEntry, Pages, Visit
+from minutebook.search.excerpt import excerpt_and_words, sought_terms
+
+
+def _search(visit: Visit, text: str, limit: int) -> Sequence[Explained]:
+    search = visit.app.get(LedgerServices).decision_search
+    return explained(text, search.search(visit.caller, text, Mode.AUDIT, limit))
+
+
+def explained(query: str, found: Sequence[FoundDecision]) -> list[Explained]:
+    """Say why decisions and proposals were found, in their order."""
+    terms, hits = sought_terms(query), []
+    for each in found:
+        record = each.record
+        said, words = excerpt_and_words(record.rationale, record.text, terms, EXCERPT)
+        hits.append(
+            Explained(record, each.hit, {}, said, words, each.relevance, followed=each.followed)
+        )
+    return hits
+
+
+def secret(app: App, caller: Caller, may_issue: bool) -> Mapping[str, Any] | None:  # noqa: FBT001 - as the page asks
+    """Return whether a secret is pinned, to those who may make tokens."""
+    return {"is_set": app.get(LedgerServices).secret.is_set} if may_issue else None
+
+
+PAGES = Pages(
+    views=(decisions.VIEWS,),
+    menu=(MenuEntry(30, "/decisions", later("Decisions")),),
+    kinds=(FindKind(20, "decisions", later("Decisions"), _search),),
+)

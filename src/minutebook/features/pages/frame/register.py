@@ -1,0 +1,90 @@
+"""The additions of features to the pages, from the registers `pages`, `page_parts` and `page_acts`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from minutebook.app import App
+from minutebook.domain.caller import Caller
+from minutebook.feature import FOLDER, features, loaded
+from minutebook.features.pages.frame.page import (
+    FindKind,
+    Goto,
+    MenuEntry,
+    Page,
+    Pages,
+    View,
+    Views,
+    Visit,
+)
+
+Shown = tuple[str, Mapping[str, Any]]
+"""A part of a page: its template and its values."""
+
+
+@cache
+def registered() -> Sequence[Pages]:
+    """Return the additions of each feature."""
+    return tuple(loaded("pages"))
+
+
+@cache
+def views() -> Sequence[Views]:
+    """Return all views."""
+    return (*(views for each in registered() for views in each.views), _acts())
+
+
+def menu() -> Sequence[MenuEntry]:
+    """Return the entries of the menu, in order."""
+    return sorted((e for each in registered() for e in each.menu), key=lambda entry: entry.place)
+
+
+def find_kinds() -> Sequence[FindKind]:
+    """Return the kinds of records that features add to *Find*, in order."""
+    return sorted((k for each in registered() for k in each.kinds), key=lambda kind: kind.place)
+
+
+def parts(place: str, visit: Visit, about: object = None) -> list[Shown]:
+    """Return the parts that features add at a place of a page, which may be about a record."""
+    found = ((template, make(visit.app, visit.caller, about)) for template, make in _parts(place))
+    return [(template, values) for template, values in found if values is not None]
+
+
+@cache
+def _parts(place: str) -> Sequence[tuple[str, Any]]:
+    return tuple(
+        (template, feature.load(name) if name else _nothing_more)
+        for feature in features()
+        for template, name in feature.page_parts.get(place, {}).items()
+    )
+
+
+def _nothing_more(app: App, caller: Caller, about: object) -> Mapping[str, Any]:
+    return {}
+
+
+def _acts() -> Views:
+    """Return the acts behind forms of such parts as views."""
+    return {
+        ("POST", path): (name.partition(":")[2].replace("_", " "), _view(feature.load(name)))
+        for feature in features()
+        for path, name in feature.page_acts.items()
+    }
+
+
+def _view(act: Any) -> View:
+    def view(visit: Visit) -> Page | Goto:
+        return Goto(act(visit.app, visit.caller))
+
+    return view
+
+
+def folders(name: str) -> Iterator[tuple[str, Path]]:
+    """Yield each feature that has a folder of that name, such as `templates`, and the folder."""
+    for feature in features():
+        file = import_module(f"{FOLDER}.{feature.name}").__file__
+        assert file is not None
+        if (folder := Path(file).parent / name).is_dir():
+            yield feature.name, folder

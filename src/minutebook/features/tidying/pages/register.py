@@ -1,0 +1,31 @@
+"""The page *Review*, as the feature registers it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from minutebook.app import App
+from minutebook.domain.caller import Caller
+from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.records import Status
+from minutebook.features.pages.frame.catalogue import later
+from minutebook.features.pages.frame.page import MenuEntry, Pages
+from minutebook.features.tidying.pages import review
+from minutebook.features.tidying.services import TidyingServices
+
+LOOKED_AT = 100
+"""Memories, those kept last, among which an examination looks for near-duplicates: 5 ms each."""
+
+
+def waiting(app: App, caller: Caller, is_examined: bool) -> Mapping[str, Any]:  # noqa: FBT001 - as the page asks
+    """Count what waits; near-duplicates only where the store is examined."""
+    pairs, looked_at = app.similar.pairs(caller, LOOKED_AT) if is_examined else (None, 0)
+    return {
+        "unverified": app.overview.memories(caller, MemoryQuery(status=Status.UNVERIFIED)),
+        "contradictions": len(app.get(TidyingServices).review.clashes(caller)),
+        "finds_alike": not app.embedding.is_off,
+        "alike": None if pairs is None else len(pairs),
+        "looked_at": looked_at,
+    }
+
+
+PAGES = Pages(views=(review.VIEWS,), menu=(MenuEntry(20, "/review", later("Review")),))
