@@ -8,17 +8,19 @@ import ast
 import io
 import re
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from string import Formatter
+from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 from jinja2 import Environment, nodes
 
-from minutebook.features.pages.frame.catalogue import DOMAIN, ENGLISH, LANGUAGES, LOCALES
+from minutebook.features.pages.frame.catalogue import DOMAIN, ENGLISH, LANGUAGES, LOCALES, SUFFIX
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -56,10 +58,23 @@ def extracted() -> Catalog:
     found = extract_from_dir(SOURCE, METHODS, OPTIONS, KEYWORDS)
     for file, _line, message, _comments, _context in sorted(found, key=lambda each: each[:2]):
         catalogue.add(message, locations=[(file, 1)])
+    for path in sorted(SOURCE.rglob(f"*{SUFFIX}")):
+        for text in _values(tomllib.loads(path.read_text("utf-8"))):
+            catalogue.add(text, locations=[(path.relative_to(SOURCE).as_posix(), 1)])
     for each in reasons().templates():
         if has_words(each.text):
             catalogue.add(each.text, locations=[(str(each.path), 1)])
     return catalogue
+
+
+def _values(found: Any) -> Iterator[str]:
+    """Yield the texts of a file of texts."""
+    match found:
+        case str():
+            yield found
+        case _:
+            for each in found.values() if isinstance(found, dict) else found:
+                yield from _values(each)
 
 
 def reasons() -> Reasons:

@@ -70,7 +70,7 @@ class Feature:
     issuer: str = ""
     """The issuer of signed tokens that let callers in over HTTP: a function from Settings to a TokenIssuer, or None."""
     mount: str = ""
-    """What `serve --http` serves besides contracts, if it is asked to: a `MountOption`."""
+    """A mount beside contracts for `serve --http`, and its option: a `MountOption`."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Options that it adds to commands of others: by command, an `AddedOptions`."""
     pages: str = ""

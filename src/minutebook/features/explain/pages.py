@@ -1,5 +1,6 @@
 """Why: a question answered as a caller would get it, and the records left out, with reasons."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from minutebook.domain.caller import Caller
@@ -7,8 +8,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Role
 from minutebook.features.explain.services import ExplainServices
-from minutebook.features.explain.viewpoints import Absence
-from minutebook.features.pages.frame.catalogue import Later, later
+from minutebook.features.pages.frame.catalogue import Later, later, texts_beside
 from minutebook.features.pages.frame.page import MenuEntry, Page, Pages, View, Visit
 from minutebook.features.pages.frame.wording import notes_said
 
@@ -18,17 +18,8 @@ LIMIT = 10
 SCOPES = ("organization", "repository", "user")
 """What narrows another caller, as the address names it."""
 
-REASONS: dict[Absence, Later] = {
-    Absence.OUT_OF_SCOPE: later("out of scope"),
-    Absence.SUPERSEDED: later("superseded"),
-    Absence.DEPRECATED: later("deprecated"),
-    Absence.ENDED: later("ended"),
-    Absence.NOT_YET: later("does not hold yet"),
-    Absence.WITHDRAWN: later("withdrawn"),
-    Absence.PROPOSED: later("a proposal that waits"),
-    Absence.SETTLED: later("a proposal that was settled"),
-    Absence.BELOW_THE_CUT: later("below the cut"),
-}
+REASONS: Mapping[str, Later] = texts_beside(__file__)
+"""The words for each Absence."""
 
 
 def show(visit: Visit) -> Page:

@@ -135,12 +135,7 @@ class HookContexts:
         return _fitting(lines, tokens * CHARACTERS, self._waiting(caller, lasting))
 
     def before_prompt(
-        self,
-        caller: Caller,
-        prompt: str,
-        least: float,
-        known: Collection[str],
-        session: str = "",
+        self, caller: Caller, prompt: str, least: float, known: Collection[str], session: str = ""
     ) -> Context | None:
         """Return the brief on a prompt, without the records in `known` and this session's own; None if empty.
 
@@ -213,10 +208,7 @@ class HookContexts:
                     yield self._line("Decisions that hold:", decision, said, Voice.PERSON)
 
     def _noted(
-        self,
-        caller: Caller,
-        lasting: Sequence[tuple[Memory, Voice]],
-        decisions: Sequence[Decision],
+        self, caller: Caller, lasting: Sequence[tuple[Memory, Voice]], decisions: Sequence[Decision]
     ) -> Iterable[_Line]:
         """Yield the agents' lasting notes on the caller's project, most recalled first, then notes from elsewhere."""
         found: list[tuple[Memory | Decision, Voice]] = [

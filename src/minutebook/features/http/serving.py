@@ -40,10 +40,7 @@ def _serve(
     # Each has its path, so that none stands in another's way.
     each_alone = [opened([name])[0] for name in contracts or CONTRACTS]
     left = narrowed(
-        each_alone,
-        read_only=settings.read_only,
-        tools=settings.tools,
-        answers=settings.answers,
+        each_alone, read_only=settings.read_only, tools=settings.tools, answers=settings.answers
     )
     by_name = {contract.name: contract for contract in left if contract.listed}
 

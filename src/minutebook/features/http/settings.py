@@ -37,9 +37,7 @@ class HttpSettings(Settings):
         "for the head it has five at most.",
     )
     http_calls: int = setting(
-        64,
-        COUNT,
-        "Calls over HTTP that are taken on at once; those beyond are told to come again.",
+        64, COUNT, "Calls over HTTP that are taken on at once; those beyond are told to come again."
     )
     rate_limit: float = setting(
         50.0,

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import (
-    CodeChunk,
-    Entity,
-    Memory,
-    Proposal,
-    Record,
-    Turn,
-)
+from minutebook.domain.records import CodeChunk, Entity, Memory, Proposal, Record, Turn
 from minutebook.domain.sources import Source
 from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
 from minutebook.search.fusion import Hit, Signal

@@ -203,12 +203,7 @@ def open_provider(settings: Settings, issuer: Issuer | None) -> Provider | None:
     if "openid" not in own.oidc_scopes:
         raise InvalidInput("oidc_scopes", "must have openid among them: it asks for an ID token")
     return Provider(
-        issuer,
-        own.oidc_client,
-        own.oidc_secret,
-        own.oidc_scopes,
-        public_url,
-        own.oidc_session,
+        issuer, own.oidc_client, own.oidc_secret, own.oidc_scopes, public_url, own.oidc_session
     )
 
 

@@ -55,10 +55,7 @@ class IssuerKeys:
         Fetches the keys again when they are old or that one is not known. Raises KeysUnavailable if
         they cannot be fetched.
         """
-        return _pick(
-            self._published.get(lambda known: _pick(known, name) is not None),
-            name,
-        )
+        return _pick(self._published.get(lambda known: _pick(known, name) is not None), name)
 
 
 def _pick(known: Sequence[jwt.PyJWK], name: str | None) -> jwt.PyJWK | None:

@@ -10,15 +10,7 @@ from prometheus_client.registry import Collector
 
 from minutebook.contracts.answers import Failure
 from minutebook.domain.errors import StoreError
-from minutebook.domain.records import (
-    CodeChunk,
-    Decision,
-    Entity,
-    Memory,
-    Proposal,
-    Summary,
-    Turn,
-)
+from minutebook.domain.records import CodeChunk, Decision, Entity, Memory, Proposal, Summary, Turn
 from minutebook.server.app_loader import AppLoader
 from minutebook.services.journal.summaries import Tally
 from minutebook.services.maintenance.database import Database

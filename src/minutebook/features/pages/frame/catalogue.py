@@ -1,14 +1,19 @@
 """The texts of the pages: gettext catalogues by language; the texts in the code are the English ones."""
 
 import gettext
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 DOMAIN = "minutebook"
+SUFFIX = ".texts.toml"
+"""The end of the names of files with texts."""
+
 LOCALES = Path(__file__).parent.parent / "locale"
 
 LONGEST_HEADER = 1_000
@@ -66,6 +71,26 @@ def number_of(one: str, many: str, count: int, /, **values: object) -> str:
 def later(message: str) -> Later:
     """Mark a text that is read before its reader is known, such as a module's constant."""
     return Later(message)
+
+
+def texts_beside(module: str) -> Mapping[str, Any]:
+    """Return the texts of the file beside a module, given as its `__file__`, by name; each reads as `later` has it."""
+    return {
+        name: _marked(value)
+        for name, value in tomllib.loads(
+            Path(module).with_suffix(SUFFIX).read_text("utf-8")
+        ).items()
+    }
+
+
+def _marked(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _marked(each) for name, each in value.items()}
+        case list():
+            return [_marked(each) for each in value]
+        case _:
+            return Later(value)
 
 
 def later_number_of(one: str, many: str) -> Callable[[int], str]:

@@ -66,7 +66,7 @@ Views = Mapping[tuple[str, str], tuple[str, View]]
 """Views by method and path, each with the name of the act."""
 
 Events = Callable[[Request, Caller], Awaitable[AsyncIterator[str]]]
-"""Begins to send events to a browser; raises what its person is told instead."""
+"""Begins to send events to a browser, or raises an error for its person."""
 
 
 @dataclass(frozen=True, slots=True)

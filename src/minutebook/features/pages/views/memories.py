@@ -1,6 +1,6 @@
 """A memory: its text, its origin, when it held, how it changed; and the acts on it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from minutebook.domain.records import Memory, Status, Version
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.validity import holds_at
-from minutebook.features.pages.frame.catalogue import Later, later
+from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.differences import Stretch, differences
 from minutebook.features.pages.frame.markup import visible
@@ -350,106 +350,23 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").rstrip("\n")
 
 
-SECRETS = {
-    "masked": later("Secrets were found and masked before anything was kept: {kinds}."),
-    "kept": later(
-        "Secrets were found and are kept as they stand, for all who may read this: {kinds}. Write where "
-        "a secret is kept instead."
-    ),
-}
-"""What is said of secrets that an act brought, by what was done about them."""
-
-ASKS: dict[str, tuple[Later, Later]] = {
-    "title": (later("Title"), later("One short sentence; may be left empty.")),
-    "text": (later("Text"), later("Markdown is shown as such.")),
-    "reason": (
-        later("Reason"),
-        later("The audit trail keeps it for good, and shows it beside what you did."),
-    ),
-}
-"""What an act may ask for: the field's name, and a word of help."""
+_TEXTS = texts_beside(__file__)
+SECRETS: Mapping[str, Later] = _TEXTS["secrets"]
+ASKS: Mapping[str, Sequence[Later]] = _TEXTS["asks"]
+"""The fields that an act may ask for: the name, and a word of help."""
+DONE: Mapping[str, Later] = _TEXTS["done"]
 
 ACTS: dict[str, Act] = {
-    "edit": Act(
-        later("Edit"),
-        later("The text as it is now stays as an earlier version."),
-        later("Save"),
-        _edit,
-        ("title", "text"),
-    ),
-    "verify": Act(
-        later("Verify"),
-        later("You say that it is true. If it was deprecated, it holds again."),
-        later("Verify it"),
-        _verify,
-    ),
-    "deprecate": Act(
-        later("Deprecate"),
-        later("It is out of date: agents no longer find it, its history stays."),
-        later("Deprecate it"),
-        _deprecate,
-        needs_reason=True,
-    ),
+    "edit": Act(**_TEXTS["acts"]["edit"], run=_edit, asks=("title", "text")),
+    "verify": Act(**_TEXTS["acts"]["verify"], run=_verify),
+    "deprecate": Act(**_TEXTS["acts"]["deprecate"], run=_deprecate, needs_reason=True),
     "supersede": Act(
-        later("Supersede"),
-        later("Another text takes its place from now on; this one ends and leads there."),
-        later("Put this in its place"),
-        _supersede,
-        ("title", "text"),
-        needs_reason=True,
+        **_TEXTS["acts"]["supersede"], run=_supersede, asks=("title", "text"), needs_reason=True
     ),
-    "invalidate": Act(
-        later("Invalidate"),
-        later("It is no longer true, and nothing takes its place. It is still found in the past."),
-        later("End it now"),
-        _invalidate,
-        needs_reason=True,
-    ),
-    "reinstate": Act(
-        later("Let it hold again"),
-        later("Its end is taken away. What took its place stays: end that one too if it is wrong."),
-        later("Let it hold again"),
-        _reinstate,
-    ),
-    "lock": Act(
-        later("Lock"),
-        later("Nobody changes or removes it until someone unlocks it."),
-        later("Lock it"),
-        _lock,
-    ),
-    "unlock": Act(
-        later("Unlock"),
-        later("It can be changed again, and has the status that it had before."),
-        later("Unlock it"),
-        _unlock,
-    ),
-    "restore": Act(
-        later("Restore"),
-        later("It is found again; of an earlier version the text returns as a new one."),
-        later("Restore it"),
-        _restore,
-    ),
-    "forget": Act(
-        later("Forget"),
-        later(
-            "It is removed for good, with every version. Only the trail tells that it was there."
-        ),
-        later("Remove it for good"),
-        _forget,
-        is_final=True,
-    ),
+    "invalidate": Act(**_TEXTS["acts"]["invalidate"], run=_invalidate, needs_reason=True),
+    "reinstate": Act(**_TEXTS["acts"]["reinstate"], run=_reinstate),
+    "lock": Act(**_TEXTS["acts"]["lock"], run=_lock),
+    "unlock": Act(**_TEXTS["acts"]["unlock"], run=_unlock),
+    "restore": Act(**_TEXTS["acts"]["restore"], run=_restore),
+    "forget": Act(**_TEXTS["acts"]["forget"], run=_forget, is_final=True),
 }
-
-DONE: dict[str, Later] = {
-    "edit": later("Saved as a new version."),
-    "unchanged": later("Nothing was changed: the text is the same."),
-    "verify": later("Verified."),
-    "deprecate": later("Deprecated: agents no longer find it."),
-    "supersede": later("This holds now; the earlier one leads here."),
-    "invalidate": later("Ended: it holds no longer."),
-    "reinstate": later("It holds again."),
-    "lock": later("Locked."),
-    "unlock": later("Unlocked."),
-    "restore": later("Restored."),
-}
-"""What the page says after an act, by the word in the address."""

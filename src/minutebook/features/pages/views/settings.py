@@ -16,7 +16,7 @@ from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
 from minutebook.domain.rights.grants import Grant, IssuedToken, is_live
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.domain.writing import lineage
-from minutebook.features.pages.frame.catalogue import LANGUAGES, Later, later
+from minutebook.features.pages.frame.catalogue import LANGUAGES, Later, later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.frame.register import parts
@@ -232,24 +232,9 @@ RIGHTS: dict[Later, Callable[[Caller], object]] = {
 }
 """What a role may do, each with the policy's own check."""
 
+_TEXTS = texts_beside(__file__)
+DONE: Mapping[str, Later] = _TEXTS["done"]
 TOKEN_ACTS: dict[str, TokenAct] = {
-    "revoke": TokenAct(
-        later("Revoke"),
-        later(
-            "It lets nobody in from now on, and does not come back. What its bearer wrote stays."
-        ),
-        later("Revoke it for good"),
-        is_final=True,
-    ),
-    "rotate": TokenAct(
-        later("Another secret"),
-        later("The secret as it is now is invalid from this moment on; the new one is shown once."),
-        later("Make another secret"),
-        asks_end=True,
-    ),
-}
-
-DONE = {
-    "revoke": later("Revoked: it lets nobody in any more."),
-    "language": later("From now on this browser shows the pages so."),
+    "revoke": TokenAct(**_TEXTS["acts"]["revoke"], is_final=True),
+    "rotate": TokenAct(**_TEXTS["acts"]["rotate"], asks_end=True),
 }

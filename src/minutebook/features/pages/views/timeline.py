@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import must_be_one_of
-from minutebook.features.pages.frame.catalogue import later
+from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.differences import Stretch, differences
 from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.services import PageServices
@@ -26,28 +26,10 @@ MOST = 1000
 
 KNOWN, TRUE = "known", "true"
 
-SIGHTS = {KNOWN: later("Known then"), TRUE: later("True then, as is known today")}
-"""The two ways to look at a day, as the address names them."""
-
-STEPS = (
-    (-30, later("a month earlier")),
-    (-7, later("a week earlier")),
-    (-1, later("a day earlier")),
-    (1, later("a day later")),
-    (7, later("a week later")),
-    (30, later("a month later")),
-)
-
-EVENTS = {
-    Event.ADDED: later("added"),
-    Event.BEGAN: later("began to hold"),
-    Event.EDITED: later("edited"),
-    Event.VERIFIED: later("verified"),
-    Event.SUPERSEDED: later("superseded"),
-    Event.ENDED: later("ended"),
-    Event.REMOVED: later("removed"),
-    Event.RESTORED: later("restored"),
-}
+_TEXTS = texts_beside(__file__)
+SIGHTS: Mapping[str, Later] = _TEXTS["sights"]
+STEPS: Mapping[str, Later] = _TEXTS["steps"]
+EVENTS: Mapping[str, Later] = _TEXTS["events"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +68,9 @@ def show(visit: Visit) -> Page | Goto:
         "size": LISTED,
         "slider": _slider(first, chosen, now),
         "steps": [
-            (_moved(chosen.date, days), name) for days, name in STEPS if _is_day(chosen.date, days)
+            (_moved(chosen.date, int(days)), name)
+            for days, name in STEPS.items()
+            if _is_day(chosen.date, int(days))
         ],
         "address": address,
         "changes_address": changes_address,

@@ -17,7 +17,7 @@ LOOKED_AT = 100
 
 
 def waiting(app: App, caller: Caller, is_examined: bool) -> Mapping[str, Any]:  # noqa: FBT001 - as the page asks
-    """Count what waits; near-duplicates only where the store is examined."""
+    """Count the waiting records; near-duplicates only where the store is examined."""
     pairs, looked_at = app.similar.pairs(caller, LOOKED_AT) if is_examined else (None, 0)
     return {
         "unverified": app.overview.memories(caller, MemoryQuery(status=Status.UNVERIFIED)),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
 from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record, Turn
-from minutebook.features.pages.frame.catalogue import Later, later
+from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.tidying.findings import Finding, Topic
 from minutebook.features.tidying.inbox import Waiting
@@ -13,62 +13,13 @@ from minutebook.features.tidying.review import Item
 LOOKED_AT = 400
 """Changes that are looked at while a person waits for the page."""
 
-TITLES: Mapping[Topic, Later] = {
-    Topic.RULE: later("A rule by an agent, or from elsewhere: once verified, agents are told it"),
-    Topic.DUPLICATE: later("Says the same: the older one ends"),
-    Topic.CONTRADICTION: later("Says otherwise than a newer one: the older one ends"),
-    Topic.MERGE: later("Words others together: it takes their place"),
-    Topic.EXPIRED: later("Past by its own words: it ends"),
-    Topic.ENDED: later("Ended, and not marked so: it is deprecated"),
-    Topic.UNUSED_RULE: later("A rule that nobody recalled: it is deprecated"),
-    Topic.SAME_ENTITY: later("Two entities are one: they are merged"),
-    Topic.NO_SUMMARY: later("A session without a summary: it is made"),
-    Topic.UNVERIFIED: later("An agent wrote it, and nobody verified it: it is verified"),
-    Topic.DRAFT: later("A draft that nobody verified: it is verified"),
-    Topic.PROPOSAL: later("A proposed decision: to accept it, open it, it needs the secret"),
-    Topic.CLASH: later("Several decisions hold for one target: supersede all of them with one"),
-    Topic.ACTIVE: later("Active, and nobody verified it: it is verified"),
-}
-"""What waits, and what applying it does."""
+_TEXTS = texts_beside(__file__)
 
-SHORT: Mapping[Topic, Later] = {
-    Topic.RULE: later("rules"),
-    Topic.DUPLICATE: later("said twice"),
-    Topic.CONTRADICTION: later("contradict"),
-    Topic.MERGE: later("worded as one"),
-    Topic.EXPIRED: later("past"),
-    Topic.ENDED: later("ended"),
-    Topic.UNUSED_RULE: later("unused rules"),
-    Topic.SAME_ENTITY: later("one entity"),
-    Topic.NO_SUMMARY: later("no summary"),
-    Topic.UNVERIFIED: later("unverified"),
-    Topic.DRAFT: later("drafts"),
-    Topic.PROPOSAL: later("proposals"),
-    Topic.CLASH: later("decisions that contradict"),
-    Topic.ACTIVE: later("active"),
-}
-"""What is written on the filters."""
+TITLES: Mapping[Topic, Later] = {topic: _TEXTS["titles"][topic] for topic in Topic}
+"""Each topic, and what applying it does."""
 
-_NAMES: Mapping[str, Later] = {
-    "an alias of one is the other's name": later("An alias of one is the other’s name."),
-    "the same name, spelt otherwise": later("The same name, spelt otherwise."),
-    "the same words in another order": later("The same words in another order."),
-    "the same name, once in the plural": later("The same name, once in the plural."),
-    "a part of the full name, and the same neighbours": later(
-        "A part of the full name, and the same neighbours."
-    ),
-    "the same name with an initial, and the same neighbours": later(
-        "The same name with an initial, and the same neighbours."
-    ),
-    "the initials of the other name": later("The initials of the other name."),
-    "the beginning of the other name": later("The beginning of the other name."),
-    "one letter differs, and the same neighbours": later(
-        "One letter differs, and the same neighbours."
-    ),
-    "one letter differs": later("One letter differs."),
-    "the same name, once with its type": later("The same name, once with its type."),
-}
-"""Why two entities are taken for one."""
+SHORT: Mapping[Topic, Later] = {topic: _TEXTS["short"][topic] for topic in Topic}
+"""The words on the filters."""
 
 
 def records_of(item: Item) -> list[tuple[str, str, str]]:
@@ -97,7 +48,7 @@ def reason_of(waiting: Waiting) -> str:
             since = facts.get("since", "")
             return _("No question got it since the recall log was begun ({since}).", since=since)
         case Finding.SAME_ENTITY:
-            found = _NAMES.get(facts.get("reason", ""))
+            found = _TEXTS["names"].get(facts.get("reason", ""))
             return "" if found is None else str(found)
         case _:
             return ""
