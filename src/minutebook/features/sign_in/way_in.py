@@ -33,7 +33,7 @@ class ProviderSignIn:
     """Leads browsers to a provider, and signs in the people in its answers."""
 
     def __init__(self, browsers: BrowserAuthentication, provider: Provider) -> None:
-        self._browsers, self._host = browsers, browsers.host
+        self._browsers, self.host = browsers, browsers.host
         self._provider = provider
         self._round_trips = RoundTrips()
         self._threads = anyio.CapacityLimiter(PROVIDER_THREADS)
@@ -60,7 +60,7 @@ class ProviderSignIn:
             response = self._browsers.failed(request, provider_trouble(error))
         except MinutebookError as error:
             response = self._browsers.failed(request, trouble_of(error))
-        name, is_secure = self._cookie(request), self._host.is_secure
+        name, is_secure = self._cookie(request), self.host.is_secure
         response.delete_cookie(name, path="/", secure=is_secure, httponly=True, samesite="lax")
         return response
 
@@ -72,7 +72,7 @@ class ProviderSignIn:
             detail = f"{fault}: {answer.get('error_description', '')}"[:300]
             raise ProviderError(ProviderFault.DECLINED, detail.strip(": "))
         self._check_is_free()
-        person = await self._host.ask(
+        person = await self.host.access.ask(
             lambda app: self._redeemed(app, trip, answer.get("code", ""), issuer), self._threads
         )
         # A redirect from another site brings no strict cookie: the browser goes on by itself.
@@ -86,10 +86,6 @@ class ProviderSignIn:
             person = self._provider.redeem(code, trip.verifier, trip.nonce)
         issued_of_known(person.id_token).check(app.tokens)
         return person
-
-    async def check(self, id_token: str) -> None:
-        """Raise Unidentified if the ID token of a sign-in was revoked since, StoreError."""
-        await self._host.ask(lambda app: issued_of_known(id_token).check(app.tokens))
 
     async def ask(self, ask: Callable[[Provider], T]) -> T:
         """Ask the provider something, in a thread.
@@ -116,7 +112,8 @@ class IdToken:
 
     async def check(self) -> None:
         """Raise Unidentified if it was revoked, StoreError."""
-        await self.way.check(self.token)
+        issued = issued_of_known(self.token)
+        await self.way.host.access.ask(lambda app: issued.check(app.tokens))
 
     async def sign_out_url(self) -> str | None:
         """Return the address at which a browser signs out at the provider; None if there is no such place."""
@@ -128,7 +125,7 @@ class IdToken:
 
 def _opened(browsers: BrowserAuthentication) -> OpenWay | None:
     """Return the sign-in at the provider that settings name, None if they name none. Raises InvalidInput."""
-    issuer = browsers.host.issuer
+    issuer = browsers.host.access.authenticator.issuer
     provider = open_provider(browsers.host.settings, issuer if isinstance(issuer, Issuer) else None)
     if provider is None:
         return None

@@ -1,6 +1,7 @@
 """The pages of decisions, as the feature registers them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from minutebook.app import App
@@ -23,11 +24,9 @@ def explained(query: str, found: Sequence[FoundDecision]) -> list[Explained]:
     """Say why decisions and proposals were found, in their order."""
     terms, hits = sought_terms(query), []
     for each in found:
-        record = each.record
-        said, words = excerpt_and_words(record.rationale, record.text, terms, EXCERPT)
-        hits.append(
-            Explained(record, each.hit, {}, said, words, each.relevance, followed=each.followed)
-        )
+        said, words = excerpt_and_words(each.record.rationale, each.record.text, terms, EXCERPT)
+        hit = Explained(each.record, each.hit, {}, said, words, each.relevance)
+        hits.append(replace(hit, followed=each.followed))
     return hits
 
 

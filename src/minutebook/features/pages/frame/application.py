@@ -108,7 +108,7 @@ class BrowserAuthentication:
     """Signs browsers in and out, and shows views to those that are signed in."""
 
     def __init__(self, host: Host, sign_ins: SignIns) -> None:
-        self.host = self._host = host
+        self.host = host
         self.ways_in: Sequence[OpenWay] = ()
         self._sign_ins = sign_ins
 
@@ -157,7 +157,7 @@ class BrowserAuthentication:
     async def sign_in(self, request: Request) -> Response:
         """Sign the bearer of a token in; the token is checked as any other request's is."""
         try:
-            form = await self._host.form(request)
+            form = await self.host.form(request)
             onward = next_path(form.get("next", ""))
             visitor = request.cookies.get(self._visitor_cookie(request), "")
             expected = self._sign_ins.form_key(visitor)
@@ -165,7 +165,7 @@ class BrowserAuthentication:
                 stale = _("This form is no longer valid. Try again.")
                 return self._form(request, onward, stale, HTTPStatus.FORBIDDEN)
             authorization = f"Bearer {form.get('token', '').strip()}"
-            await self._host.identify(authorization)
+            await self.host.access.identify(authorization)
         except Unidentified as error:
             return self._form(request, onward, trouble_of(error).reason, HTTPStatus.UNAUTHORIZED)
         except MinutebookError as error:
@@ -179,7 +179,7 @@ class BrowserAuthentication:
         secret, elsewhere = request.cookies.get(self.cookie(request), ""), None
         sign_in = self._sign_ins.find(secret)
         try:
-            form = await self._host.form(request)
+            form = await self.host.form(request)
         except Rejected as error:
             return self.failed(
                 request, Trouble(error.status, _("Not signed out"), said(error.reason))
@@ -215,7 +215,7 @@ class BrowserAuthentication:
                 )
             headers = {**HEADERS, "X-Accel-Buffering": "no"}
             response = StreamingResponse(events, media_type="text/event-stream", headers=headers)
-            return self._host.stream(request, known.caller, response, self._check(request))
+            return self.host.stream(request, known.caller, response, self._check(request))
 
         return endpoint
 
@@ -228,7 +228,7 @@ class BrowserAuthentication:
             if sign_in is None:
                 raise Unidentified("this browser is signed out")
             if isinstance(sign_in.who, str):
-                await self._host.identify(sign_in.who)
+                await self.host.access.identify(sign_in.who)
             elif sign_in.proof is not None:
                 await sign_in.proof.check()
 
@@ -259,7 +259,7 @@ class BrowserAuthentication:
                 if sign_in.proof is not None:
                     await sign_in.proof.check()
                 return _Known(sign_in.who, sign_in)
-            return _Known(await self._host.identify(sign_in.who), sign_in)
+            return _Known(await self.host.access.identify(sign_in.who), sign_in)
         except Unidentified:
             # Revoked or expired since: the form tells so when the token is given again.
             return None
@@ -268,7 +268,7 @@ class BrowserAuthentication:
         form: dict[str, str] = {}
         frame = Frame(known.caller, known.sign_in.csrf, request.url.path)
         if request.method == "POST":
-            form = await self._host.form(request)
+            form = await self.host.form(request)
             if not _is_ours(request) or not _same(form.get("csrf"), known.sign_in.csrf):
                 return trouble_page(_stale_form(), frame)
         query, path = dict(request.query_params), dict(request.path_params)
@@ -286,7 +286,7 @@ class BrowserAuthentication:
             return response
 
         try:
-            return await self._host.run(request, act, known.caller, task)
+            return await self.host.run(request, act, known.caller, task)
         except MinutebookError as error:
             return trouble_page(trouble_of(error), frame)
 
@@ -346,7 +346,7 @@ class BrowserAuthentication:
 
     def cookie(self, request: Request) -> str:
         """Name the session's cookie: browsers keep those of two servers of one machine together."""
-        if self._host.is_secure:
+        if self.host.is_secure:
             return "__Host-minutebook"
         return f"minutebook-{request.url.port or 80}"
 
@@ -365,7 +365,7 @@ class BrowserAuthentication:
         lasts: int | None = None,
     ) -> None:
         """Set a cookie for this server alone, which no script reads."""
-        is_secure = self._host.is_secure
+        is_secure = self.host.is_secure
         response.set_cookie(
             name, value, lasts, httponly=True, samesite=samesite, secure=is_secure, path="/"
         )

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
-from anyio import CapacityLimiter
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -18,7 +17,6 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.reason import Reason
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.http.requests.access import AccessControl
-from minutebook.features.http.requests.authentication import TokenIssuer
 from minutebook.features.http.requests.body import FORM, BadBody, read_body
 from minutebook.features.http.requests.errors import refused
 from minutebook.features.http.settings import HttpSettings
@@ -81,29 +79,13 @@ class Host:
     def __init__(self, settings: Settings, dispatcher: Dispatcher, access: AccessControl) -> None:
         self.settings = settings
         self._dispatcher = dispatcher
-        self._access = access
+        self.access = access
         self.is_secure = (settings.of(HttpSettings).public_url or "").startswith("https://")
         """Whether browsers reach it over https."""
 
-    @property
-    def issuer(self) -> TokenIssuer | None:
-        """The issuer of signed tokens that let callers in."""
-        return self._access.authenticator.issuer
-
-    async def identify(self, authorization: str) -> Caller:
-        """Return the caller that an Authorization header authenticates.
-
-        Raises Unidentified, KeysUnavailable, StoreError.
-        """
-        return await self._access.identify(authorization)
-
-    async def ask(self, task: Callable[[App], T], threads: CapacityLimiter | None = None) -> T:
-        """Run a task about callers on the open app, in one of some threads; without them of those that identify."""
-        return await self._access.ask(task, threads)
-
     async def form(self, request: Request) -> dict[str, str]:
         """Read the fields of a form. Raises Rejected if it is too large, too slow or no form, or too many wait."""
-        limits = self._access.limits
+        limits = self.access.limits
         try:
             body = await read_body(request, limits, FORM)
             text = body.decode("utf-8")
@@ -122,13 +104,13 @@ class Host:
 
         Raises MinutebookError as the caller may read it, Rejected if a limit is reached.
         """
-        limits = self._access.limits
+        limits = self.access.limits
         if caller.token and (wait := limits.requests.wait(caller.principal)):
             reason = "This token has made too many requests; come again in {wait} s"
             raise Rejected(429, reason, {"Retry-After": str(wait)}, wait=wait)
         origin = Origin(client=CLIENT)
         caller = in_call(caller, request=request.state.id, origin=origin, notes={})
-        request.state.caller = caller = self._access.in_session(caller)
+        request.state.caller = caller = self.access.in_session(caller)
         try:
             with limits.calls.hold(caller.principal):
                 return _answer(await self._dispatcher.run(CallJob(_WORDING, act, {}, caller, task)))
@@ -137,7 +119,7 @@ class Host:
 
     async def look(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
         """Run a short task with an answer that others wait for, too. Raises MinutebookError as `run` does."""
-        caller = self._access.in_session(in_call(caller, request="watch"))
+        caller = self.access.in_session(in_call(caller, request="watch"))
         return _answer(
             await self._dispatcher.run_shared(CallJob(_WORDING, "watch", {}, caller, task))
         )
@@ -158,7 +140,7 @@ class Host:
 
         async def served(scope: Scope, receive: Receive, send: Send) -> None:
             try:
-                await self._access.stream(response, scope, receive, send, check)
+                await self.access.stream(response, scope, receive, send, check)
             except TooManyRequests as error:
                 await refused(request, error)(scope, receive, send)
 

@@ -6,8 +6,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from minutebook.app import App
-from minutebook.domain.caller import Caller
 from minutebook.feature import FOLDER, features, loaded
 from minutebook.features.pages.frame.page import (
     FindKind,
@@ -55,14 +53,10 @@ def parts(place: str, visit: Visit, about: object = None) -> list[Shown]:
 @cache
 def _parts(place: str) -> Sequence[tuple[str, Any]]:
     return tuple(
-        (template, feature.load(name) if name else _nothing_more)
+        (template, feature.load(name) if name else lambda *_: {})
         for feature in features()
         for template, name in feature.page_parts.get(place, {}).items()
     )
-
-
-def _nothing_more(app: App, caller: Caller, about: object) -> Mapping[str, Any]:
-    return {}
 
 
 def _acts() -> Views:

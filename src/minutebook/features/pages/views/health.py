@@ -1,5 +1,6 @@
 """Health: the counts, the state of store and model, the faults and their remedies."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -7,20 +8,13 @@ from minutebook.domain.errors import Forbidden
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.policy import may_read_metrics
 from minutebook.domain.records import Kind, Status
-from minutebook.features.pages.frame.catalogue import Later, later
+from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.frame.register import parts
 
-COUNTED: dict[Kind, Later] = {
-    Kind.MEMORY: later("Memories"),
-    Kind.ENTITY: later("Entities"),
-    Kind.RELATION: later("Relations"),
-    Kind.DECISION: later("Decisions"),
-    Kind.PROPOSAL: later("Proposals"),
-    Kind.TURN: later("Turns"),
-    Kind.SUMMARY: later("Summaries"),
-    Kind.CHUNK: later("Pieces of code"),
-}
+_TEXTS = texts_beside(__file__)
+COUNTED: Mapping[Kind, Later] = {Kind(name): text for name, text in _TEXTS["counted"].items()}
+DONE: Mapping[str, Later] = _TEXTS["done"]
 
 
 def show(visit: Visit) -> Page:
@@ -55,8 +49,6 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
     ("GET", "/health/examined"): ("examine", examine),
     ("POST", "/health/mend"): ("mend", mend),
 }
-
-DONE = {"mend": later("Every index and every mention was made anew from the records.")}
 
 STALE_AFTER = timedelta(days=180)
 """How long ago a memory was kept that nobody has verified since, for a person to look at it again."""
