@@ -18,6 +18,13 @@ from tests.world import Opener, World, worlds
 
 examples.register()
 
+OF_FEATURES = {
+    "built_in": "models",
+    "models": "models",
+    "postgres": "postgres",
+}
+"""The features without which a fixture cannot be made."""
+
 KEPT = frozenset({"MINUTEBOOK_MODELS"})
 """Where the prepared model lies may differ from machine to machine."""
 
@@ -35,14 +42,18 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests that need a feature that is not there."""
     there = {each.name for each in features()}
-    left_out = [
-        each
-        for each in items
-        if any(not there.issuperset(mark.args) for mark in each.iter_markers("needs"))
-    ]
+    left_out = [each for each in items if not there.issuperset(_needed(each))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [each for each in items if each not in left_out]
+
+
+def _needed(item: pytest.Item) -> Iterator[str]:
+    for mark in item.iter_markers("needs"):
+        yield from mark.args
+    for fixture in getattr(item, "fixturenames", ()):
+        if fixture in OF_FEATURES:
+            yield OF_FEATURES[fixture]
 
 
 def pytest_collection_finish() -> None:

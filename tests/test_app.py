@@ -31,6 +31,7 @@ def test_an_app_that_cannot_be_opened_leaves_nothing_open(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "half", [{"summary_url": "http://localhost:1"}, {"embedder": "endpoint", "endpoint_model": "m"}]
 )
+@pytest.mark.needs("models")
 def test_half_a_setting_is_refused_before_anything_is_opened(
     tmp_path: Path, half: dict[str, str]
 ) -> None:
@@ -64,6 +65,7 @@ def test_whoever_wants_no_model_is_not_warned_that_there_is_none(
     assert not warned(settings_with(home=tmp_path, embedder="none"), caplog)
 
 
+@pytest.mark.needs("models")
 def test_a_model_that_cannot_be_had_is_warned_of_in_a_sentence(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

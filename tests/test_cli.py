@@ -41,6 +41,7 @@ def test_json_is_printed_where_it_is_asked_for(run: Run) -> None:
     assert json.loads(run("settings", "--json").output)["embedder"] == "none"
 
 
+@pytest.mark.needs("models")
 def test_a_search_says_that_it_goes_by_words_only_where_the_model_fails(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -104,7 +105,11 @@ def test_forget_asks_first_and_then_removes(run: Run) -> None:
             ["remember", "x", "--home", "/dev/null/below"],
             "choose another data directory with --home",
         ),
-        (["model", "fetch", "--from", "/nowhere/e5.bin"], "/nowhere/e5.bin"),
+        pytest.param(
+            ["model", "fetch", "--from", "/nowhere/e5.bin"],
+            "/nowhere/e5.bin",
+            marks=pytest.mark.needs("models"),
+        ),
     ],
 )
 @pytest.mark.usefixtures("begun")
@@ -118,6 +123,7 @@ def test_what_cannot_be_done_is_one_sentence_that_says_why(
     assert "Traceback" not in result.output
 
 
+@pytest.mark.needs("models")
 def test_settings_that_do_not_fit_are_refused_before_serving(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +151,7 @@ def test_status_tells_that_no_model_is_wanted_and_doctor_finds_no_fault_in_it(ru
 
 
 @pytest.mark.usefixtures("begun")
+@pytest.mark.needs("models")
 def test_doctor_says_why_a_model_that_is_wanted_cannot_be_had(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +162,7 @@ def test_doctor_says_why_a_model_that_is_wanted_cannot_be_had(
 
 
 @pytest.mark.usefixtures("begun")
+@pytest.mark.needs("models")
 def test_status_loads_and_prepares_no_model(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,6 +393,7 @@ def test_the_allowed_roots_are_read_from_every_place(
     assert "index_roots must be a list of folders" in run("index", str(kettle)).stderr
 
 
+@pytest.mark.whole
 def test_no_setting_that_is_a_secret_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {each.name for each in fields(all_settings()) if not each.repr} == HIDDEN
     for name in HIDDEN:

@@ -205,6 +205,7 @@ def interrupting_service() -> Iterator[str]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.needs("code", "models")
 def test_ctrl_c_in_index_says_that_the_work_is_kept_and_how_it_goes_on(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ def site(tmp_path: Path) -> "Iterator[Site]":
         yield one
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.needs("postgres"))])
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[Tended]":
     """A store without records, of each engine."""
     from tests.store.engine import engine_named

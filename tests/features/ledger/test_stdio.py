@@ -83,6 +83,7 @@ BECAUSE = "One file that any process can open; nobody has to run a server."
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.needs("models")
 def test_the_whole_story_of_a_decision(tmp_path: Path) -> None:
     home = tmp_path / "home"
 

@@ -52,6 +52,7 @@ def test_a_failed_call_is_a_result_that_the_model_can_read(tmp_path: Path) -> No
         ]
 
 
+@pytest.mark.needs("models")
 def test_what_the_promised_shape_has_no_room_for_is_said_beside_the_result(tmp_path: Path) -> None:
     with serving(tmp_path, MINUTEBOOK_EMBEDDER=str(tmp_path / "none")) as pipe:
         pipe.handshake("2025-06-18")
@@ -213,6 +214,7 @@ def test_the_official_client_lists_and_calls(tmp_path: Path, mode: Any) -> None:
     anyio.run(talk)
 
 
+@pytest.mark.needs("models")
 def test_initialize_does_not_wait_for_the_model(tmp_path: Path) -> None:
     with serving(tmp_path) as pipe:
         pipe.handshake("2025-06-18")

@@ -405,6 +405,7 @@ def served(opener: Opener, service: ChatService, key: str | None = None) -> Worl
 
 
 @requirement("journal/summarizing/endpoint")
+@pytest.mark.needs("models")
 def test_a_service_that_is_configured_is_asked_where_the_client_has_no_model(
     opener: Opener,
 ) -> None:
@@ -417,6 +418,7 @@ def test_a_service_that_is_configured_is_asked_where_the_client_has_no_model(
     assert (path, key, body["model"]) == ("/v1/chat/completions", "Bearer k3y", "small")
 
 
+@pytest.mark.needs("models")
 def test_a_service_answers_for_a_client_that_declines(opener: Opener) -> None:
     with ChatService((200, completed(ANSWER))) as service:
         world = served(opener, service)
@@ -435,6 +437,7 @@ def test_a_service_answers_for_a_client_that_declines(opener: Opener) -> None:
         ((200, {"choices": [{"message": {"content": None}}]}), "what is not a completion"),
     ],
 )
+@pytest.mark.needs("models")
 def test_where_the_service_gives_nothing_the_built_in_one_stands_in_and_says_why(
     opener: Opener, reply: tuple[int, object], told: str
 ) -> None:
@@ -449,6 +452,7 @@ def test_where_the_service_gives_nothing_the_built_in_one_stands_in_and_says_why
     assert len(service.asked) == 1
 
 
+@pytest.mark.needs("models")
 def test_a_service_that_is_not_there_holds_nothing_up(opener: Opener) -> None:
     with ChatService() as gone:
         url = gone.url
@@ -457,6 +461,7 @@ def test_a_service_that_is_not_there_holds_nothing_up(opener: Opener) -> None:
     assert "cannot be reached" in summarized(world).reasons["made_by"]
 
 
+@pytest.mark.needs("models")
 def test_a_service_needs_the_name_of_its_model(opener: Opener) -> None:
     with pytest.raises(InvalidInput) as refused:
         opener(summary_url="http://localhost:1/v1")
