@@ -8,7 +8,8 @@ import pytest
 
 from minutebook.config import load
 from minutebook.features.hooks.answers import Answer, answer
-from minutebook.invocation import read_hook
+from minutebook.features.hooks.early_hook import run_and_exit
+from minutebook.invocation import read_early
 from tests.commands_in_daemon import Daemon, daemon_of_commands
 from tests.examples import parametrize_in_part
 from tests.folders.test_finding import repository
@@ -153,17 +154,27 @@ def test_colours_reach_a_terminal_and_nothing_else(
     ],
 )
 def test_the_daemon_of_a_hook_is_found_by_its_options(typed: list[str], home: str) -> None:
-    read = read_hook(typed, {})
+    read = read_early(typed, {})
     assert read is not None
-    assert read.given.get("home", "") == home
+    module, request = read
+    assert module == run_and_exit.__module__
+    assert request.given.get("home", "") == home
 
 
 @pytest.mark.parametrize(
     "typed",
-    [[], ["serve"], ["list"], ["hook", "--help"], ["hook", "--home"], ["--url", "x", "hook"]],
+    [
+        [],
+        ["../x"],
+        ["serve"],
+        ["list"],
+        ["hook", "--help"],
+        ["hook", "--home"],
+        ["--url", "x", "hook"],
+    ],
 )
 def test_what_is_no_hook_is_for_the_command_line(typed: list[str]) -> None:
-    assert read_hook(typed, {}) is None
+    assert read_early(typed, {}) is None
 
 
 def test_a_repository_is_that_of_the_folder_in_which_a_command_was_typed(

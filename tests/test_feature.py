@@ -80,6 +80,13 @@ def test_options_are_added_to_commands_that_are_there() -> None:
         assert name in {each.name for each in found.params}
 
 
+def test_requests_of_the_daemon_name_what_does_them() -> None:
+    acts = [f.load(name) for f in features() for name in f.daemon_requests.values()]
+    assert acts
+    for act in acts:
+        assert list(inspect.signature(act).parameters) == ["asking", "request"]
+
+
 def test_parts_of_pages_and_acts_behind_them_are_there() -> None:
     parts = [
         (template, feature.load(name) if name else None)

@@ -36,10 +36,9 @@ def _run(arguments: list[str]) -> None:
         from minutebook.server.daemon import client
 
         client.serve(request)
-    elif hook := invocation.read_hook(arguments, os.environ):
-        from minutebook.features.hooks import client as hook_client
-
-        hook_client.run_and_exit(hook, arguments)
+    elif early := invocation.read_early(arguments, os.environ):
+        module, request = early
+        __import__(module, fromlist=["run_and_exit"]).run_and_exit(request, arguments)
     from minutebook.cli import main as command_line
 
     command_line()

@@ -67,6 +67,8 @@ class Feature:
     """Its lines of `status`: a function from an API and Settings to names and values."""
     on_erase: str = ""
     """Removes its rows of erased records, in their transaction: a function of a store and keys."""
+    daemon_requests: Mapping[str, str] = field(default_factory=dict)
+    """Requests of processes that the daemon does: by the field that names one, a function of a DaemonClient and it."""
     issuer: str = ""
     """The issuer of signed tokens that let callers in over HTTP: a function from Settings to a TokenIssuer, or None."""
     mount: str = ""

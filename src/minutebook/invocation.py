@@ -260,10 +260,15 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation
     return Invocation(given, contracts, environment) if serving else None
 
 
-def read_hook(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation | None:
-    """Read `hook CLIENT` as clients run it; None for any other command, and where it asks for help."""
+def read_early(
+    arguments: Sequence[str], environment: Mapping[str, str]
+) -> "tuple[str, Invocation] | None":
+    """Read a command that a feature runs before the command line is read; None for any other, and for its help.
+
+    Returns the module with it, `early_NAME.py` in a feature's folder.
+    """
     given: dict[str, str] = {}
-    is_hook = False
+    command = ""
     left = iter(arguments)
     for word in left:
         name, equals, value = word.removeprefix("--").partition("=")
@@ -273,11 +278,25 @@ def read_hook(arguments: Sequence[str], environment: Mapping[str, str]) -> Invoc
             if stated is None:
                 return None
             given[name] = stated
-        elif (is_hook and word in ("-h", "--help")) or (not is_hook and word != "hook"):
+        elif command and word in ("-h", "--help"):
             return None
-        else:
-            is_hook = True
-    return Invocation(given, (), environment) if is_hook else None
+        elif not command:
+            if not (module := _early_module(word)):
+                return None
+            command = word
+    return (module, Invocation(given, (), environment)) if command else None
+
+
+def _early_module(command: str) -> str:
+    """Return the name of the module that runs a command early, empty if there is none."""
+    # A name as those of modules: no path is made of what was typed otherwise.
+    if not command.isidentifier():
+        return ""
+    folder = os.path.join(os.path.dirname(__file__), "features")
+    for feature in os.listdir(folder):
+        if os.path.exists(os.path.join(folder, feature, f"early_{command}.py")):
+            return f"minutebook.features.{feature}.early_{command}"
+    return ""
 
 
 def default_home(data_home: str = "") -> str:

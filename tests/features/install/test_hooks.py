@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.hooks.capture import TRANSCRIPTS
-from minutebook.features.hooks.client import FOLDERS, NOT_AWAITED
+from minutebook.features.hooks.early_hook import FOLDERS, NOT_AWAITED
 from minutebook.features.hooks.events import MOMENTS, HookMoment
 from minutebook.features.install.clients import Installation, Places, Scope, apply, location
 from minutebook.features.install.hooks import plan_hooks

@@ -9,6 +9,7 @@ from minutebook import __version__
 from minutebook.config import Settings
 from minutebook.domain.caller import ANYBODY, Call, Caller
 from minutebook.domain.origin import Origin, tidied
+from minutebook.domain.plain import plain
 from minutebook.features.hooks import log
 from minutebook.features.hooks.events import (
     MOST_TOKENS,
@@ -20,6 +21,7 @@ from minutebook.features.hooks.events import (
 from minutebook.features.hooks.known import Known, is_ignored
 from minutebook.features.hooks.operations import Asked, find
 from minutebook.features.hooks.settings import HookSettings
+from minutebook.server.daemon.operations import DaemonClient, unknown
 from minutebook.whereabouts import follows_folders, known_place, repository_known, scope_of
 
 if TYPE_CHECKING:
@@ -42,6 +44,20 @@ class Answer:
 
 def nothing() -> None:
     """Note nothing."""
+
+
+def serve(asking: DaemonClient, request: Mapping[str, Any]) -> None:
+    """Answer an event for a client of the daemon. Raises InvalidInput if the request has another form."""
+    match request:
+        case {"hook": str(client), "event": dict(fields)}:
+            folder = request.get("client_folder")
+            own = Path(folder) if isinstance(folder, str) else None
+            said, asking.on_printed = answer(
+                asking.host.loader(), asking.settings, client, fields, own
+            )
+            asking.send({"answer": plain(said)})
+        case _:
+            raise unknown()
 
 
 def answer(

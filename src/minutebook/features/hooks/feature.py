@@ -8,6 +8,7 @@ FEATURE = Feature(
     settings=".settings:HookSettings",
     checks_here=".checks:checks_here",
     services=".services:HookServices",
+    daemon_requests={"hook": ".answers:serve"},
     operations=".operations:OPERATIONS",
     commands={"Look after it": {".cli": ("hook", "hooks")}},
 )

@@ -19,7 +19,7 @@ from minutebook.config import Settings, environment, load
 from minutebook.domain.errors import MinutebookError
 from minutebook.features.hooks import log
 from minutebook.features.hooks.answers import asked_here
-from minutebook.features.hooks.client import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
+from minutebook.features.hooks.early_hook import FOLDERS, LARGEST_EVENT, START_WAIT, write_all
 from minutebook.features.hooks.events import HookEvent, HookMoment, output_of, read_event
 from minutebook.features.hooks.known import is_ignored
 from minutebook.features.hooks.operations import brief

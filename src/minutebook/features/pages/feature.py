@@ -8,5 +8,6 @@ FEATURE = Feature(
     commands={"Begin": {".cli": ("ui",)}},
     pages=".views.register:PAGES",
     services=".services:PageServices",
+    daemon_requests={"pages": ".in_daemon:show"},
     mount=".cli:MOUNT",
 )

@@ -1,4 +1,4 @@
-"""The services of the daemon for processes of this machine: operations of commands, hooks, the pages."""
+"""The services of the daemon for processes of this machine: operations of commands, and requests of features."""
 
 import json
 import logging
@@ -6,7 +6,6 @@ import socket
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from minutebook import __version__
@@ -14,8 +13,8 @@ from minutebook.config import Settings, load
 from minutebook.domain.caller import Caller, Note, in_call
 from minutebook.domain.error_facts import facts_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.plain import plain
 from minutebook.embedding.service import until_loaded
+from minutebook.feature import features
 from minutebook.operations.table import operation_named
 from minutebook.server.app_loader import AppLoader
 
@@ -66,7 +65,7 @@ def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost
         send({"ready": True})
         # A client that has not waited so long does all by itself, and is gone.
         connection.settimeout(None)
-        client = _Client(connection, host, settings, settings.person(given, user), send)
+        client = DaemonClient(connection, host, settings, settings.person(given, user), send)
         with connection.makefile("rb") as lines:
             for line in lines:
                 client.serve(json.loads(line))
@@ -76,20 +75,19 @@ def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost
         log.debug("a client is gone that asked for something")
 
 
-class _Client:
-    """A process that asks, in a caller's name and with settings of its own."""
+@dataclass(slots=True)
+class DaemonClient:
+    """A process that asks, in a caller's name and with settings of its own.
 
-    def __init__(
-        self,
-        connection: socket.socket,
-        host: DaemonHost,
-        settings: Settings,
-        caller: Caller,
-        send: Send,
-    ) -> None:
-        self._connection, self._host, self._send = connection, host, send
-        self._settings, self._caller = settings, caller
-        self._note_printed: Callable[[], None] | None = None
+    `on_printed` is what is done once it says that it printed the last answer.
+    """
+
+    connection: socket.socket
+    host: DaemonHost
+    settings: Settings
+    caller: Caller
+    send: Send
+    on_printed: Callable[[], None] | None = None
 
     def serve(self, request: Mapping[str, Any]) -> None:
         """Do one request, and send its result."""
@@ -97,56 +95,44 @@ class _Client:
             match request:
                 case {"operation": str(name), "arguments": dict(given)}:
                     self._operate(name, given, reports=request.get("reports") is True)
-                case {"hook": str(client), "event": dict(fields)}:
-                    self._answer_hook(client, fields, request.get("client_folder"))
                 case {"printed": True}:
                     # What came too late was printed nowhere, and is not noted.
-                    if self._note_printed is not None:
-                        self._note_printed()
-                case {"pages": dict(wanted)}:
-                    self._show_pages(wanted)
+                    if self.on_printed is not None:
+                        self.on_printed()
                 case _:
-                    unknown = InvalidInput("request", "is none that a daemon knows")
-                    self._send({**_failure(unknown), "notes": {}})
+                    _of_feature(request)(self, request)
         except MinutebookError as error:
-            self._send({**_failure(error), "notes": {}})
+            self.send({**_failure(error), "notes": {}})
 
     def _operate(self, name: str, given: Mapping[str, Any], *, reports: bool) -> None:
         notes: dict[str, Note] = {}
-        app = self._host.loader()
-        waits = until_loaded(app.embedding, lambda part: self._send({"preparing": part}))
+        app = self.host.loader()
+        waits = until_loaded(app.embedding, lambda part: self.send({"preparing": part}))
         progress = self._report if reports else waits
-        asks = in_call(self._caller, progress=progress, notes=notes)
+        asks = in_call(self.caller, progress=progress, notes=notes)
         try:
             answer = {"answer": operation_named(name).answer(app, asks, given)}
         except MinutebookError as error:
             answer = _failure(error)
-        self._send({**answer, "notes": {name: note.text for name, note in notes.items()}})
+        self.send({**answer, "notes": {name: note.text for name, note in notes.items()}})
 
     def _report(self, part: float, what: str) -> None:
-        self._send({"part": part, "what": what})
+        self.send({"part": part, "what": what})
 
-    def _answer_hook(self, client: str, fields: Mapping[str, Any], folder: object) -> None:
-        from minutebook.features.hooks import answers
 
-        own = Path(folder) if isinstance(folder, str) else None
-        said, self._note_printed = answers.answer(
-            self._host.loader(), self._settings, client, fields, own
-        )
-        self._send({"answer": plain(said)})
+def _of_feature(request: Mapping[str, Any]) -> Callable[[DaemonClient, Mapping[str, Any]], None]:
+    """Return what a feature does on a request, by the field that names it. Raises InvalidInput if none does."""
+    for feature in features():
+        for name in request.keys() & feature.daemon_requests.keys():
+            act: Callable[[DaemonClient, Mapping[str, Any]], None]
+            act = feature.load(feature.daemon_requests[name])
+            return act
+    raise unknown()
 
-    def _show_pages(self, wanted: Mapping[str, Any]) -> None:
-        from minutebook.features.pages import in_daemon as pages
 
-        with self._host.stay():
-            pages.show(
-                self._connection,
-                self._host.loader,
-                self._settings,
-                self._caller,
-                wanted,
-                self._send,
-            )
+def unknown() -> InvalidInput:
+    """Return the error of a request in a form that nobody knows."""
+    return InvalidInput("request", "is none that a daemon knows")
 
 
 def _failure(error: MinutebookError) -> dict[str, Any]:
