@@ -94,7 +94,7 @@ class Cluster:
         with tempfile.TemporaryDirectory() as folder:
             store = PostgresStore(self.coordinator.url(), Path(folder), writer_wait=30)
             with closing(store):
-                store.distribute(SHARDS)
+                store.database.distribute(SHARDS)
 
     def add(self) -> Node:
         """Start one more node and make it known to the others."""

@@ -59,7 +59,7 @@ def copied(size: int, folder: Path) -> tuple[dict[str, Path], float]:
         pass
     for path in paths.values():
         with closing(opened(path)) as store:
-            store.rebuild()
+            store.upkeep.rebuild()
     return paths, watch.cpu
 
 

@@ -22,8 +22,9 @@ from benchmarks.measure import NotThere, Table, stopwatch
 from benchmarks.store import FEW, MAIN, PART, SPACE, STOP_WORDS, WORDS, Records, word
 from minutebook.domain.records import Memory
 from minutebook.search.languages import FUNCTION_WORDS
+from minutebook.store.protocol import Tended
+from minutebook.store.sql.transfer import Transfer
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.transfer import Transferable
 from minutebook.store.values import Carried, Embedding
 from tests.features.postgres.server import WHEEL, StartedServer
 
@@ -43,7 +44,7 @@ Half: TypeAlias = NDArray[np.float16]
 class Opening(Protocol):
     """Opens a store; one that `receives` may be in the middle of being filled."""
 
-    def __call__(self, indices: str, *, receives: bool = False) -> Transferable:
+    def __call__(self, indices: str, *, receives: bool = False) -> Tended:
         """Open the store with the indices in a folder of that name, where the engine lets it be named."""
 
 
@@ -145,10 +146,10 @@ def engines(folder: Path, server: StartedServer, database: str) -> list[Engine]:
     server.make_empty(database)
     url = server.url(database)
 
-    def file(indices: str, *, receives: bool = False) -> Transferable:
+    def file(indices: str, *, receives: bool = False) -> Tended:
         return SqliteStore(folder / "store.db", durability="normal", receives=receives)
 
-    def in_database(indices: str, *, receives: bool = False) -> Transferable:
+    def in_database(indices: str, *, receives: bool = False) -> Tended:
         from minutebook.features.postgres.store import PostgresStore
 
         return PostgresStore(url, folder / indices, durability="normal", pool=16, receives=receives)
@@ -196,20 +197,21 @@ def _fill(engine: Engine, data: Data, folder: Path) -> None:
     if path.exists():
         spent = json.loads(path.read_text(encoding="utf-8"))
     with closing(engine.open("first", receives=True)) as store:
-        store.begin_receiving("benchmark")
+        taking = Transfer(store.database)
+        taking.begin("benchmark")
         # The main organization comes last in each batch, so that where it is all are.
-        for batch in data.batches(store.received(MAIN)):
+        for batch in data.batches(taking.received(MAIN)):
             carried: dict[str, list[Carried]] = {FEW: [], PART: [], MAIN: []}
             for memory, vectors in batch.memories():
                 carried[memory.organization].append(Carried(memory, Embedding(SPACE, vectors)))
             beneath = engine.server_cpu()
             with stopwatch() as watch:
                 for name, part in carried.items():
-                    store.receive(name, part, (), batch.start + len(batch.texts))
+                    taking.receive(name, part, (), batch.start + len(batch.texts))
             spent["cpu"].append(watch.cpu)
             spent["server"].append(engine.server_cpu() - beneath)
             path.write_text(json.dumps(spent), encoding="utf-8")
-        store.end_receiving()
+        taking.end()
 
 
 def _progress(folder: Path, engine: Engine) -> Path:

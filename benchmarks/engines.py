@@ -53,8 +53,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.features.migration.migration import Migration
 from minutebook.search.text import parse_query
-from minutebook.store.protocol import Store
-from minutebook.store.transfer import Transferable
+from minutebook.store.protocol import Store, Tended
 from minutebook.store.values import Vectors
 from tests.features.postgres.server import StartedServer
 
@@ -83,15 +82,15 @@ def searches(known: Sequence[Engine], rounds: int) -> Table:
         return _searched(stores, known, rounds)
 
 
-def _searched(stores: Sequence[Transferable], known: Sequence[Engine], rounds: int) -> Table:
+def _searched(stores: Sequence[Tended], known: Sequence[Engine], rounds: int) -> Table:
     near = list(vector_queries(rounds + 3, 3))
     words = [parse_query(text) for text in text_queries(rounds + 3, 4)]
     rows: list[tuple[str | float | None, ...]] = []
 
-    def match(store: Transferable, where: Filter, number: int) -> None:
+    def match(store: Tended, where: Filter, number: int) -> None:
         store.match(Memory, where, words[number], 50)
 
-    def nearest(store: Transferable, where: Filter, number: int) -> None:
+    def nearest(store: Tended, where: Filter, number: int) -> None:
         store.nearest(Memory, where, SPACE, near[number], 50)
 
     for name, where in WHERES.items():
@@ -205,7 +204,7 @@ def inserts(known: Sequence[Engine], count: int) -> Table:
 
 
 def _written(
-    engine: Engine, store: Transferable, writers: int, organizations: int, count: int
+    engine: Engine, store: Tended, writers: int, organizations: int, count: int
 ) -> tuple[float, float, float]:
     data, each = Records(100 + writers + organizations), count // writers
     made = [
@@ -291,7 +290,7 @@ def sizes(known: Sequence[Engine], records: int) -> Table:
     held = []
     for engine in known:
         with closing(engine.open("first")) as store:
-            held.append(store.size() / records)
+            held.append(store.upkeep.size() / records)
     return Table("Bytes a record", tuple(engine.name for engine in known), [tuple(held)])
 
 
@@ -315,7 +314,7 @@ def tending(known: Sequence[Engine], rounds: int) -> Table:
         for engine, store in zip(known, stores, strict=True):
             before = engine.server_cpu()
             with stopwatch() as watch:
-                found = store.check()
+                found = store.upkeep.check()
             assert found == [], found
             checked += [watch.wall * 1e3, watch.cpu * 1e3]
             spent = (engine.server_cpu() - before) * 1e3

@@ -349,7 +349,7 @@ def measure(size: int, rounds: int) -> dict[str, Any]:
     store = SqliteStore(path)
     found: dict[str, Any] = {
         "records": {name: store.count(Memory, where) for name, where in wheres.items()},
-        "build": {"each_ms": built * 1e3 / size, "disk_mb": store.size() / 1e6},
+        "build": {"each_ms": built * 1e3 / size, "disk_mb": store.upkeep.size() / 1e6},
         "open": opened,
         "search": {name: searches(store, where, rounds) for name, where in wheres.items()},
         "recall_at_10": recall(store, path, wheres),

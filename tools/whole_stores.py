@@ -19,7 +19,7 @@ _NAMES = {
     "minutebook.store.sql.database": {"Database"},
     "minutebook.store.sqlite": {"SqliteStore"},
     "minutebook.features.postgres.store": {"PostgresStore"},
-    "minutebook.store.transfer": {"Transferable"},
+    "minutebook.store.sql.transfer": {"Transfer"},
     "minutebook.stores": {"open_store"},
 }
 _INSIDE_READERS = {"_store", "_where", "_snapshot"}

@@ -11,8 +11,8 @@ from minutebook.store.file_locks import FileLocks
 from minutebook.store.leases import LeaseLocks
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Tended
+from minutebook.store.sql.transfer import being_filled
 from minutebook.store.sqlite import SqliteStore, missing_database
-from minutebook.store.transfer import being_filled
 
 
 def open_store(settings: Settings) -> Tended:
@@ -50,7 +50,11 @@ def moving_mark(settings: Settings) -> Path:
 
 def locks_of(settings: Settings, store: Tended) -> NamedLocks:
     """Return the locks by name of all that share a store: on a server in it, else in files beside it."""
-    return FileLocks(settings.claims) if store.leases is None else LeaseLocks(store.leases)
+    return (
+        FileLocks(settings.claims)
+        if store.database.leases is None
+        else LeaseLocks(store.database.leases)
+    )
 
 
 def check_not_lost(settings: Settings) -> None:

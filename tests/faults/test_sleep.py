@@ -60,7 +60,7 @@ from minutebook.features.postgres.store import PostgresStore
 from tests.store.samples import entity
 from pathlib import Path
 store = PostgresStore(sys.argv[1], Path(sys.argv[2]))
-with LeaseLocks(store.leases, 2.0).hold("sync") as lease:
+with LeaseLocks(store.database.leases, 2.0).hold("sync") as lease:
     print("asleep", flush=True)
     sys.stdin.readline()
     try:
@@ -120,9 +120,9 @@ def test_who_slept_longer_than_its_lease_writes_nothing_under_it(tmp_path: Path)
         assert isinstance(store, PostgresStore)
         url = server().url((tmp_path / "store" / "database").read_text())
         with asleep(WITH_A_LEASE, url, tmp_path / "other") as process:
-            wait_until(lambda: not store.leases.is_taken("sync"))
-            assert store.leases.take("sync", "another", 60)
+            wait_until(lambda: not store.database.leases.is_taken("sync"))
+            assert store.database.leases.take("sync", "another", 60)
             answer = woken(process)
         assert "another may do the same work by now; nothing was written" in answer
         assert store.find(Entity, everything("default")) == []
-        assert store.leases.is_taken("sync")
+        assert store.database.leases.is_taken("sync")

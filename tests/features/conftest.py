@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -38,4 +38,4 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[Tended]":
     if request.param == "postgres":
         request.getfixturevalue("postgres")
     with engine_named(request.param).fresh(tmp_path / "store") as store:
-        yield cast("Tended", store)
+        yield store

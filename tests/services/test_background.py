@@ -79,7 +79,7 @@ def test_a_stopped_store_is_asked_again_until_it_is_started(opener: Opener, tmp_
     world.store.close()
     with at_work(world, ready(), tmp_path / "locks") as embeddings:
         wait_until(lambda: embeddings.state == "ready")
-        world.store.open()
+        world.store.upkeep.open()
         wait_until(lambda: vectors(world, embeddings) == 1)
 
 

@@ -154,14 +154,14 @@ def test_what_has_no_vectors_comes_before_what_lacks_only_states(opener: Opener)
     assert done == [2, 1, 0]
     assert embedder.embedded == ["Ben likes coffee", code.text, "Ana likes tea"]
     assert set(states_in(world, late)) == {late}
-    assert world.store.states_size(CodeChunk, "default") == 0
+    assert world.store.upkeep.states_size(CodeChunk, "default") == 0
 
 
 def test_states_are_off_by_a_setting(opener: Opener) -> None:
     world = opener(ready(StateEmbedder()), name="same", token_states=False)
     id = world.remember("Ana likes tea")
     assert pending(world) == 0
-    assert world.store.states_size(Memory, "default") == 0
+    assert world.store.upkeep.states_size(Memory, "default") == 0
     again = opener(ready(StateEmbedder()), name="same")
     assert pending(again) == 1
     assert again.app.embeddings.backfill(threading.Event()) == 1

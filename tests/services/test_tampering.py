@@ -29,7 +29,7 @@ def filled(world: World) -> Path:
 
 
 def database(world: World) -> Path:
-    return world.file_store._path
+    return world.file_store.database._path
 
 
 def tamper(path: Path, *statements: str) -> None:

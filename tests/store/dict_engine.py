@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Entity, Kind, Record, TextRecord, Version
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
+from minutebook.store.protocol import Tended
 from minutebook.store.transaction_names import TransactionNames, check_in_snapshot
 from minutebook.store.values import Candidate, Change, Group, R, T, Tie, Vectors, VectorSpace
 from tests.store import lexical
@@ -54,17 +55,6 @@ class DictSnapshot:
         return []
 
 
-class DictTokenUses:
-    def __init__(self) -> None:
-        self._uses: dict[str, datetime] = {}
-
-    def note(self, token: str, at: datetime) -> None:
-        self._uses[token] = max(at, self._uses.get(token, at))
-
-    def latest(self) -> dict[str, datetime]:
-        return dict(self._uses)
-
-
 class DictStore:
     def __init__(self) -> None:
         self._committed = State()
@@ -72,7 +62,10 @@ class DictStore:
         self._local = threading.local()
         self._names = TransactionNames()
         self.is_open = True
-        self.token_uses = DictTokenUses()
+
+    @property
+    def upkeep(self) -> "DictStore":
+        return self
 
     @contextmanager
     def transaction(self, *organizations: str) -> Iterator[None]:
@@ -361,8 +354,8 @@ class DictStore:
 class DictEngine(Engine):
     name = "dict"
 
-    def open(self, folder: Path) -> DictStore:
-        return DictStore()
+    def open(self, folder: Path) -> Tended:
+        return cast("Tended", DictStore())
 
 
 def _has_states(state: State, key: Key, space: VectorSpace) -> bool:

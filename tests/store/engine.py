@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value
 
 ENGINES = {
@@ -30,10 +30,10 @@ class Engine(ABC):
         folder.mkdir(parents=True, exist_ok=True)
 
     @abstractmethod
-    def open(self, folder: Path) -> Store:
+    def open(self, folder: Path) -> Tended:
         """Open a store as a server does, made if it is missing; any process may, at any time."""
 
-    def crash(self, store: Store, folder: Path) -> Path:
+    def crash(self, store: Tended, folder: Path) -> Path:
         """End an open store that gets no chance to tidy up; return the folder that has it now."""
         raise NotImplementedError
 
@@ -41,7 +41,7 @@ class Engine(ABC):
         """Run a statement, values at its `?`, on the database of a folder past any store; return the rows."""
         raise NotImplementedError
 
-    def faults(self, store: Store) -> list[str]:
+    def faults(self, store: Tended) -> list[str]:
         """Say what the engine itself finds wrong with an open store."""
         return []
 
@@ -50,7 +50,7 @@ class Engine(ABC):
         shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
-    def fresh(self, folder: Path) -> Iterator[Store]:
+    def fresh(self, folder: Path) -> Iterator[Tended]:
         """Return a store without records, discarded afterwards."""
         self.make(folder)
         store = self.open(folder)

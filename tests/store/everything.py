@@ -15,7 +15,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.search.text import parse_query
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from tests.store import samples
 
 ACME = Filter(organization="acme")
@@ -43,7 +43,7 @@ def one_of_each() -> list[Record]:
     ]
 
 
-def write_everything(store: Store) -> None:
+def write_everything(store: Tended) -> None:
     for record in one_of_each():
         store.put(record)
         store.put(record)
@@ -57,7 +57,7 @@ def write_everything(store: Store) -> None:
             store.delete(type(record), "zoo", record.id)
 
 
-def ask_everything(store: Store) -> None:
+def ask_everything(store: Tended) -> None:
     for of in CLASSES.values():
         store.get(of, "acme", "a")
         store.find(of, ACME, limit=3)
@@ -74,7 +74,7 @@ def ask_everything(store: Store) -> None:
         store.matches_phrase(text_class, ACME, ["bread"])
         store.vectors(text_class, "acme", "a")
         store.token_states(text_class, "acme", ["a"], SPACE)
-        store.states_size(text_class, "acme")
+        store.upkeep.states_size(text_class, "acme")
         store.count_vectors(text_class, ACME, SPACE)
         store.nearest(text_class, ACME, SPACE, EAST, 3)
     store.without_vectors([*TEXT_CLASSES.values()], SPACE, 3)

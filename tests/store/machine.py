@@ -254,7 +254,7 @@ class StoreMachine(RuleBasedStateMachine):
     ) -> None:
         found = self.store.token_states(of, organization, ids, space)
         assert found == self.oracle.token_states(of, organization, ids, space)
-        size = self.store.states_size(of, organization)
+        size = self.store.upkeep.states_size(of, organization)
         assert size == self.oracle.states_size(of, organization)
 
     @rule(

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from minutebook.store.values import Candidate
 from tests.examples import examples
 from tests.store.engine import Engine
@@ -34,12 +34,12 @@ class Promises:
     engine: ClassVar[Engine]
 
     @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[Store]:
+    def store(self, tmp_path: Path) -> Iterator[Tended]:
         with self.engine.fresh(tmp_path / "store") as store:
             yield store
 
     @contextmanager
-    def fresh(self) -> Iterator[Store]:
+    def fresh(self) -> Iterator[Tended]:
         """Return a store for one example of a property."""
         folder = Path(mkdtemp())
         with self.engine.fresh(folder) as store:

@@ -24,7 +24,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.search.text import parse_query
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from tests.store import given as drawn
 from tests.store.promises import (
     ACME,
@@ -50,11 +50,11 @@ from tests.store.samples import (
 class RecordPromises(Promises):
     # Transactions
 
-    def test_what_is_put_is_there_at_once(self, store: Store) -> None:
+    def test_what_is_put_is_there_at_once(self, store: Tended) -> None:
         store.put(memory("a"))
         assert store.get(Memory, "acme", "a") == memory("a")
 
-    def test_an_exception_undoes_all_of_a_transaction(self, store: Store) -> None:
+    def test_an_exception_undoes_all_of_a_transaction(self, store: Tended) -> None:
         store.put(memory("kept"))
         before = store.sequence("acme")
         with pytest.raises(ZeroDivisionError), store.transaction("acme"):  # noqa: PT012
@@ -72,7 +72,7 @@ class RecordPromises(Promises):
         assert store.sequence("acme") == before
         assert store.changes("acme", before) == []
 
-    def test_a_failed_inner_transaction_leaves_the_outer_one_whole(self, store: Store) -> None:
+    def test_a_failed_inner_transaction_leaves_the_outer_one_whole(self, store: Tended) -> None:
         with store.transaction("acme"):
             store.put(memory("outer"))
             with pytest.raises(ZeroDivisionError), store.transaction("acme"):  # noqa: PT012
@@ -81,7 +81,7 @@ class RecordPromises(Promises):
             store.put(memory("later"))
         assert [r.id for r in store.find(Memory, ACME)] == ["later", "outer"]
 
-    def test_the_first_text_of_an_organization_can_be_undone_by_itself(self, store: Store) -> None:
+    def test_the_first_text_of_an_organization_can_be_undone_by_itself(self, store: Tended) -> None:
         with store.transaction("acme", "zoo"):
             store.put(entity("outer"))
             with pytest.raises(ZeroDivisionError), store.transaction("zoo"):  # noqa: PT012
@@ -92,7 +92,7 @@ class RecordPromises(Promises):
         zoo = Filter(organization="zoo")
         assert [c.id for c in store.match(Memory, zoo, parse_query("bread"), 9)] == ["inner"]
 
-    def test_a_write_to_an_organization_that_is_not_named_is_refused(self, store: Store) -> None:
+    def test_a_write_to_an_organization_that_is_not_named_is_refused(self, store: Tended) -> None:
         other = memory("other", organization="zoo")
         store.put(other)
         writes: list[Callable[[], object]] = [
@@ -114,7 +114,7 @@ class RecordPromises(Promises):
         assert store.get(Memory, "zoo", "other") is None
 
     def test_a_transaction_inside_another_names_some_of_its_organizations(
-        self, store: Store
+        self, store: Tended
     ) -> None:
         refused = pytest.raises(StoreError, match="'acme' cannot hold one that names 'zoo' too")
         with refused, store.transaction("acme"):
@@ -131,14 +131,14 @@ class RecordPromises(Promises):
             store.put(memory("a", organization="zoo"))
         assert store.organizations() == ["acme", "zoo"]
 
-    def test_an_inner_transaction_is_undone_with_the_outer_one(self, store: Store) -> None:
+    def test_an_inner_transaction_is_undone_with_the_outer_one(self, store: Tended) -> None:
         with pytest.raises(ZeroDivisionError), store.transaction("acme"):  # noqa: PT012
             with store.transaction("acme"):
                 store.put(memory("inner"))
             _ = 1 / 0
         assert store.find(Memory, ACME) == []
 
-    def test_a_refused_put_inside_a_transaction_leaves_nothing_behind(self, store: Store) -> None:
+    def test_a_refused_put_inside_a_transaction_leaves_nothing_behind(self, store: Tended) -> None:
         with store.transaction("acme"):
             store.put(memory("a"))
             with pytest.raises(InvalidInput):
@@ -146,7 +146,7 @@ class RecordPromises(Promises):
         assert store.vectors(Memory, "acme", "a") is None
         assert store.get(Memory, "acme", "a") is not None
 
-    def test_inside_a_transaction_the_thread_reads_what_it_wrote(self, store: Store) -> None:
+    def test_inside_a_transaction_the_thread_reads_what_it_wrote(self, store: Tended) -> None:
         store.put(memory("old", "bread"))
         store.put_vectors(Memory, "acme", "old", SPACE, unit(1, 0, 0, 0)[None])
         assert len(store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9)) == 1
@@ -167,7 +167,7 @@ class RecordPromises(Promises):
             near = store.nearest(Memory, ACME, SPACE, unit(0, 1, 0, 0), 9)
             assert ids(near) == ["a"]
 
-    def test_others_see_all_of_a_transaction_or_nothing(self, store: Store) -> None:
+    def test_others_see_all_of_a_transaction_or_nothing(self, store: Tended) -> None:
         seen: list[tuple[int, int, int, int]] = []
 
         def look() -> None:
@@ -184,7 +184,7 @@ class RecordPromises(Promises):
         in_threads([look])
         assert seen == [(0, 0, 0, 0), (0, 0, 0, 0), (2, 2, 2, store.sequence("acme"))]
 
-    def test_what_is_given_one_by_one_is_of_one_moment(self, store: Store) -> None:
+    def test_what_is_given_one_by_one_is_of_one_moment(self, store: Tended) -> None:
         for id in "abcd":
             store.put(memory(id))
         given = store.each(Memory, ACME, ["-ingestion_time"])
@@ -199,7 +199,7 @@ class RecordPromises(Promises):
             assert "f" in store.ids(Memory, ACME, [])
             assert "f" not in {record.id for record in store.each(Memory, ACME, [])}
 
-    def test_a_snapshot_reads_one_moment_of_everything(self, store: Store) -> None:
+    def test_a_snapshot_reads_one_moment_of_everything(self, store: Tended) -> None:
         store.put(memory("b"))
         store.put(memory("a", organization="zoo"))
         with store.snapshot("acme", "zoo") as moment:
@@ -214,7 +214,7 @@ class RecordPromises(Promises):
             with store.snapshot("acme") as moment:
                 assert [each.id for each in moment.each(Memory, ACME)] == ["a", "b"]
 
-    def test_a_snapshot_reads_the_organizations_alone_that_it_names(self, store: Store) -> None:
+    def test_a_snapshot_reads_the_organizations_alone_that_it_names(self, store: Tended) -> None:
         zoo = Filter(organization="zoo")
         store.put(memory("a"))
         store.put(memory("a", organization="zoo"))
@@ -227,7 +227,7 @@ class RecordPromises(Promises):
         with store.snapshot("nowhere") as moment:
             assert list(moment.each(Memory, Filter(organization="nowhere"))) == []
 
-    def test_writers_wait_for_one_another(self, store: Store) -> None:
+    def test_writers_wait_for_one_another(self, store: Tended) -> None:
         store.put(memory("counter", "0"))
 
         def count() -> None:
@@ -255,7 +255,7 @@ class RecordPromises(Promises):
             everything = Filter(organization=record.organization, with_deleted=True)
             assert store.find(type(record), everything) == [record]
 
-    def test_the_keys_of_an_object_keep_their_order(self, store: Store) -> None:
+    def test_the_keys_of_an_object_keep_their_order(self, store: Tended) -> None:
         given: dict[str, object] = {"z": 1, "a": {"y": [1], "b": None}, "\ud800": "half", "m": True}
         store.put(memory("a", metadata=given))
         kept = store.get(Memory, "acme", "a")
@@ -270,7 +270,7 @@ class RecordPromises(Promises):
             where = Filter(organization="acme", equal={"metadata": other})
             assert store.find(Memory, where) == []
 
-    def test_an_instant_comes_back_whatever_its_zone(self, store: Store) -> None:
+    def test_an_instant_comes_back_whatever_its_zone(self, store: Tended) -> None:
         there = datetime(2026, 3, 1, 2, 3, 4, 567_891, timezone(timedelta(hours=7)))
         ages_ago = datetime(1, 1, 1, tzinfo=UTC)
         far_off = datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
@@ -278,7 +278,7 @@ class RecordPromises(Promises):
         store.put(record)
         assert store.get(Memory, "acme", "a") == record
 
-    def test_organization_kind_and_id_together_name_a_record(self, store: Store) -> None:
+    def test_organization_kind_and_id_together_name_a_record(self, store: Tended) -> None:
         several: list[Record] = [
             memory("a"),
             memory("a", organization="zoo"),
@@ -289,14 +289,14 @@ class RecordPromises(Promises):
             store.put(record)
         assert [store.get(type(r), r.organization, r.id) for r in several] == several
 
-    def test_putting_again_replaces(self, store: Store) -> None:
+    def test_putting_again_replaces(self, store: Tended) -> None:
         for record in (memory("a"), entity("a"), version("a"), edge(Link, "a", "b"), entry(1)):
             store.put(record)
             later = replace(record, **{last_text_field(record): "later"})  # type: ignore[arg-type]
             store.put(later)
             assert store.find(type(record), ACME) == [later]
 
-    def test_what_is_not_there_is_none(self, store: Store) -> None:
+    def test_what_is_not_there_is_none(self, store: Tended) -> None:
         store.put(memory("a"))
         assert store.get(Memory, "zoo", "a") is None
         assert store.get(Memory, "acme", "b") is None
@@ -372,7 +372,7 @@ class RecordPromises(Promises):
             page = store.page(Memory, wheres, order=[order], limit=limit, offset=offset)
             assert page == expected[offset : offset + limit]
 
-    def test_a_page_is_cut_from_very_many_organizations(self, store: Store) -> None:
+    def test_a_page_is_cut_from_very_many_organizations(self, store: Tended) -> None:
         several = [replace(entity(f"{n:03}"), organization=f"of {n % 211}") for n in range(422)]
         with store.transaction(*{record.organization for record in several}):
             for record in several:
@@ -381,7 +381,7 @@ class RecordPromises(Promises):
         page = store.page(Entity, wheres, order=["-id"], limit=5, offset=200)
         assert [each.id for each in page] == ["221", "220", "219", "218", "217"]
 
-    def test_counts_follow_every_change(self, store: Store) -> None:
+    def test_counts_follow_every_change(self, store: Tended) -> None:
         store.put(memory("a"))
         assert store.count(Memory, ACME) == 1
         store.put(memory("b"))
@@ -411,7 +411,7 @@ class RecordPromises(Promises):
                 assert found == sorted(expected, key=lambda r: r.id)
                 assert store.count(of, where) == len(expected)
 
-    def test_with_the_first_field_descending_ids_descend_too(self, store: Store) -> None:
+    def test_with_the_first_field_descending_ids_descend_too(self, store: Tended) -> None:
         for id in "bca":
             store.put(memory(id))
         descending = store.find(Memory, ACME, order=["-ingestion_time"])
@@ -420,7 +420,7 @@ class RecordPromises(Promises):
         assert [r.id for r in ascending] == ["a", "b", "c"]
 
     def test_decisions_are_found_by_what_all_spellings_of_their_target_share(
-        self, store: Store
+        self, store: Tended
     ) -> None:
         for id, target in (("a", "API Auth"), ("b", "api-auth"), ("c", "api"), ("d", "\ud800")):
             store.put(decision(id, target=target))
@@ -431,7 +431,7 @@ class RecordPromises(Promises):
         half = Filter(organization="acme", equal={"target_key": "\ud800"})
         assert [r.id for r in store.find(Decision, half)] == ["d"]
 
-    def test_a_field_that_no_record_of_the_kind_has_is_a_mistake(self, store: Store) -> None:
+    def test_a_field_that_no_record_of_the_kind_has_is_a_mistake(self, store: Tended) -> None:
         store.put(entity("a"))
         with pytest.raises(AttributeError, match="content"):
             store.find(Entity, Filter(organization="acme", equal={"content": "x"}))
@@ -442,14 +442,14 @@ class RecordPromises(Promises):
 
     # Delete
 
-    def test_delete_tells_whether_the_record_was_there(self, store: Store) -> None:
+    def test_delete_tells_whether_the_record_was_there(self, store: Tended) -> None:
         store.put(memory("a"))
         assert store.delete(Memory, "acme", "a")
         assert not store.delete(Memory, "acme", "a")
         assert not store.delete(Memory, "nowhere", "a")
 
     def test_a_deleted_memory_leaves_neither_text_nor_vectors_nor_versions(
-        self, store: Store
+        self, store: Tended
     ) -> None:
         for id in "ab":
             store.put(memory(id))
@@ -464,7 +464,7 @@ class RecordPromises(Promises):
         store.put(memory("a"))
         assert store.vectors(Memory, "acme", "a") is None
 
-    def test_the_edges_that_touch_a_deleted_node_go_with_it(self, store: Store) -> None:
+    def test_the_edges_that_touch_a_deleted_node_go_with_it(self, store: Tended) -> None:
         # A memory and an entity may share an id; the kind of edge tells whose end it is.
         def fill() -> None:
             store.put(memory("x"))
@@ -499,7 +499,7 @@ class RecordPromises(Promises):
             (Link, "y.z"),
         }
 
-    def test_organizations_are_those_that_hold_or_held_a_record(self, store: Store) -> None:
+    def test_organizations_are_those_that_hold_or_held_a_record(self, store: Tended) -> None:
         assert store.organizations() == []
         store.put(memory("a", organization="zoo"))
         store.put(entry(1, organization="acme"))
@@ -514,25 +514,16 @@ class RecordPromises(Promises):
 
     # The end
 
-    def test_the_last_use_of_a_token_is_kept_and_is_no_change(self, store: Store) -> None:
-        uses = store.token_uses
-        assert uses.latest() == {}
-        later = START + timedelta(hours=1)
-        for token, at in (("a", START), ("b", later), ("b", START), ("a", later)):
-            uses.note(token, at)
-        assert uses.latest() == {"a": later, "b": later}
-        assert store.organizations() == []
-
-    def test_after_close_every_call_says_so_until_it_is_opened_again(self, store: Store) -> None:
+    def test_after_close_every_call_says_so_until_it_is_opened_again(self, store: Tended) -> None:
         for id in ("a", "b"):
             store.put(memory(id))
             store.put_vectors(Memory, "acme", id, SPACE, unit(1, 0, 0, 0)[None])
             assert store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 5)
-            assert [store.is_open] == [True]
-            store.open()
+            assert [store.upkeep.is_open] == [True]
+            store.upkeep.open()
             store.close()
             store.close()
-            assert [store.is_open] == [False]
+            assert [store.upkeep.is_open] == [False]
             with pytest.raises(StoreClosed):
                 store.get(Memory, "acme", id)
             with pytest.raises(StoreClosed):
@@ -543,7 +534,7 @@ class RecordPromises(Promises):
                 pass
             with pytest.raises(StoreClosed), store.snapshot("acme"):
                 pass
-            store.open()
+            store.upkeep.open()
         assert store.count(Memory, ACME) == 2
         assert ids(store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 5)) == ["a", "b"]
         assert self.engine.faults(store) == []

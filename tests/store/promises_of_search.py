@@ -27,7 +27,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.search.text import TextQuery, parse_query, terms, words
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from minutebook.store.values import Tie, VectorSpace
 from tests.store import given as drawn
 from tests.store import lexical
@@ -74,14 +74,14 @@ class SearchPromises(Promises):
             expected = {id: score for id, score in scores.items() if id in allowed}
             check_ranking(store.match(Memory, where, query, limit), expected, limit)
 
-    def test_equal_scores_rank_by_id_even_where_they_are_cut(self, store: Store) -> None:
+    def test_equal_scores_rank_by_id_even_where_they_are_cut(self, store: Tended) -> None:
         with store.transaction("acme"):
             for number in reversed(range(100)):
                 store.put(memory(f"{number:03}", "same text"))
         found = store.match(Memory, ACME, parse_query("text"), 3)
         assert ids(found) == ["000", "001", "002"]
 
-    def test_the_statistics_are_those_of_the_organization(self, store: Store) -> None:
+    def test_the_statistics_are_those_of_the_organization(self, store: Tended) -> None:
         store.put(memory("a", "bread"))
         store.put(memory("b", "wine"))
         store.put(memory("c", "cheese"))
@@ -95,13 +95,13 @@ class SearchPromises(Promises):
         assert ids(after) == ["a"]
         assert after[0].score < before[0].score
 
-    def test_a_changed_text_is_found_by_its_new_words_only(self, store: Store) -> None:
+    def test_a_changed_text_is_found_by_its_new_words_only(self, store: Tended) -> None:
         store.put(memory("a", "bread"))
         store.put(memory("a", "wine"))
         assert store.match(Memory, ACME, parse_query("bread"), 9) == []
         assert ids(store.match(Memory, ACME, parse_query("wine"), 9)) == ["a"]
 
-    def test_an_empty_query_matches_nothing(self, store: Store) -> None:
+    def test_an_empty_query_matches_nothing(self, store: Tended) -> None:
         store.put(memory("a"))
         assert store.match(Memory, ACME, TextQuery(), 9) == []
         assert store.match(Memory, Filter(organization="none"), parse_query("a"), 9) == []
@@ -132,14 +132,14 @@ class SearchPromises(Promises):
             )
             assert store.matches_phrase(Memory, where, run) == expected
 
-    def test_a_phrase_is_words_not_stems(self, store: Store) -> None:
+    def test_a_phrase_is_words_not_stems(self, store: Tended) -> None:
         store.put(memory("a", "Running shoes"))
         store.put(memory("b", "run shoes"))
         assert store.matches_phrase(Memory, ACME, ["running", "shoes"]) == ["a"]
 
     # Vectors
 
-    def test_vectors_come_back_as_float16_keeps_them(self, store: Store) -> None:
+    def test_vectors_come_back_as_float16_keeps_them(self, store: Tended) -> None:
         store.put(memory("a"))
         given_rows = np.array([unit(1, 2, 3, 4), unit(4, 3, 2, 1)])
         store.put_vectors(Memory, "acme", "a", SPACE, given_rows)
@@ -149,7 +149,7 @@ class SearchPromises(Promises):
         np.testing.assert_array_equal(kept[1], given_rows.astype(np.float16))
         assert kept[1].dtype == np.float32
 
-    def test_later_vectors_take_the_place_of_earlier_ones(self, store: Store) -> None:
+    def test_later_vectors_take_the_place_of_earlier_ones(self, store: Tended) -> None:
         store.put(memory("a"))
         for space, row in ((SPACE, unit(1, 0, 0, 0)), (OTHER_SPACE, unit(0, 1, 0, 0))):
             store.put_vectors(Memory, "acme", "a", space, row[None])
@@ -159,7 +159,7 @@ class SearchPromises(Promises):
         assert kept[0] == OTHER_SPACE
         assert store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
 
-    def test_a_changed_text_loses_its_vectors_and_no_other_change_does(self, store: Store) -> None:
+    def test_a_changed_text_loses_its_vectors_and_no_other_change_does(self, store: Tended) -> None:
         store.put(memory("a"))
         store.put_vectors(Memory, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
         store.put(memory("a", importance=2.0, status=Status.LOCKED))
@@ -169,7 +169,7 @@ class SearchPromises(Promises):
         assert store.vectors(Memory, "acme", "a") is None
         assert store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
 
-    def test_vectors_need_a_record(self, store: Store) -> None:
+    def test_vectors_need_a_record(self, store: Tended) -> None:
         with pytest.raises(NotFound):
             store.put_vectors(Memory, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
 
@@ -184,7 +184,7 @@ class SearchPromises(Promises):
             (np.array([[1, 0, 0, 0], [np.inf, 0, 0, 0]], np.float32), "inf"),
         ],
     )
-    def test_what_is_no_vector_is_refused(self, store: Store, rows: np.ndarray, said: str) -> None:
+    def test_what_is_no_vector_is_refused(self, store: Tended, rows: np.ndarray, said: str) -> None:
         store.put(memory("a"))
         with pytest.raises(InvalidInput) as refused:
             store.put_vectors(Memory, "acme", "a", SPACE, rows)
@@ -193,7 +193,7 @@ class SearchPromises(Promises):
             store.nearest(Memory, ACME, SPACE, rows, 9)
         assert store.vectors(Memory, "acme", "a") is None
 
-    def test_token_states_come_back_as_they_were_given(self, store: Store) -> None:
+    def test_token_states_come_back_as_they_were_given(self, store: Tended) -> None:
         for id in "ab":
             store.put(memory(id))
             states = b"states of " + id.encode()
@@ -204,15 +204,15 @@ class SearchPromises(Promises):
         assert found == {"a": b"states of a", "b": b"states of b"}
         assert store.token_states(Memory, "zoo", ["a"], FORMED) == {}
         assert store.token_states(Memory, "acme", [], FORMED) == {}
-        assert store.states_size(Memory, "acme") == 22
-        assert store.states_size(Memory, "zoo") == 0
-        assert store.states_size(Turn, "acme") == 0
+        assert store.upkeep.states_size(Memory, "acme") == 22
+        assert store.upkeep.states_size(Memory, "zoo") == 0
+        assert store.upkeep.states_size(Turn, "acme") == 0
 
     @pytest.mark.parametrize(
         "other", [SPACE, replace(FORMED, states="other"), replace(OTHER_SPACE, states="one")]
     )
     def test_token_states_are_those_of_one_space_and_form(
-        self, store: Store, other: VectorSpace
+        self, store: Tended, other: VectorSpace
     ) -> None:
         store.put(memory("a"))
         store.put_vectors(Memory, "acme", "a", FORMED, ROW, b"states")
@@ -220,9 +220,9 @@ class SearchPromises(Promises):
         assert store.token_states(Memory, "acme", ["a"], FORMED) == {"a": b"states"}
         store.put_vectors(Memory, "acme", "a", other, ROW)
         assert store.token_states(Memory, "acme", ["a"], FORMED) == {}
-        assert store.states_size(Memory, "acme") == 0
+        assert store.upkeep.states_size(Memory, "acme") == 0
 
-    def test_token_states_go_with_the_text_and_with_the_record(self, store: Store) -> None:
+    def test_token_states_go_with_the_text_and_with_the_record(self, store: Tended) -> None:
         for id in "abc":
             store.put(memory(id))
             store.put_vectors(Memory, "acme", id, FORMED, ROW, b"states")
@@ -230,16 +230,16 @@ class SearchPromises(Promises):
         store.put(memory("b", "wine"))
         store.delete(Memory, "acme", "c")
         assert set(store.token_states(Memory, "acme", "abc", FORMED)) == {"a"}
-        assert store.states_size(Memory, "acme") == 6
+        assert store.upkeep.states_size(Memory, "acme") == 6
 
-    def test_token_states_need_a_form(self, store: Store) -> None:
+    def test_token_states_need_a_form(self, store: Tended) -> None:
         store.put(memory("a"))
         with pytest.raises(InvalidInput) as refused:
             store.put_vectors(Memory, "acme", "a", SPACE, ROW, b"states")
         assert refused.value.argument == "states"
         assert store.vectors(Memory, "acme", "a") is None
 
-    def test_records_without_states_of_a_form_lack_something(self, store: Store) -> None:
+    def test_records_without_states_of_a_form_lack_something(self, store: Tended) -> None:
         other = replace(FORMED, states="other")
         for id in "edcba":
             store.put(memory(id))
@@ -265,7 +265,7 @@ class SearchPromises(Promises):
         assert lacking(replace(OTHER_SPACE, states="one")) == "abcde"
 
     def test_records_without_vectors_are_given_of_all_organizations_or_of_some(
-        self, store: Store
+        self, store: Tended
     ) -> None:
         for id in "dbca":
             store.put(memory(id))
@@ -327,7 +327,7 @@ class SearchPromises(Promises):
             assert {each.id for each in wider} == set(ids(found)) | (also & expected.keys())
             check_ranking(wider, {each.id: expected[each.id] for each in wider}, len(wider))
 
-    def test_equal_cosines_rank_by_id(self, store: Store) -> None:
+    def test_equal_cosines_rank_by_id(self, store: Tended) -> None:
         for id in "cab":
             store.put(memory(id))
             store.put_vectors(Memory, "acme", id, SPACE, unit(1, 2, 3, 4)[None])
@@ -368,7 +368,7 @@ class SearchPromises(Promises):
         ],
     )
     def test_every_way_to_ask_meets_the_same_conditions(
-        self, store: Store, where: Filter, expected: str
+        self, store: Tended, where: Filter, expected: str
     ) -> None:
         zero, one, two, three = INSTANTS
         for record in (
@@ -420,7 +420,7 @@ class SearchPromises(Promises):
 
     @pytest.mark.parametrize("of", [Memory, Turn])
     def test_what_stands_beside_is_told_by_id_nearest_first(
-        self, store: Store, of: type[TextRecord]
+        self, store: Tended, of: type[TextRecord]
     ) -> None:
         make = turn if of is Turn else memory
         with store.transaction("acme"):
@@ -438,7 +438,7 @@ class SearchPromises(Promises):
 
     # Edges and names
 
-    def test_edges_touch_a_node_at_either_end(self, store: Store) -> None:
+    def test_edges_touch_a_node_at_either_end(self, store: Tended) -> None:
         store.put(edge(Relation, "a", "b"))
         store.put(edge(Link, "c", "a"))
         store.put(edge(Mention, "c", "d"))
@@ -448,20 +448,20 @@ class SearchPromises(Promises):
         assert store.edges("acme", []) == []
         assert store.edges("none", ["a"]) == []
 
-    def test_edges_touch_a_node_whose_id_is_no_unicode(self, store: Store) -> None:
+    def test_edges_touch_a_node_whose_id_is_no_unicode(self, store: Tended) -> None:
         store.put(edge(Link, "a\ud800", "ü"))
         store.put(edge(Link, "b", "a\ud800"))
         for nodes, found in ((["a\ud800"], 2), (["ü", "none"], 1), (["a", "\ud800"], 0)):
             assert len(store.edges("acme", nodes)) == found
             assert len(store.ties("acme", nodes, 9)) == found
 
-    def test_an_edge_between_two_nodes_is_found_once(self, store: Store) -> None:
+    def test_an_edge_between_two_nodes_is_found_once(self, store: Tended) -> None:
         store.put(edge(Link, "a", "a"))
         store.put(edge(Link, "a", "b"))
         assert [e.id for e in store.edges("acme", ["b", "a", "b"])] == ["a.a", "a.b"]
         assert [e.id for e in store.ties("acme", ["b", "a", "b"], 2)] == ["a.a", "a.b"]
 
-    def test_with_a_limit_the_heaviest_edges_come_first(self, store: Store) -> None:
+    def test_with_a_limit_the_heaviest_edges_come_first(self, store: Tended) -> None:
         with store.transaction("acme"):
             for number in range(1200):
                 store.put(edge(Link, f"n{number:04}", "hub", weight=float(number % 7)))
@@ -477,7 +477,7 @@ class SearchPromises(Promises):
         everything = store.edges("acme", nodes)
         assert [e.id for e in everything] == [f"n{n:04}.hub" for n in range(1200)]
 
-    def test_an_entity_is_named_by_its_whole_name_or_alias(self, store: Store) -> None:
+    def test_an_entity_is_named_by_its_whole_name_or_alias(self, store: Tended) -> None:
         store.put(entity("a", "Ana Maria", aliases=("The Boss",)))
         store.put(entity("b", "Banana"))
         store.put(entity("c", "C++"))
@@ -491,7 +491,7 @@ class SearchPromises(Promises):
         assert named("ana", Filter(organization="acme", users=frozenset())) == []
         assert named("ana", Filter(organization="zoo")) == []
 
-    def test_a_renamed_or_deleted_entity_is_not_found_by_its_old_name(self, store: Store) -> None:
+    def test_a_renamed_or_deleted_entity_is_not_found_by_its_old_name(self, store: Tended) -> None:
         store.put(entity("a", "Ana", aliases=("Annie",)))
         store.put(entity("a", "Bo"))
         assert store.entities_named(ACME, ["ana", "annie"]) == []
@@ -501,7 +501,7 @@ class SearchPromises(Promises):
 
     # Changes
 
-    def test_each_record_stands_once_among_the_changes_at_its_latest(self, store: Store) -> None:
+    def test_each_record_stands_once_among_the_changes_at_its_latest(self, store: Tended) -> None:
         store.put(memory("a"))
         store.put(entity("e"))
         store.put(memory("b"))
@@ -518,7 +518,7 @@ class SearchPromises(Promises):
         assert store.changes("acme", 0, 2) == changes[:2]
         assert store.sequence("nowhere") == 0
 
-    def test_vectors_and_deletions_are_changes_too(self, store: Store) -> None:
+    def test_vectors_and_deletions_are_changes_too(self, store: Tended) -> None:
         store.put(memory("a"))
         store.put(version("a"))
         store.put(edge(Link, "a", "b"))
@@ -535,7 +535,7 @@ class SearchPromises(Promises):
             (Link, "a.b", True),
         }
 
-    def test_who_follows_the_changes_misses_none_of_four_writers(self, store: Store) -> None:
+    def test_who_follows_the_changes_misses_none_of_four_writers(self, store: Tended) -> None:
         written = {f"{name}{number:02}" for name in "abcd" for number in range(15)}
         seen: list[str] = []
         is_over = threading.Event()
@@ -564,7 +564,7 @@ class SearchPromises(Promises):
         assert sorted(seen) == sorted(written)
 
     def test_two_who_read_judge_and_write_do_not_lose_what_the_other_wrote(
-        self, store: Store
+        self, store: Tended
     ) -> None:
         # Each takes the next number that neither has, in both organizations, named in either order.
         def take(*named: str) -> None:

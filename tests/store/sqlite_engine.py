@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import apsw
 
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value
 from minutebook.store.sqlite import SqliteStore
 from tests.empty_database import empty_database
@@ -31,7 +31,7 @@ class SqliteEngine(Engine):
         folder.mkdir(parents=True, exist_ok=True)
         return SqliteStore(folder / DATABASE, durability=self._durability)
 
-    def crash(self, store: Store, folder: Path) -> Path:
+    def crash(self, store: Tended, folder: Path) -> Path:
         # Another store opens what this one left lying there.
         copy = Path(mkdtemp())
         for path in sorted(folder.rglob("*")):
@@ -47,9 +47,9 @@ class SqliteEngine(Engine):
         with closing(apsw.Connection(str(folder / DATABASE))) as connection:
             return list(connection.execute(statement, values))
 
-    def faults(self, store: Store) -> list[str]:
+    def faults(self, store: Tended) -> list[str]:
         assert isinstance(store, SqliteStore)
-        return store.check()
+        return store.upkeep.check()
 
 
 def _copy(path: Path, copy: Path) -> None:

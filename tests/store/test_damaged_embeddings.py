@@ -12,8 +12,9 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.late_interaction import FORM, TokenStates, pack
+from minutebook.store.protocol import Tended
+from minutebook.store.sql.transfer import Transfer
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.transfer import Transferable
 from tests.store.engine import Engine, engine_named
 from tests.store.samples import SPACES, memory
 from tests.store.worker import direction
@@ -25,7 +26,7 @@ FORMED = replace(SPACES[0], states=FORM)
 class Damaging:
     """A store, and statements that damage it past it."""
 
-    def __init__(self, engine: Engine, store: Transferable, folder: Path) -> None:
+    def __init__(self, engine: Engine, store: Tended, folder: Path) -> None:
         self.store = store
         self._engine = engine
         self._folder = folder
@@ -73,13 +74,13 @@ def test_vectors_that_are_cut_short_are_told_and_made_anew(damaging: Damaging) -
     for read in (
         lambda: store.nearest(Memory, ACME, FORMED, direction(1), 3),
         lambda: store.vectors(Memory, "acme", "a"),
-        lambda: store.embeddings(Memory, "acme", "ab"),
+        lambda: Transfer(store.database).embeddings(Memory, "acme", "ab"),
     ):
         with pytest.raises(StoreDamaged, match="cut short; `minutebook doctor --repair`"):
             read()
-    assert store.check() == ["2 memories have vectors that are cut short"]
-    store.rebuild()
-    assert store.check() == []
+    assert store.upkeep.check() == ["2 memories have vectors that are cut short"]
+    store.upkeep.rebuild()
+    assert store.upkeep.check() == []
     assert [each.id for each in store.without_vectors([Memory], FORMED, 9)] == ["a", "b"]
     found = store.nearest(Memory, ACME, FORMED, direction(1), 3)
     assert [each.id for each in found] == ["c", "d"]
@@ -90,9 +91,9 @@ def test_damaged_token_states_are_told_and_made_anew(damaging: Damaging) -> None
     kept = store.token_states(Memory, "acme", "c", FORMED)
     damaging.set("a", "states", "substr(x., 2)")
     damaging.set("b", "states", "substr(x., 1, 5)")
-    assert store.check() == ["2 memories have damaged token states"]
-    store.rebuild()
-    assert store.check() == []
+    assert store.upkeep.check() == ["2 memories have damaged token states"]
+    store.upkeep.rebuild()
+    assert store.upkeep.check() == []
     assert [each.id for each in store.without_vectors([Memory], FORMED, 9)] == ["a", "b"]
     assert store.token_states(Memory, "acme", "abcd", FORMED) == kept | {"d": b""}
     assert len(store.nearest(Memory, ACME, FORMED, direction(1), 9)) == 4

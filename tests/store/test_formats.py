@@ -16,7 +16,7 @@ from minutebook.domain.errors import StoreError, StoreTooNew
 from minutebook.domain.records import Memory, Record
 from minutebook.features.postgres import schema as postgres_schema
 from minutebook.search.text import parse_query
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from minutebook.store.sqlite import schema as sqlite_schema
 from tests.features.postgres.engine import PostgresEngine
 from tests.store.engine import Engine
@@ -48,7 +48,7 @@ def folder(engine: Engine, tmp_path: Path) -> Iterator[Path]:
     engine.discard(place)
 
 
-def held(store: Store) -> list[Record]:
+def held(store: Tended) -> list[Record]:
     return [record for each in one_of_each() for record in store.find(type(each), ACME)]
 
 

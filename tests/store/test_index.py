@@ -93,10 +93,10 @@ def test_there_are_few_files_however_many_writes(tmp_path: Path, vectors: np.nda
     for start in range(0, RECORDS, 100):
         fill(store, vectors, start, start + 100)
         store.nearest(Memory, ACME, SPACE, vectors[0], 1)
-        store._keep_house()
+        store.upkeep._keep_house()
     files = list((tmp_path / "store.db-index").glob("*/*.segment"))
     assert 3 <= len(files) <= 8
-    assert store.check() == []
+    assert store.upkeep.check() == []
     store.close()
 
 
@@ -124,19 +124,19 @@ def test_two_stores_share_one_index_and_take_over_what_the_other_saved(
     stores = [SqliteStore(path, durability="normal") for _ in range(2)]
     for store in stores:
         # So that what is saved is saved when the test says so.
-        store._housekeeper.stop()
+        store.upkeep._housekeeper.stop()
     for round_, start in enumerate(range(0, RECORDS, 150)):
         fill(stores[round_ % 2], vectors, start, start + 150)
         stores[round_ % 2].delete(Memory, "acme", f"{start:05}")
         for store in stores:
             near = store.nearest(Memory, ACME, SPACE, vectors[start + 1], 1)
             assert [c.id for c in near] == [f"{start + 1:05}"]
-            store._keep_house()
+            store.upkeep._keep_house()
             assert all(file.exists() for file in named_files(tmp_path))
     assert len(named_files(tmp_path)) > 2
     answers = [store.nearest(Memory, ACME, SPACE, vectors[7], 20) for store in stores]
     assert answers[0] == answers[1]
-    assert [store.check() for store in stores] == [[], []]
+    assert [store.upkeep.check() for store in stores] == [[], []]
     third = SqliteStore(path, durability="normal")
     assert third.nearest(Memory, ACME, SPACE, vectors[7], 20) == answers[0]
     assert _view(third).pending < 700
@@ -180,7 +180,7 @@ def test_an_index_of_a_later_format_is_told_and_made_anew(
     store = SqliteStore(path, durability="normal")
     assert store.nearest(Memory, ACME, SPACE, vectors[3], 20) == before
     assert "wrote it in format 2, and this one reads up to 1; upgrade Minutebook" in caplog.text
-    store.rebuild()
+    store.upkeep.rebuild()
     store.close()
     assert json.loads(place.read_text())["format"] == 1
 
@@ -194,7 +194,7 @@ def test_what_is_compared_as_it_is_takes_no_place_from_what_is_chosen_by_code(
     try:
         store = SqliteStore(tmp_path / "store.db", durability="normal")
         fill(store, vectors, 0, 1000)
-        store.rebuild()
+        store.upkeep.rebuild()
         fill(store, vectors, 1000, 1150)
         for number in (3, 500, 1100):
             near = store.nearest(Memory, ACME, SPACE, vectors[number], 10)
@@ -219,7 +219,7 @@ def named_files(folder: Path) -> list[Path]:
 
 def _view(store: SqliteStore) -> View:
     index: Index[Any] = next(
-        index for key, index in store._indices._open._indices.items() if key.space != WORDS
+        index for key, index in store.upkeep.indices._open._indices.items() if key.space != WORDS
     )
     return index.current()
 
@@ -247,7 +247,7 @@ def test_a_store_that_closes_reads_no_more_texts_for_its_index(
     with store.transaction("acme"):
         for number in range(20):
             store.put(memory(f"{number:02}"))
-    indices = store._indices
+    indices = store.upkeep.indices
     indices.stopping.set()
     assert store.match(Memory, ACME, parse_query("bread"), 1)
     (words,) = indices._open._indices.values()
@@ -265,9 +265,9 @@ def test_a_search_leaves_long_texts_to_the_background(
     with store.transaction("acme"):
         for number in range(20):
             store.put(memory(f"{number:02}"))
-    indices = store._indices
+    indices = store.upkeep.indices
     bread = parse_query("bread")
-    acme = store._connections.number_of("acme")
+    acme = store.database.number_of("acme")
     assert acme is not None
     assert indices.prompt_words(acme, Memory) is not None
     with store.transaction("acme"):

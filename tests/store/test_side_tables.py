@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from minutebook.store.protocol import Tended
 from minutebook.store.sql import side_tables
 from minutebook.store.sql.side_tables import SideTable, SideTables
 from minutebook.store.sql.tables import value_text
+from minutebook.store.sql.transfer import Transfer
+from minutebook.store.token_uses import TokenUses
 from tests.features.postgres.engine import PostgresEngine
 from tests.store.engine import Engine
-from tests.store.samples import memory
+from tests.store.samples import START, memory
 from tests.store.sqlite_engine import SqliteEngine
 
 NOTES = SideTable(
@@ -53,7 +56,7 @@ def enter(patch: pytest.MonkeyPatch, of: SideTables) -> None:
 
 
 def opened(engine: Engine, folder: Path) -> Tended:
-    return engine.open(folder)  # type: ignore[return-value]
+    return engine.open(folder)
 
 
 def write(store: Tended, organization: str, id: str) -> None:
@@ -132,6 +135,17 @@ def test_rows_of_organizations_are_copied_to_another_engine_in_place_of_what_was
             write(source, "acme", id)
         write(store, "zoo", "kept")
         write(store, "acme", "replaced")
-        side_tables.copy(NOTES, ["acme"], source.database, store.database)
+        Transfer(store.database).copy_side_tables(["acme"], source.database)
         assert [value_text(id) for _, id, *_ in held(store, "acme")] == ["a", "b\ud800"]
         assert [id for _, id, *_ in held(store, "zoo")] == ["kept"]
+
+
+def test_the_last_use_of_a_token_is_kept_and_is_no_change(engine: Engine, folder: Path) -> None:
+    with closing(opened(engine, folder)) as store:
+        uses = TokenUses(store.database)
+        assert uses.latest() == {}
+        later = START + timedelta(hours=1)
+        for token, at in (("a", START), ("b", later), ("b", START), ("a", later)):
+            uses.note(token, at)
+        assert uses.latest() == {"a": later, "b": later}
+        assert store.organizations() == []

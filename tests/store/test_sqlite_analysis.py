@@ -50,7 +50,7 @@ def found(store: SqliteStore, where: Filter, query: str) -> list[str]:
 
 def test_the_present_version_is_kept_in_a_new_store(path: Path) -> None:
     store = SqliteStore(path)
-    assert store.to_analyse() == 0
+    assert store.upkeep.to_analyse() == 0
     store.close()
     with apsw.Connection(str(path)) as connection:
         assert connection.execute("SELECT version FROM text_analysis").get == text_analysis.stamp()
@@ -59,11 +59,11 @@ def test_the_present_version_is_kept_in_a_new_store(path: Path) -> None:
 def test_texts_of_another_version_are_analysed_anew_when_the_store_is_opened(path: Path) -> None:
     written_by_the_first_version(path)
     store = SqliteStore(path)
-    wait_until(lambda: store.to_analyse() == 0)
+    wait_until(lambda: store.upkeep.to_analyse() == 0)
     for where in (ACME, BETA):
         assert found(store, where, "das Haus") == ["m0", "m1", "m2"]
         assert [c.id for c in store.match(Turn, where, parse_query("Haus"), 9)] == ["t"]
-    assert store.check() == []
+    assert store.upkeep.check() == []
     store.close()
 
 
@@ -82,11 +82,11 @@ def test_what_is_written_and_removed_meanwhile_is_right_afterwards(path: Path) -
     store.put(memory("m7", content="Alle Rechnungen wurden bezahlt."))
     store.put(memory("new", content="Die Rechnung ist offen."))
     store.delete(Memory, "acme", "m8")
-    wait_until(lambda: store.to_analyse() == 0)
+    wait_until(lambda: store.upkeep.to_analyse() == 0)
     others = {f"m{number}" for number in range(MANY)} - {"m7", "m8"}
     assert {*found(store, ACME, "das Haus")} == others
     assert {*found(store, ACME, "die Rechnung")} == {"m7", "new"}
-    assert store.check() == []
+    assert store.upkeep.check() == []
     store.close()
 
 
@@ -96,13 +96,13 @@ def test_an_interrupted_rebuild_goes_on_where_it_was(path: Path) -> None:
     left = []
     for _ in range(20):
         store = SqliteStore(path)
-        left.append(store.to_analyse())
+        left.append(store.upkeep.to_analyse())
         store.close()
     store = SqliteStore(path)
-    wait_until(lambda: store.to_analyse() == 0)
+    wait_until(lambda: store.upkeep.to_analyse() == 0)
     assert left == sorted(left, reverse=True)
     assert len(found(store, BETA, "das Haus")) == MANY
-    assert store.check() == []
+    assert store.upkeep.check() == []
     store.close()
 
 
@@ -110,8 +110,8 @@ def test_an_interrupted_rebuild_goes_on_where_it_was(path: Path) -> None:
 def test_a_rebuild_by_hand_ends_it(path: Path) -> None:
     written_by_the_first_version(path, MANY)
     store = SqliteStore(path)
-    store.rebuild()
-    assert store.to_analyse() == 0
+    store.upkeep.rebuild()
+    assert store.upkeep.to_analyse() == 0
     assert len(found(store, ACME, "das Haus")) == MANY
     store.close()
 
@@ -123,9 +123,9 @@ def test_a_rebuild_reads_texts_page_by_page_and_leaves_none_out(
     store = SqliteStore(path)
     for number in range(5):
         store.put(memory(f"{number}", "das Haus"))
-    store.rebuild()
+    store.upkeep.rebuild()
     assert sorted(found(store, ACME, "das Haus")) == ["0", "1", "2", "3", "4"]
-    assert store.check() == []
+    assert store.upkeep.check() == []
     store.close()
 
 
@@ -133,9 +133,9 @@ def test_a_rebuild_reads_texts_page_by_page_and_leaves_none_out(
 def test_two_that_open_the_store_share_the_work(path: Path) -> None:
     written_by_the_first_version(path, MANY)
     stores = [SqliteStore(path), SqliteStore(path)]
-    wait_until(lambda: all(store.to_analyse() == 0 for store in stores))
+    wait_until(lambda: all(store.upkeep.to_analyse() == 0 for store in stores))
     assert [len(found(store, ACME, "das Haus")) for store in stores] == [MANY, MANY]
-    assert stores[0].check() == []
+    assert stores[0].upkeep.check() == []
     for store in stores:
         store.close()
 
@@ -149,9 +149,9 @@ def test_an_index_that_another_tokenizer_reads_is_made_anew(path: Path) -> None:
         connection.execute("CREATE VIRTUAL TABLE text_memory_1 USING fts5(terms, content='')")
         connection.execute("UPDATE text_analysis SET version = 1")
     store = SqliteStore(path)
-    wait_until(lambda: store.to_analyse() == 0)
+    wait_until(lambda: store.upkeep.to_analyse() == 0)
     assert found(store, ACME, "C++") == ["m"]
-    assert store.check() == []
+    assert store.upkeep.check() == []
     store.close()
 
 
@@ -161,7 +161,7 @@ def test_what_is_still_to_be_analysed_is_told_while_that_goes_on(
     written_by_the_first_version(path)
     monkeypatch.setattr(text_analysis, "advance", lambda connection: None)
     store = SqliteStore(path)
-    assert store.to_analyse() == 8
+    assert store.upkeep.to_analyse() == 8
     store.close()
 
 

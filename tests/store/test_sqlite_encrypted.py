@@ -79,7 +79,7 @@ def test_no_file_of_an_encrypted_store_shows_a_word(tmp_path: Path) -> None:
     with small_index(), closing(opened(tmp_path / "store.db")) as store:
         written(store, *(f"the canary of Zanzibar {number}" for number in range(5)))
         assert found(store) == 5
-        store.rebuild()
+        store.upkeep.rebuild()
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
         # The log, and segments of both indices, are among them.
         assert {path.suffix for path in files} >= {".db", ".db-wal", ".segment", ".json"}
@@ -95,12 +95,12 @@ def test_its_index_is_read_from_its_files(tmp_path: Path) -> None:
     with small_index():
         with closing(opened(tmp_path / "store.db")) as store:
             written(store, "one canary", "two canary", "three canary")
-            store.rebuild()
+            store.upkeep.rebuild()
         before = {path: path.read_bytes() for path in tmp_path.rglob("*.segment")}
         assert before
         with closing(opened(tmp_path / "store.db")) as store:
             assert found(store) == 3
-            assert store.check() == []
+            assert store.upkeep.check() == []
         assert {path: path.read_bytes() for path in tmp_path.rglob("*.segment")} == before
 
 
@@ -109,12 +109,12 @@ def test_an_index_under_another_key_or_plain_is_made_anew(tmp_path: Path) -> Non
         for name, key in (("one", KEY), ("other", OTHER)):
             with closing(opened(tmp_path / name, key)) as store:
                 written(store, "one canary", "two canary")
-                store.rebuild()
+                store.upkeep.rebuild()
         shutil.rmtree(tmp_path / "one-index")
         shutil.copytree(tmp_path / "other-index", tmp_path / "one-index")
         with closing(opened(tmp_path / "one")) as store:
             assert found(store) == 2
-            assert store.check() == []
+            assert store.upkeep.check() == []
 
 
 def test_a_key_that_is_missing_is_named_and_nothing_is_changed(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_page_that_was_changed_is_damage(tmp_path: Path) -> None:
     content[5000] ^= 1
     path.write_bytes(content)
     with closing(opened(path)) as store:
-        assert any("damaged" in sentence for sentence in store.check())
+        assert any("damaged" in sentence for sentence in store.upkeep.check())
     content[100] ^= 1
     path.write_bytes(content)
     with pytest.raises(StoreDamaged):
@@ -170,5 +170,5 @@ def test_a_database_is_copied_whole_under_another_key(
     assert path.stat().st_mode & 0o777 == 0o600
     with closing(SqliteStore(path, keys=TwoKeys())) as store:
         assert found(store) == 2
-        assert store.check() == []
+        assert store.upkeep.check() == []
         assert (tmp_path / "store.db-wal").exists()

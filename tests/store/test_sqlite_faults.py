@@ -71,7 +71,7 @@ def test_a_database_that_a_killed_restore_left_without_its_log_has_it_again(path
     connection.close()
     store = SqliteStore(path)
     # Nobody who reads keeps a writer waiting.
-    with store.moment():
+    with store.database.moment():
         store.put(memory("m"))
     store.close()
 
@@ -113,7 +113,7 @@ def test_damaged_pages_are_said_by_reads_and_by_check(path: Path) -> None:
     store = SqliteStore(path)
     with pytest.raises(StoreError, match="damaged"):
         store.find(Memory, ACME)
-    assert any("damaged" in said for said in store.check())
+    assert any("damaged" in said for said in store.upkeep.check())
     store.close()
 
 
@@ -163,7 +163,7 @@ def test_a_transaction_that_the_engine_undid_cannot_go_on(path: Path) -> None:
     store = SqliteStore(path)
     with pytest.raises(StoreError, match="undone"), store.transaction("acme"):  # noqa: PT012
         store.put(memory("a"))
-        store._connections._writer.raw.execute("ROLLBACK")
+        store.database._writer.raw.execute("ROLLBACK")
         store.put(memory("b"))
     assert store.count(Memory, ACME) == 0
     store.put(memory("c"))
@@ -251,14 +251,14 @@ def test_check_tells_of_rows_that_contradict_one_another(path: Path) -> None:
         store.put(memory(id))
         store.put_vectors(Memory, "acme", id, formed, direction(1)[None], b"states")
     store.put(entity("e"))
-    assert store.check() == []
-    writer = store._connections._writer.raw
+    assert store.upkeep.check() == []
+    writer = store.database._writer.raw
     writer.execute("UPDATE memories_vectors SET row = 9 WHERE row = 1")
     writer.execute("UPDATE names SET entity = 'nobody'")
     writer.execute("UPDATE memories SET space = 7, sequence = 99 WHERE row = 2")
     writer.execute("UPDATE memories_states SET row = 9, form = 'other' WHERE row = 1")
     writer.execute("UPDATE memories_states SET form = 'other' WHERE row = 3")
-    found = store.check()
+    found = store.upkeep.check()
     assert any("1 token states of memories belong to no record" in said for said in found)
     assert any("3 memories have other token states than they say" in said for said in found)
     assert [said.split()[:2] for said in found if "token states" not in said][:5] == [
@@ -292,7 +292,7 @@ def test_a_space_or_organization_that_was_undone_leaves_no_trace(path: Path) -> 
     assert [c.id for c in store.nearest(Memory, ACME, wide, vector, 9)] == ["b"]
     assert store.nearest(Memory, undone, SPACES[0], direction(1), 9) == []
     assert store.organizations() == ["acme"]
-    assert store.check() == []
+    assert store.upkeep.check() == []
     store.close()
 
 
@@ -301,10 +301,10 @@ def test_the_text_index_is_made_anew_from_the_records(path: Path) -> None:
     for id, content in (("a", "bread"), ("b", "bread and wine"), ("c", "cheese")):
         store.put(memory(id, content))
     before = store.match(Memory, ACME, parse_query("bread wine"), 9)
-    store._connections._writer.raw.execute("DELETE FROM text_memory_1 WHERE rowid = 2")
-    assert any("text index" in said for said in store.check())
-    store.rebuild()
-    assert store.check() == []
+    store.database._writer.raw.execute("DELETE FROM text_memory_1 WHERE rowid = 2")
+    assert any("text index" in said for said in store.upkeep.check())
+    store.upkeep.rebuild()
+    assert store.upkeep.check() == []
     assert store.match(Memory, ACME, parse_query("bread wine"), 9) == before
     store.close()
 
@@ -373,7 +373,7 @@ def filled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
             store.nearest(Memory, ACME, SPACES[0], direction(0), 5)
         store.delete(Memory, "acme", "03")
         store.put(memory("05", "another text"))
-        store.rebuild()
+        store.upkeep.rebuild()
         store.delete(Memory, "acme", "07")
         store.nearest(Memory, ACME, SPACES[0], direction(0), 5)
         store.close()
@@ -412,7 +412,7 @@ def test_a_damaged_index_changes_no_answer(filled: Path, damage: Callable[[Path]
     found = store.nearest(Memory, ACME, SPACES[0], direction(2), 99)
     assert found[0].id == "02"
     assert {c.id for c in found} == {f"{n:02}" for n in range(12)} - {"03", "05", "07"}
-    assert store.check() == []
+    assert store.upkeep.check() == []
     store.close()
 
 
@@ -425,7 +425,7 @@ def test_an_index_of_a_later_time_than_the_records_is_not_used(
     for id, number in (("lost", 50), ("gone", 51)):
         store.put(memory(id))
         store.put_vectors(Memory, "acme", id, SPACES[0], direction(number)[None])
-    store.rebuild()
+    store.upkeep.rebuild()
     store.close()
     shutil.copy(backup, filled)
     store = SqliteStore(filled)
@@ -446,9 +446,9 @@ def test_an_index_changed_behind_its_back_is_told_by_check_and_mended_by_rebuild
         file.write_bytes(file.read_bytes().replace(kept, other))
     with small_index():
         store = SqliteStore(filled)
-        assert any("vector index" in said for said in store.check())
-        store.rebuild()
-        assert store.check() == []
+        assert any("vector index" in said for said in store.upkeep.check())
+        store.upkeep.rebuild()
+        assert store.upkeep.check() == []
         store.close()
 
 
@@ -458,7 +458,7 @@ def test_where_the_index_cannot_be_written_a_rebuild_says_so_and_searches_go_on(
     _put_a_file_in_its_place(filled.with_name("store.db-index") / "1-memory-1")
     store = SqliteStore(filled)
     with pytest.raises(StoreError, match="1-memory-1"):
-        store.rebuild()
+        store.upkeep.rebuild()
     assert len(store.nearest(Memory, ACME, SPACES[0], direction(2), 99)) == 9
     store.close()
 
@@ -467,7 +467,7 @@ def test_a_rebuild_removes_what_belongs_to_no_records(filled: Path) -> None:
     stray = filled.with_name("store.db-index") / "9-memory-9"
     stray.mkdir()
     store = SqliteStore(filled)
-    store.rebuild()
+    store.upkeep.rebuild()
     assert not stray.exists()
     store.close()
 
@@ -476,7 +476,7 @@ def test_size_counts_the_index_too(filled: Path) -> None:
     store = SqliteStore(filled)
     store.put(entity("e"))
     index = sum(f.stat().st_size for f in filled.with_name("store.db-index").glob("*/*"))
-    assert store.size() > index + filled.stat().st_size
+    assert store.upkeep.size() > index + filled.stat().st_size
     store.close()
 
 

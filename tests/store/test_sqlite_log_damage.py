@@ -68,7 +68,7 @@ def cut(frames: float) -> Harm:
 def found(path: Path, *, encrypted: bool = False) -> tuple[int, list[str]]:
     """Open a database; return how many memories it has, and what it says of its log."""
     with closing(opened(path, encrypted=encrypted)) as store:
-        return store.count(Memory, ACME), [sentence for sentence, _ in store.file_faults()]
+        return store.count(Memory, ACME), [sentence for sentence, _ in store.database.file_faults()]
 
 
 @pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "encrypted"])
@@ -150,7 +150,7 @@ def test_what_is_removed_for_good_stays_in_no_copy_of_the_log(tmp_path: Path) ->
     flipped(HEADER + 3 * FRAME + 24 + 7)(log_of(path))
     with closing(opened(path)) as store:
         assert any(b"bread" in copy.read_bytes() for copy in log_damage.kept(path))
-        store.scrub()
+        store.upkeep.scrub()
     assert not log_damage.kept(path)
 
 

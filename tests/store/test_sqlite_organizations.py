@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def test_every_unique_key_and_index_leads_with_the_organization(store: SqliteStore) -> None:
-    connection = store._connections._writer.raw
+    connection = store.database._writer.raw
     looked_at = set()
     for table in sorted(OF_RECORDS):
         for _, index, *_ in connection.execute(f"PRAGMA index_list({table})").fetchall():
@@ -57,9 +57,9 @@ def test_every_statement_names_the_organization(
         connection.exec_trace = note
         return connection
 
-    opening = store._connections._new_connection
-    monkeypatch.setattr(store._connections, "_new_connection", lambda: watched(opening()))
-    watched(store._connections._writer.raw)
+    opening = store.database._new_connection
+    monkeypatch.setattr(store.database, "_new_connection", lambda: watched(opening()))
+    watched(store.database._writer.raw)
     assert {type(record) for record in one_of_each()} == set(CLASSES.values())
     write_everything(store)
     ask_everything(store)

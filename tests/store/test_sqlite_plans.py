@@ -255,7 +255,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
             "COVERING INDEX sqlite_autoindex_memories_1 (organization=? AND id=?)",
         ),
         (
-            lambda s: s.states_size(Memory, "acme"),
+            lambda s: s.upkeep.states_size(Memory, "acme"),
             "COVERING INDEX memories_states_by_size (organization=?)",
         ),
         (lambda s: s.changes("acme", 3), "memories_by_sequence (organization=? AND sequence>?"),
@@ -293,7 +293,7 @@ def test_organizations_are_named_without_reading_their_records(store: SqliteStor
 
 def _plans(store: SqliteStore, ask: Callable[[SqliteStore], object]) -> list[str]:
     """Ask, and give each step by which SQLite found the answers."""
-    connection = store._connections._reader().connection.raw
+    connection = store.database._reader().connection.raw
     asked: list[tuple[str, Any]] = []
 
     def note(_: object, sql: str, values: Any) -> bool:

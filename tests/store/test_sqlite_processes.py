@@ -86,5 +86,5 @@ def test_what_was_removed_for_good_waits_for_another_that_carries_the_log_over(
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
             assert other.stdout is not None
             assert other.stdout.readline() == "locked\n"
-            store.scrub()
+            store.upkeep.scrub()
         assert Path(f"{path}-wal").stat().st_size == 0

@@ -168,7 +168,7 @@ def fill(store: SqliteStore, start: int, end: int) -> None:
 
 
 def in_database(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> list[list[Candidate]]:
-    indices = store._indices
+    indices = store.upkeep.indices
     with monkeypatch.context() as patched:
         patched.setattr(indices, "is_large", lambda number, of: False)
         return answers(store)
@@ -187,14 +187,14 @@ def test_answers_are_the_same_before_and_after_the_index_is_there(
     for start in range(0, 120, 30):
         fill(store, start, start + 30)
         before = answers(store)
-        store._keep_house()
+        store.upkeep._keep_house()
         assert answers(store) == before == in_database(store, monkeypatch)
     assert list((tmp_path / "store.db-index").glob("*-memory-0/*.segment"))
     store.delete(Memory, "acme", "00007")
     store.put(memory("00003", "falcon"))
     assert [each.id for each in answers(store)[0]] == ["00003", "00087", "00047"]
     assert answers(store) == in_database(store, monkeypatch)
-    assert store.check() == []
+    assert store.upkeep.check() == []
     store.close()
 
 
@@ -203,7 +203,7 @@ def test_a_search_does_not_wait_for_many_changes_to_be_read(tmp_path: Path) -> N
     store = SqliteStore(tmp_path / "store.db", durability="normal")
     fill(store, 0, 120)
     assert [each.id for each in answers(store)[0]] == ["00087", "00007", "00047"]
-    (index,) = store._indices._open._indices.values()
+    (index,) = store.upkeep.indices._open._indices.values()
     wait_until(lambda: index.behind() == 0)
     store.close()
 
@@ -213,11 +213,11 @@ def test_a_check_finds_an_index_that_is_wrong_and_a_rebuild_mends_it(tmp_path: P
     store = SqliteStore(tmp_path / "store.db", durability="normal")
     fill(store, 0, 60)
     answers(store)
-    store._keep_house()
-    (index,) = store._indices._open._indices.values()
+    store.upkeep._keep_house()
+    (index,) = store.upkeep.indices._open._indices.values()
     view = index.current()
     index._view = View(view.sequence, view.witness, (view.layers[0].without([b"00001"]),))
-    assert store.check() == ["the word index 1-memory-0 is wrong about 1 record"]
-    store.rebuild()
-    assert store.check() == []
+    assert store.upkeep.check() == ["the word index 1-memory-0 is wrong about 1 record"]
+    store.upkeep.rebuild()
+    assert store.upkeep.check() == []
     store.close()

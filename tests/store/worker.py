@@ -14,7 +14,7 @@ from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Head, Kind, Memory, Role
 from minutebook.domain.trust import trail
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from minutebook.store.values import Vectors
 from tests.store.engine import engine_named
 from tests.store.samples import SPACES, START, memory, version
@@ -29,7 +29,7 @@ def direction(number: int) -> Vectors:
     return (drawn / np.linalg.norm(drawn)).astype(np.float32)
 
 
-def remember(store: Store, id: str, number: int, padding: str = "") -> None:
+def remember(store: Tended, id: str, number: int, padding: str = "") -> None:
     """Keep a memory with its version, vectors and entry, as services do."""
     with store.transaction("acme"):
         store.put(memory(id, f"number{number} of many {padding}"))
@@ -50,7 +50,7 @@ def remember(store: Store, id: str, number: int, padding: str = "") -> None:
         store.put(trail.head_of(entry))
 
 
-def write(store: Store, argument: str) -> None:
+def write(store: Tended, argument: str) -> None:
     """Remember NAME:COUNT numbered memories, and search now and then so that indices are saved."""
     name, count = argument.split(":")
     for number in range(int(count)):
@@ -60,7 +60,7 @@ def write(store: Store, argument: str) -> None:
             store.nearest(Memory, ACME, SPACES[0], direction(number), 5)
 
 
-def serve(store: Store, _: str) -> None:
+def serve(store: Tended, _: str) -> None:
     """Remember each id that comes in by standard input; a `-` before it deletes."""
     _say("ready")
     for line in sys.stdin:
@@ -72,7 +72,7 @@ def serve(store: Store, _: str) -> None:
         _say(id)
 
 
-def outgrow(store: Store, argument: str) -> None:
+def outgrow(store: Tended, argument: str) -> None:
     """Remember ever more until the disk, or the size that files may have, is used up."""
     if argument != "disk":
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(argument), int(argument)))
@@ -90,7 +90,7 @@ def _say(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 
-ACTS: dict[str, Callable[[Store, str], None]] = {
+ACTS: dict[str, Callable[[Tended, str], None]] = {
     "write": write,
     "serve": serve,
     "outgrow": outgrow,

@@ -2,28 +2,22 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any, Protocol
 
-from minutebook.disk.encryption import Key
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
-from minutebook.store.leases import LeaseRows
-from minutebook.store.shared_values import SharedValues
 from minutebook.store.sql.database import Database
-from minutebook.store.token_uses import TokenUses
+from minutebook.store.sql.upkeep import Upkeep
 from minutebook.store.values import (
     Candidate,
     Change,
     Group,
-    Placement,
     R,
     T,
     Tie,
     Vectors,
     VectorSpace,
-    Writes,
 )
 
 
@@ -191,9 +185,6 @@ class Store(Protocol):
     ) -> dict[str, bytes]:
         """Return the token states, by id, of those records that have any of that space and form."""
 
-    def states_size(self, of: type[TextRecord], organization: str) -> int:
-        """Sum the bytes of the token states of an organization's records of a kind."""
-
     def without_vectors(
         self,
         kinds: Sequence[type[T]],
@@ -261,98 +252,17 @@ class Store(Protocol):
     def sequence(self, organization: str) -> int:
         """Return the sequence of the organization's latest change, 0 when there is none."""
 
-    @property
-    def token_uses(self) -> TokenUses:
-        """The last use of each token."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the engine can be asked; a store comes open."""
-
-    def open(self) -> None:
-        """Open the store again, unless it is open. Raises StoreError if it cannot be opened."""
-
     def close(self) -> None:
         """Close the engine; later calls raise StoreClosed until it is opened again."""
 
 
-class Moment(Protocol):
-    """The content of a whole store at one moment."""
-
-    def copy_to(self, path: Path) -> None:
-        """Copy all of it to a new file. Raises StoreError if that cannot be written."""
-
-
 class Tended(Store, Protocol):
-    """The store as maintenance sees it: status, doctor, metrics, backup."""
+    """The store with its database and what maintenance needs: status, doctor, metrics, backup."""
 
     @property
     def database(self) -> Database:
         """The database under the records, with the tables that features keep beside them."""
 
     @property
-    def place(self) -> str:
-        """The place of the store: a path, or a URL without user and password."""
-
-    @property
-    def key(self) -> Key | None:
-        """The key that the store is encrypted with here; None: it is plain, or a server keeps it."""
-
-    @property
-    def recovery(self) -> str:
-        """The remedy for lost records, as the end of a sentence."""
-
-    @property
-    def writes(self) -> Writes:
-        """The number of writes of this process and the time they took."""
-
-    @property
-    def leases(self) -> LeaseRows | None:
-        """The rows of the leases that all processes of the store share; None: locks are files of one machine."""
-
-    @property
-    def shared_values(self) -> SharedValues | None:
-        """The values that all servers over the store share; None: its processes share a data directory."""
-
-    def check_answers(self) -> None:
-        """Raise StoreError unless the store can be read at this moment."""
-
-    def check_writes(self) -> None:
-        """Raise StoreError unless the store commits a write at this moment, StoreBusy where others write just now."""
-
-    def size(self) -> int:
-        """Return the size of the store in bytes, its indices included."""
-
-    def check(self) -> list[str]:
-        """Return the faults of the store, a sentence each; nothing if all is sound."""
-
-    def to_analyse(self) -> int:
-        """Count the texts with a text index that is being made anew, as another version analysed them."""
-
-    def placement(self) -> Placement | None:
-        """Return on how many machines the records are; None if they are in a file."""
-
-    def file_faults(self) -> list[tuple[str, str]]:
-        """Return the faults of that file, or of its log, a sentence each, with the remedy."""
-
-    def rebuild(self) -> None:
-        """Make anew from the records all that is derived from them. Raises StoreDamaged."""
-
-    def scrub(self) -> list[str]:
-        """Leave no byte of removed records in the store's files; return the steps left to others, a sentence each.
-
-        Other writers wait meanwhile. May be repeated after a kill. Raises StoreBusy if somebody reads an
-        old state for too long, StoreError if a file cannot be written.
-        """
-
-    def rewrite_tables(self) -> list[str]:
-        """Do as `scrub` does, and have a server write its tables anew, each locked meanwhile. Raises the same."""
-
-    def server_contents(self) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """Yield each table that a server keeps, with everything in its rows; nothing of a store in a file."""
-
-    def moment(self) -> AbstractContextManager[Moment]:
-        """Open a snapshot of the whole store that can be copied; it may stay open long.
-
-        Raises StoreError, which says what to do instead, if the store is not a file.
-        """
+    def upkeep(self) -> Upkeep:
+        """What opens the store, checks it and makes anew what is derived."""

@@ -1,18 +1,32 @@
-"""When each token was used last: kept beside the records, since it is written by reading callers."""
+"""The last use of each token: beside the records, since reading callers write it."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Protocol
+
+from minutebook.store.sql.database import Database
+from minutebook.store.sql.tables import instant, microseconds, value_text
+
+_NOTE = (
+    "INSERT INTO uses VALUES (?, ?)"
+    " ON CONFLICT (token) DO UPDATE SET at = EXCLUDED.at WHERE uses.at < EXCLUDED.at"
+)
 
 
-class TokenUses(Protocol):
-    """Where an engine keeps the last use of each token; each member may be called from any thread.
+class TokenUses:
+    """The last uses in a table of the database; each member may be called from any thread.
 
     It is no record: no organization's writers wait for it, and nobody is told that it changed.
     """
 
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
     def note(self, token: str, at: datetime) -> None:
         """Note that a token was used at an instant, unless a later use is noted."""
+        with self._database.beside() as connection:
+            connection.run(_NOTE, (token, microseconds(at)))
 
-    def latest(self) -> Mapping[str, datetime]:
-        """Return when each token was used last, by its id; of one never used there is nothing."""
+    def latest(self) -> dict[str, datetime]:
+        """Return when each token was used last, by its id."""
+        with self._database.reading() as connection:
+            rows = connection.rows("SELECT token, at FROM uses")
+        return {value_text(token): instant(at) for token, at in rows}

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, TypeAlias, TypeVar
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,3 +119,10 @@ class Carried:
 
 Gone: TypeAlias = tuple[type[Record], str]
 """The class and id of a record that its store no longer has."""
+
+
+class Moment(Protocol):
+    """The content of a whole store at one moment."""
+
+    def copy_to(self, path: Path) -> None:
+        """Copy all of it to a new file. Raises StoreError if that cannot be written."""

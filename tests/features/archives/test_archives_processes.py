@@ -151,7 +151,7 @@ def test_an_import_that_is_killed_changes_nothing(kept: World, tmp_path: Path, m
     worker.kill()
     worker.communicate()
     assert kept.contents() == before
-    assert kept.app.infrastructure.store.check() == []
+    assert kept.app.infrastructure.store.upkeep.check() == []
     told = kept.app.get(ArchiveServices).archives.import_(AGENT, path.name, mode)
     assert told.imported == {Kind.TURN: TURNS}
 
@@ -185,7 +185,7 @@ def test_an_import_for_which_there_is_no_room_changes_nothing(
     with pytest.raises(StoreError, match="disk is full"):
         world.app.get(ArchiveServices).archives.import_(AGENT, roomy.name, Mode.REPLACE)
     assert journal(world) == before
-    assert world.store.check() == []
+    assert world.store.upkeep.check() == []
     world.app.close()
 
 

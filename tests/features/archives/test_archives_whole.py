@@ -107,7 +107,7 @@ def test_a_whole_store_comes_back_equal_with_versions_and_trail(
     assert mentions(two) == mentions(one) != set()
     for name in two.app.infrastructure.store.organizations():
         assert two.app.trail.verify(name) is None
-    assert two.app.infrastructure.store.check() == []
+    assert two.app.infrastructure.store.upkeep.check() == []
 
 
 def test_a_trail_that_came_without_the_tokens_that_it_tells_of_holds(

@@ -161,7 +161,7 @@ def test_a_backup_during_heavy_writing_holds_all_that_was_acknowledged_before(
         created = {each.subject for each in other.trail() if each.act == "created" and each.after}
         assert kept == created
         assert proof_of(other.store, "default").is_sound
-        assert other.app.infrastructure.store.check() == []
+        assert other.app.infrastructure.store.upkeep.check() == []
 
 
 @pytest.mark.thorough

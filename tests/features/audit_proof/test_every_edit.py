@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -18,6 +18,7 @@ from minutebook.features.tidying.rows import TidyRows
 from minutebook.services.access.audit import Trail
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value
+from minutebook.store.token_uses import TokenUses
 from tests.faults.campaign import report
 from tests.features.audit_proof.test_fingerprints import CALLER, SAMPLES, acting, kept, value_for
 from tests.features.recall_log.samples import logged
@@ -108,8 +109,7 @@ class Filled:
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
 def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Filled]:
     engine = engine_named(request.param)
-    with engine.fresh(tmp_path / "store") as opened:
-        store = cast("Tended", opened)
+    with engine.fresh(tmp_path / "store") as store:
         memory, version = SAMPLES[Memory], SAMPLES[Version]
         assert isinstance(memory, Memory)
         with acting(store, "create", memory) as audit:
@@ -122,7 +122,7 @@ def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Filled]:
         kept(store, entity("named", "Ana Bo", aliases=("Ann",)))
         for derived in (project(), file(), chunk(), mark(), edge(Mention, "m1", "e1", id="z")):
             store.put(derived)
-        store.token_uses.note("a", START)
+        TokenUses(store.database).note("a", START)
         RecallRows(store.database).write("acme", [logged("r", "a")])
         subjects = ((Kind.MEMORY, "a"), (Kind.MEMORY, "b"))
         found = Suggestion(

@@ -208,7 +208,7 @@ def test_a_run_that_is_killed_leaves_what_it_did_and_the_next_goes_on(
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         process.stdout.close()
-        assert world.store.check() == []
+        assert world.store.upkeep.check() == []
 
     def is_read() -> bool:
         return (
@@ -319,6 +319,6 @@ def test_whatever_changes_and_wherever_a_run_ends_the_next_is_in_step(
                 heard_by(world, ending_after(ends)), str(root)
             )
         except Enough:
-            assert world.store.check() == []
+            assert world.store.upkeep.check() == []
     world.app.get(CodeServices).projects.index(world.caller, str(root))
     check_in_step(world, root)

@@ -74,7 +74,7 @@ def filled(home: Path, keys: Path) -> Settings:
         app.sessions.add(PERSON, "tea", "who sings in Zanzibar", "", "the canary")
         app.get(ArchiveServices).archives.export(PERSON, JOURNAL)
         app.get(ArchiveServices).scheduled_backups.run(PERSON)
-        app.infrastructure.store.rebuild()
+        app.infrastructure.store.upkeep.rebuild()
     aside = home / "replaced-20260101T000000"
     aside.mkdir()
     shutil.copy(chosen.database, aside / "minutebook.db")
@@ -120,7 +120,7 @@ def test_nothing_in_an_encrypted_directory_shows_a_word(chosen: Settings) -> Non
         app.get(ArchiveServices).archives.export(PERSON, JOURNAL)
         app.get(ArchiveServices).scheduled_backups.run(PERSON)
         assert app.doctor.examine() == []
-        app.infrastructure.store.rebuild()
+        app.infrastructure.store.upkeep.rebuild()
         assert chosen.database.with_name("minutebook.db-wal").stat().st_size
         assert shown_in(chosen.home) == []
         assert work.state().plain == ()
@@ -361,7 +361,7 @@ def test_a_kill_at_any_step_loses_nothing_and_the_next_run_ends_it(
         other = settings(home, keys)
         with app_of(other) as app:
             assert held(app) == before, step
-            assert app.infrastructure.store.check() == [], step
+            assert app.infrastructure.store.upkeep.check() == [], step
         main(str(home), str(keys), "off" if act == "off" else "")
         with app_of(other) as app:
             assert held(app) == before, step

@@ -351,7 +351,7 @@ def test_no_byte_is_left_of_random_records(
         assert leftovers(tmp_path, gone) == set()
         for n in set(range(count)) - chosen:
             assert app.memories.read(PERSON, ids[n])
-        assert world.store.check() == []
+        assert world.store.upkeep.check() == []
 
 
 def test_only_segments_with_a_dead_record_are_written_anew_and_none_holds_its_terms(
@@ -360,7 +360,7 @@ def test_only_segments_with_a_dead_record_are_written_anew_and_none_holds_its_te
     with small_index(), worlds(tmp_path) as open_one:
         world = open_one(ready())
         ids = [kept(world, text_of(n)) for n in range(12)]
-        world.store.rebuild()
+        world.store.upkeep.rebuild()
         for n in range(12, 15):
             ids.append(kept(world, text_of(n)))
         erased(world, ids[13])
@@ -373,7 +373,7 @@ def test_only_segments_with_a_dead_record_are_written_anew_and_none_holds_its_te
         erased(world, kept(world, text_of(20)))
         # What was never in a file changes none.
         assert segments(tmp_path) == again != before
-        assert world.store.check() == []
+        assert world.store.upkeep.check() == []
 
 
 def segments(home: Path) -> list[Path]:

@@ -118,11 +118,11 @@ def test_it_is_not_ready_while_no_write_can_succeed(tmp_path: Path) -> None:
 
 def test_asking_often_writes_seldom_and_changes_no_record(world: World) -> None:
     world.remember("Tea at five")
-    before, sequence = world.store.writes.count, world.store.sequence("default")
+    before, sequence = world.store.database.writes.count, world.store.sequence("default")
     assert {world.app.database.state() for _ in range(50)} == {"open"}
-    assert world.store.writes.count <= before + 2
+    assert world.store.database.writes.count <= before + 2
     assert world.store.sequence("default") == sequence
-    assert world.store.check() == []
+    assert world.store.upkeep.check() == []
 
 
 def test_who_waits_for_another_writer_is_ready(world: World) -> None:

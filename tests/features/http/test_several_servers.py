@@ -165,6 +165,6 @@ def _check_whole(tmp_path: Path, url: str, *, servers: int, each: int, kills: in
         kept = {one.content for one in store.find(Memory, Filter(organization="default"))}
         assert {*writers.acknowledged} <= kept <= {*writers.acknowledged, *writers.unknown}
         assert app.trail.verify("default") is None
-        assert store.check() == []
+        assert store.upkeep.check() == []
     finally:
         app.close()

@@ -16,16 +16,16 @@ from minutebook.app import now
 from minutebook.features.migration import migration
 from minutebook.features.migration.migration import Migration
 from minutebook.features.postgres.store import PostgresStore
+from minutebook.store.protocol import Tended
 from minutebook.store.sql import transfer
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.transfer import Transferable
 from tests.features.postgres.server import server
 from tests.store.sqlite_engine import DATABASE
 
 BATCH = 4
 
 
-def opened(engine: str, folder: Path, wait: float = 30.0) -> Transferable:
+def opened(engine: str, folder: Path, wait: float = 30.0) -> Tended:
     """Open a store, also one into which a move was cut short; who writes waits so many seconds."""
     if engine == "sqlite":
         return SqliteStore(folder / DATABASE, durability="normal", writer_wait=wait, receives=True)

@@ -101,8 +101,8 @@ def test_a_move_after_a_kill_says_how_long_it_waits_and_goes_on(
     remembered(run, "tea at five")
     done(run, "migrate", "--to", url)
     with closing(store_at(load({}), url, receives=True)) as store:
-        assert store.leases is not None
-        assert store.leases.take("moving records", "who was killed", 1.5)
+        assert store.database.leases is not None
+        assert store.database.leases.take("moving records", "who was killed", 1.5)
     result = run("migrate", "--to", url)
     assert result.exit_code == 0, result.output + result.stderr
     assert "after 1 s at most" in result.output + result.stderr

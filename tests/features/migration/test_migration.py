@@ -37,7 +37,9 @@ from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.search.text import parse_query
 from minutebook.services.access.audit import Trail
-from minutebook.store.transfer import Transferable
+from minutebook.store.protocol import Tended
+from minutebook.store.sql.transfer import Transfer
+from minutebook.store.token_uses import TokenUses
 from minutebook.store.values import Carried, VectorSpace
 from tests.features.migration.moves import BATCH, opened
 from tests.features.recall_log.samples import logged
@@ -69,7 +71,7 @@ EVERYONE = {
 }
 ANA = Caller(name="ana", role=Role.HUMAN, organization="acme")
 
-Stores = tuple[Transferable, Transferable]
+Stores = tuple[Tended, Tended]
 
 
 class Pair:
@@ -113,7 +115,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migration, "BATCH", BATCH)
 
 
-def fill(store: Transferable) -> None:
+def fill(store: Tended) -> None:
     """Keep something of every kind in two organizations, and what only careful columns keep."""
     for name in ("acme", "zoo"):
         records: list[Record] = [
@@ -146,13 +148,13 @@ def fill(store: Transferable) -> None:
     store.put(memory("only", organization="ü\ud800"))
 
 
-def all_of(store: Transferable) -> dict[str, object]:
+def all_of(store: Tended) -> dict[str, object]:
     held: dict[str, object] = {"organizations": store.organizations()}
     for name, where in EVERYONE.items():
         for kind, of in CLASSES.items():
             held[f"{name} {kind}"] = sorted(store.find(of, where), key=lambda record: record.id)
         for kind, with_text in TEXT_CLASSES.items():
-            found = store.embeddings(
+            found = Transfer(store.database).embeddings(
                 with_text, name, [each.id for each in store.find(with_text, where)]
             )
             held[f"{name} {kind} vectors"] = {
@@ -165,13 +167,13 @@ def all_of(store: Transferable) -> dict[str, object]:
 def test_all_kinds_of_records_move_with_vectors_and_trail(pair: Pair) -> None:
     fill(pair.source)
     before, sequence = all_of(pair.source), pair.source.sequence("acme")
-    pair.source.token_uses.note("t", START)
+    TokenUses(pair.source.database).note("t", START)
     entries = [logged("1", "a"), logged("2", "a", question=None)]
     RecallRows(pair.source.database).write("acme", entries)
     refused = TidyRows(pair.source.database).add("acme", [suggested("1", state=State.REFUSED)])
     done = pair.move()
     assert list(TidyRows(pair.target.database).everything("acme")) == refused
-    assert pair.target.token_uses.latest() == {"t": START}
+    assert TokenUses(pair.target.database).latest() == {"t": START}
     assert list(RecallRows(pair.target.database).everything("acme")) == entries
     assert all_of(pair.target) == before == all_of(pair.source)
     assert pair.source.sequence("acme") == sequence
@@ -184,7 +186,7 @@ def test_all_kinds_of_records_move_with_vectors_and_trail(pair: Pair) -> None:
     nearest = pair.target.nearest(Memory, acme, SPACE, unit(4, 3, 2, 1), 1)
     assert [each.id for each in nearest] == ["b"]
     assert pair.target.entities_named(acme, ["the", "boss"]) == ["e"]
-    assert pair.target.check() == []
+    assert pair.target.upkeep.check() == []
 
 
 def test_nobody_opens_a_store_until_all_is_there_and_anybody_does_then(
@@ -192,7 +194,7 @@ def test_nobody_opens_a_store_until_all_is_there_and_anybody_does_then(
 ) -> None:
     fill(pair.source)
     with monkeypatch.context() as patched:
-        patched.setattr(type(pair.target), "end_receiving", lambda _: 1 / 0)
+        patched.setattr(Transfer, "end", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             pair.move()
     pair.target.close()
@@ -203,7 +205,7 @@ def test_nobody_opens_a_store_until_all_is_there_and_anybody_does_then(
     assert pair.move().changes == 0
     pair.target.close()
     engine.open(folder).close()
-    pair.target.open()
+    pair.target.upkeep.open()
 
 
 @pytest.mark.thorough
@@ -221,8 +223,8 @@ def test_what_a_kill_cut_short_goes_on(pair: Pair, after: int) -> None:
     moving = [sys.executable, "-m", "tests.features.migration.moves", *places, str(after)]
     ended = subprocess.run(moving, check=False, capture_output=True)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
-    pair.target.open()
-    pair.source.open()
+    pair.target.upkeep.open()
+    pair.source.upkeep.open()
     moved = sum(
         pair.target.count(of, where) for of in CLASSES.values() for where in EVERYONE.values()
     )
@@ -273,7 +275,7 @@ def test_a_store_with_other_records_is_left_alone(pair: Pair) -> None:
 
 def test_a_move_from_another_store_is_not_gone_on_with(pair: Pair) -> None:
     fill(pair.source)
-    pair.target.begin_receiving("another")
+    Transfer(pair.target.database).begin("another")
     with pytest.raises(StoreError, match="moved from another store"):
         pair.move()
     assert pair.target.organizations() == []
@@ -283,16 +285,16 @@ def test_a_difference_is_found_and_the_store_stays_shut(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(pair.source)
-    receive: Any = type(pair.target).receive
+    receive: Any = Transfer.receive
 
-    def careless(store: Any, name: str, carried: Sequence[Carried], *others: Any) -> None:
+    def careless(taking: Any, name: str, carried: Sequence[Carried], *others: Any) -> None:
         changed = [
             Carried(memory("c", "another", organization=name)) if each.record.id == "c" else each
             for each in carried
         ]
-        receive(store, name, changed, *others)
+        receive(taking, name, changed, *others)
 
-    monkeypatch.setattr(type(pair.target), "receive", careless)
+    monkeypatch.setattr(Transfer, "receive", careless)
     with pytest.raises(StoreError, match="the memory records of acme: c is another"):
         pair.move()
     with pytest.raises(StoreError, match="records are being moved here"):

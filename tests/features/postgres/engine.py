@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 import psycopg
 
 from minutebook.features.postgres.store import PostgresStore
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value
 from tests.features.postgres.server import server
 from tests.store.engine import Engine
@@ -41,7 +41,7 @@ class PostgresEngine(Engine):
         url = server(self.version).url((folder / _NAME).read_text())
         return PostgresStore(url, folder / "index", durability="normal", pool=4)
 
-    def crash(self, store: Store, folder: Path) -> Path:
+    def crash(self, store: Tended, folder: Path) -> Path:
         # Of the index, files may come and go meanwhile: it has to put up with that.
         copy = Path(mkdtemp())
         shutil.copytree(folder, copy, dirs_exist_ok=True, ignore_dangling_symlinks=True)
@@ -58,9 +58,9 @@ class PostgresEngine(Engine):
             cursor = connection.execute(statement.replace("?", "%s").encode(), values)
             return [] if cursor.description is None else cursor.fetchall()
 
-    def faults(self, store: Store) -> list[str]:
+    def faults(self, store: Tended) -> list[str]:
         assert isinstance(store, PostgresStore)
-        return store.check()
+        return store.upkeep.check()
 
     def discard(self, folder: Path) -> None:
         if (folder / _NAME).exists():

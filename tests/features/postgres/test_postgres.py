@@ -14,6 +14,7 @@ from minutebook.domain.records import SYSTEM_ORGANIZATION, Memory
 from minutebook.features.postgres.store import PostgresStore
 from minutebook.search.text import parse_query
 from minutebook.store.sidecar import open_indices
+from minutebook.store.token_uses import TokenUses
 from tests.features.postgres.engine import PostgresEngine
 from tests.features.postgres.server import server
 from tests.store.conformance import StoreConformance
@@ -64,7 +65,10 @@ def test_the_latest_server_keeps_and_finds(tmp_path: Path) -> None:
 def test_a_copy_of_the_whole_store_is_refused_with_what_to_do_instead(tmp_path: Path) -> None:
     with PostgresEngine().fresh(tmp_path / "store") as store:
         assert isinstance(store, PostgresStore)
-        with pytest.raises(StoreError, match="recovery to any point in time"), store.moment():
+        with (
+            pytest.raises(StoreError, match="recovery to any point in time"),
+            store.database.moment(),
+        ):
             pass
 
 
@@ -79,7 +83,7 @@ def test_few_indices_stay_open_and_all_answer(
         for name in ("a", "b", "c", "d", "a", "d"):
             where = Filter(organization=name)
             assert ids(store.match(Memory, where, parse_query("bread"), 9)) == [name]
-        assert len(store._indices._open._indices) == 2
+        assert len(store.upkeep.indices._open._indices) == 2
 
 
 def test_who_reads_one_by_one_leaves_connections_to_read_and_write_with(tmp_path: Path) -> None:
@@ -109,17 +113,17 @@ def test_a_use_is_noted_while_others_write_to_the_tokens_organization(tmp_path: 
     with PostgresEngine().fresh(tmp_path / "store") as store:
         with store.transaction(SYSTEM_ORGANIZATION):
             store.put(replace(token("t"), organization=SYSTEM_ORGANIZATION))
-            noting = threading.Thread(target=store.token_uses.note, args=("t", START))
+            noting = threading.Thread(target=TokenUses(store.database).note, args=("t", START))
             noting.start()
             noting.join(60)
             assert not noting.is_alive()
-        assert store.token_uses.latest() == {"t": START}
+        assert TokenUses(store.database).latest() == {"t": START}
 
 
 def test_a_fact_is_the_first_that_was_claimed_until_another_is_written(tmp_path: Path) -> None:
     with PostgresEngine().fresh(tmp_path / "store") as store:
         assert isinstance(store, PostgresStore)
-        shared = store.shared_values
+        shared = store.database.shared_values
         assert shared.read("a") is None
         assert [shared.claim("a", text) for text in ("one", "two")] == ["one", "one"]
         with suppress(KeyError), store.transaction("acme"):
@@ -139,7 +143,7 @@ def test_an_index_that_differs_from_the_records_is_told_by_check_and_mended(tmp_
         for name in ("a", "b", "c"):
             store.put(memory(name, "bread"))
             store.put_vectors(Memory, "acme", name, SPACE, unit(1, 0, 0, 0)[None])
-        assert store.check() == []
+        assert store.upkeep.check() == []
         database = (folder / "database").read_text()
         # A change that draws no sequence, as ours all do, is one that no index hears of.
         server().execute(
@@ -147,8 +151,8 @@ def test_an_index_that_differs_from_the_records_is_told_by_check_and_mended(tmp_
             database,
         )
         server().execute("DELETE FROM memories WHERE id = 'b'", database)
-        told = [each for each in store.check() if "vector index" in each]
+        told = [each for each in store.upkeep.check() if "vector index" in each]
         assert len(told) == 1
         assert told[0].endswith("is wrong about 2 records")
-        store.rebuild()
-        assert store.check() == []
+        store.upkeep.rebuild()
+        assert store.upkeep.check() == []

@@ -56,17 +56,17 @@ def test_texts_of_an_earlier_version_are_found_and_analysed_in_the_background(
         for table in ("memories", "turns"):
             server().execute(f"UPDATE {table} SET terms = NULL, analysis = 1", database)
         server().execute(f"UPDATE identity SET texts = {ANALYSIS - 1}", database)
-        assert store.to_analyse() == 2
+        assert store.upkeep.to_analyse() == 2
         found = store.match(Memory, ACME, parse_query("bread"), 9)
         other = opened_elsewhere(folder)
         assert other.match(Memory, ACME, parse_query("bread"), 9) == found != []
-        wait_until(lambda: other.to_analyse() == 0)
+        wait_until(lambda: other.upkeep.to_analyse() == 0)
         other.close()
         later = opened_elsewhere(folder)
         assert later.match(Memory, ACME, parse_query("bread"), 9) == found
         assert ids(later.match(Turn, ACME, parse_query("bread"), 9)) == ["a"]
         assert later.sequence("acme") == sequence
-        assert later.check() == []
+        assert later.upkeep.check() == []
         later.close()
 
 
@@ -79,5 +79,5 @@ def test_a_rebuild_analyses_anew_what_stands_beside_a_text(tmp_path: Path) -> No
         swapped = "UPDATE memories AS m SET terms = o.terms FROM memories AS o WHERE o.id <> m.id"
         server().execute(swapped, (folder / "database").read_text())
         assert ids(store.match(Memory, ACME, parse_query("bread"), 9)) == ["b"]
-        store.rebuild()
+        store.upkeep.rebuild()
         assert ids(store.match(Memory, ACME, parse_query("bread"), 9)) == ["a"]

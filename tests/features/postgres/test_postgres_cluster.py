@@ -18,7 +18,8 @@ import minutebook
 from minutebook.domain.records import Memory
 from minutebook.features.postgres.distribution import ON_EVERY_NODE, by_key, by_organization
 from minutebook.features.postgres.store import PostgresStore
-from minutebook.store.transfer import Transferable
+from minutebook.store.protocol import Tended
+from minutebook.store.sql.transfer import Transfer
 from minutebook.store.values import Carried
 from tests.features.postgres.engine import PostgresEngine, RowsOf
 from tests.features.postgres.server import server
@@ -118,7 +119,7 @@ def test_each_statement_says_whose_rows_it_means(
         ask_everything(store)
         look_after(store)
         server().execute("UPDATE identity SET texts = 0", (tmp_path / "store/database").read_text())
-        store.to_analyse()
+        store.upkeep.to_analyse()
     of_records = {sql for sql in statements if set(by_organization()) & set(_NAMED.findall(sql))}
     assert set().union(*(_NAMED.findall(sql) for sql in of_records)) >= set(by_organization())
     untied = {sql for sql in of_records if not is_tied(sql)}
@@ -197,17 +198,18 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return statements
 
 
-def fill(store: Transferable) -> None:
-    store.begin_receiving("another")
-    store.receive("acme", [Carried(each, None) for each in one_of_each()], [(Memory, "b")], 1)
-    store.received("acme")
-    store.end_receiving()
+def fill(store: Tended) -> None:
+    taking = Transfer(store.database)
+    taking.begin("another")
+    taking.receive("acme", [Carried(each, None) for each in one_of_each()], [(Memory, "b")], 1)
+    taking.received("acme")
+    taking.end()
 
 
-def look_after(store: Transferable) -> None:
-    assert store.check() == []
-    store.rebuild()
-    leases = store.leases
+def look_after(store: Tended) -> None:
+    assert store.upkeep.check() == []
+    store.upkeep.rebuild()
+    leases = store.database.leases
     assert leases is not None
     leases.take("a", "one", 600)
     with store.transaction("acme"):

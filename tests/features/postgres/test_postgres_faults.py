@@ -176,10 +176,10 @@ def test_a_store_is_closed_even_if_its_server_is_gone(
     def save() -> None:
         raise StoreError("the server cannot be reached")
 
-    monkeypatch.setattr(store._indices, "save", save)
+    monkeypatch.setattr(store.upkeep.indices, "save", save)
     store.close()
-    assert not store.is_open
-    store.open()
+    assert not store.upkeep.is_open
+    store.upkeep.open()
     assert store.ids(Memory, ACME, ()) == ["a"]
     store.close()
 
@@ -190,15 +190,15 @@ def test_whether_the_server_answers_is_asked_each_time(
     store = opened(url, folder, wait=5.0)
     store.put(memory("a"))
     assert store.organizations(["acme"]) == ["acme"]
-    store.check_answers()
+    store.database.check_answers()
     server().execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
     _end_connections(database)
     # What was found once is known; whether there is an answer is not.
     assert store.organizations(["acme"]) == ["acme"]
     with pytest.raises(StoreError):
-        store.check_answers()
+        store.database.check_answers()
     store.close()
-    for ask in (store.check_answers, lambda: store.organizations(["acme"])):
+    for ask in (store.database.check_answers, lambda: store.organizations(["acme"])):
         with pytest.raises(StoreClosed):
             ask()
 
@@ -207,16 +207,16 @@ def test_a_database_that_takes_no_writes_answers_all_the_same(
     folder: Path, database: str, url: str
 ) -> None:
     store = opened(url, folder, wait=5.0)
-    store.check_writes()
+    store.database.check_writes()
     server().execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
-    store.check_answers()
+    store.database.check_answers()
     with pytest.raises(StoreError, match="read-only"):
-        store.check_writes()
+        store.database.check_writes()
     server().execute(f"ALTER DATABASE {database} SET default_transaction_read_only = off")
-    store.check_writes()
+    store.database.check_writes()
     store.close()
     with pytest.raises(StoreClosed):
-        store.check_writes()
+        store.database.check_writes()
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_killed_server_loses_nothing_that_was_acknowledged(tmp_path: Path) -> 
             # What was lost during its commit may be there; nothing else may.
             assert len(ids - acknowledged) <= len(refused)
             acknowledged = ids
-        assert store.check() == []
+        assert store.upkeep.check() == []
         sequences = [change.sequence for change in store.changes("acme", 0)]
         assert sequences == sorted(set(sequences))
         found = store.match(Memory, ACME, parse_query("bread"), len(acknowledged) + 1)
@@ -322,7 +322,7 @@ def test_of_two_writers_that_wait_for_each_other_one_is_undone_and_told(
     with store.transaction("acme"):
         store.put(memory("a"))
         store.put(replace(memory("b"), content="another"))
-    assert store.check() == []
+    assert store.upkeep.check() == []
     store.close()
 
 
@@ -358,7 +358,7 @@ def test_a_full_disk_of_the_server_is_told_and_what_was_acknowledged_stays(tmp_p
             assert sorted(store.ids(Memory, ACME, ())) == acknowledged
             resize(64)
             store.put(memory("after"))
-            assert store.check() == []
+            assert store.upkeep.check() == []
             assert sorted(store.ids(Memory, ACME, ())) == [*acknowledged, "after"]
             store.close()
         finally:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.features.postgres.leases import PostgresLeases
+from minutebook.features.postgres.shared_rows import PostgresLeases
 from minutebook.features.postgres.store import PostgresStore
 from tests.features.postgres.engine import PostgresEngine
 from tests.store.promises_of_leases import LeasePromises
@@ -26,11 +26,11 @@ def store(tmp_path: Path) -> Iterator[PostgresStore]:
 class TestPostgresLeases(LeasePromises):
     @pytest.fixture
     def rows(self, store: PostgresStore) -> PostgresLeases:
-        return store.leases
+        return store.database.leases
 
 
 def test_nobody_takes_a_lease_that_ran_out_while_its_holder_writes(store: PostgresStore) -> None:
-    rows = store.leases
+    rows = store.database.leases
     asked, taken = threading.Event(), []
 
     def take() -> None:
@@ -53,6 +53,6 @@ def test_nobody_takes_a_lease_that_ran_out_while_its_holder_writes(store: Postgr
 
 def test_a_lease_outlives_the_transaction_in_which_it_was_taken(store: PostgresStore) -> None:
     with pytest.raises(ZeroDivisionError), store.transaction("acme"):  # noqa: PT012
-        assert store.leases.take("a", "one", 600)
+        assert store.database.leases.take("a", "one", 600)
         _ = 1 / 0
-    assert store.leases.keep("a", "one")
+    assert store.database.leases.keep("a", "one")

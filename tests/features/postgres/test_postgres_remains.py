@@ -16,7 +16,7 @@ WORD = b"zanzibar"
 
 
 def tables_holding(store: PostgresStore) -> set[str]:
-    return {name for name, rows in store.server_contents() if WORD in b"".join(rows)}
+    return {name for name, rows in store.database.server_contents() if WORD in b"".join(rows)}
 
 
 def holds_file(connection: psycopg.Connection) -> bool:
@@ -44,11 +44,13 @@ def test_removed_rows_are_gone_once_the_tables_were_written_anew(tmp_path: Path)
             old.execute("SELECT 1")
             store.delete(Memory, "acme", "a")
             assert tables_holding(store) == set()
-            assert any("for a transaction that is open" in each for each in store.rewrite_tables())
+            assert any(
+                "for a transaction that is open" in each for each in store.upkeep.rewrite_tables()
+            )
             assert holds_file(look)
             old.rollback()
-            (left,) = store.rewrite_tables()
+            (left,) = store.upkeep.rewrite_tables()
             assert "base backups" in left
             assert not holds_file(look)
-            assert store.check() == []
+            assert store.upkeep.check() == []
         assert store.get(Memory, "acme", "b") == memory("b", "wine")

@@ -53,7 +53,7 @@ def test_names_that_another_analysis_made_are_listed_anew(tmp_path: Path) -> Non
         )
         assert store.entities_named(ACME, ["ana", "maria"]) == []
         store.close()
-        store.open()
+        store.upkeep.open()
         assert store.entities_named(ACME, ["ana", "maria"]) == ["a"]
         assert store.entities_named(ACME, ["the", "boss"]) == ["a"]
         assert store.entities_named(Filter(organization="zoo"), ["bo"]) == ["b"]

@@ -56,7 +56,7 @@ def test_every_kind_is_found_and_nothing_of_a_secret_is_shown(world: World) -> N
 
 
 def test_what_was_masked_stands_in_no_file(world: World) -> None:
-    home = Path(world.store.place).parent
+    home = Path(world.store.database.place).parent
     assert leftovers(home, [SECRET])
     world.app.get(ScreeningServices).secret_scan.mask(PERSON)
     assert leftovers(home, [SECRET]) == set()

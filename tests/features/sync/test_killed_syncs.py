@@ -67,7 +67,7 @@ def kill_again_and_again(
             )
             assert (compared.differences, compared.refused) == ((), ())
             assert written <= joined.texts(number)
-            assert joined.worlds[number].store.check() == []
+            assert joined.worlds[number].store.upkeep.check() == []
             assert list(unproven(joined.worlds[number].app.trail.prove(ADMIN))) == []
             assert joined.worlds[number].app.doctor.examine() == []
             assert (

@@ -22,7 +22,7 @@ from minutebook.domain.policy import Policy
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
 from minutebook.domain.rights.grants import Grant
 from minutebook.services.access.tokens import NOBODY, REFUSAL_IS_ENTERED_EVERY, USE_IS_NOTED_EVERY
-from minutebook.store.sql.token_uses import SqlTokenUses
+from minutebook.store.token_uses import TokenUses
 from tests.contracts.requirements import requirement
 from tests.world import NOON, Opener, World, wait_until
 
@@ -232,12 +232,12 @@ def test_a_use_that_could_not_be_noted_is_noted_with_the_next(
     issued, tokens = world.app.tokens.create(OWNER, GRANT), world.app.tokens
     refused = threading.Event()
 
-    def note(uses: SqlTokenUses, token: str, at: datetime) -> None:
+    def note(uses: TokenUses, token: str, at: datetime) -> None:
         refused.set()
         raise StoreBusy("another process is writing")
 
     with monkeypatch.context() as failing:
-        failing.setattr(SqlTokenUses, "note", note)
+        failing.setattr(TokenUses, "note", note)
         tokens.caller_of(issued.secret)
         assert refused.wait(60)
 

@@ -245,7 +245,7 @@ def test_a_kill_in_the_middle_loses_no_summary_that_was_made(
     rest = again.app.summaries.summarize_all(again.caller)
     assert len(rest.done) == 12 - kept
     assert again.app.summaries.page(again.caller, 99, 0).total == 12
-    assert again.app.infrastructure.store.check() == []
+    assert again.app.infrastructure.store.upkeep.check() == []
 
 
 # Whose it is

@@ -147,7 +147,7 @@ def test_health_is_degraded_without_a_model(opener: Opener) -> None:
 
 def test_a_store_that_cannot_be_read_is_unhealthy(world: World) -> None:
     one = connected(world, "one")
-    path = world.file_store._path
+    path = world.file_store.database._path
     world.remember("Ana likes tea")
     world.app.database.stop(one)
     for file in path.parent.glob(f"{path.name}*"):

@@ -48,7 +48,7 @@ def test_what_is_derived_is_made_again_and_finds_as_before(world: World) -> None
 def test_a_data_directory_on_a_network_file_system_is_a_finding(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = world.file_store.place
+    path = world.file_store.database.place
     assert findings(world) == []
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"31 27 0:40 / {tmp_path.resolve()} rw - nfs4 server:/home rw\n")

@@ -66,13 +66,13 @@ class Backups:
         # The note stays until the file has its name: a kill between leaves it two.
         with self._noted(path), new_file(path, str(path)) as file, ExitStack() as stack:
             draft = stack.enter_context(scratch_folder(path)) / DATABASE
-            inside = stack.enter_context(encrypting(file, self._store.key))
+            inside = stack.enter_context(encrypting(file, self._store.database.key))
             tar = stack.enter_context(tarfile.open(fileobj=inside, mode="w"))
             digests: dict[str, str] = {}
             # Who decides commits inside a transaction: so the ledgers do not move meanwhile, and the
             # moment of the store that is copied afterwards is the same.
             with self._store.transaction(*self._store.organizations()):
-                moment = stack.enter_context(self._store.moment())
+                moment = stack.enter_context(self._store.database.moment())
                 for name, source in self._directory.kept_files():
                     digests[name] = _add(tar, name, source)
             moment.copy_to(draft)

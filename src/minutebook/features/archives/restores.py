@@ -214,7 +214,7 @@ def check_restorable(backup: Path, keys: Keys | None = None) -> None:
         with scratch_folder(backup) as draft:
             unpack(backup, draft, keys)
             with closing(SqliteStore(draft / DATABASE, keys=keys)) as store:
-                for finding in store.check():
+                for finding in store.upkeep.check():
                     raise _wrong(backup, "the store in it is not whole: {finding}", finding=finding)
     except OSError as error:
         raise StoreError(of_system(error.filename or backup, error)) from error

@@ -68,7 +68,7 @@ def without(
                         forget_erased(store, [key])
                         _remove(store, trail, supersession, caller, key)
                 _rewrite_ledgers(store, draft, records)
-                store.scrub()
+                store.upkeep.scrub()
             made = backup.stat()
             pack(backup, draft, datetime.fromtimestamp(made.st_mtime, UTC), secret)
             os.utime(backup, ns=(made.st_atime_ns, made.st_mtime_ns))

@@ -207,7 +207,9 @@ class Erasing:
         return done
 
     def _scrub(self, *, rewrites_tables: bool) -> list[str]:
-        return self._store.rewrite_tables() if rewrites_tables else self._store.scrub()
+        return (
+            self._store.upkeep.rewrite_tables() if rewrites_tables else self._store.upkeep.scrub()
+        )
 
     def _remove(self, caller: Caller, order: Order) -> None:
         organizations = sorted({organization for organization, _, _ in order.records})
@@ -305,7 +307,7 @@ class Erasing:
                 found = search(Finder(pieces), roots, where.skipped, where.keys)
                 checked.traces, checked.unread = found
                 finder = Finder(pieces)
-                for table, rows in self._store.server_contents():
+                for table, rows in self._store.database.server_contents():
                     if held := finder.found_in_blocks(rows):
                         checked.tables[table] = len(held)
         except OSError as error:

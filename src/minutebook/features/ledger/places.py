@@ -43,18 +43,18 @@ def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
     """Return the place of the approval secret: among the values that servers share, or in the data directory."""
     from minutebook.features.ledger.keys.secret_place import SecretFile, SharedSecret
 
-    if store.shared_values is None:
+    if store.database.shared_values is None:
         return SecretFile(settings.of(LedgerSettings).secret)
-    return SharedSecret(store.shared_values, store.place)
+    return SharedSecret(store.database.shared_values, store.database.place)
 
 
 def ledger_key_place_of(settings: Settings, store: Tended) -> "SecretPlace":
     """Return the place of the key of this store's commits: among shared values, or in the data directory."""
     from minutebook.features.ledger.keys.secret_place import SecretFile, SharedSecret
 
-    if store.shared_values is None:
+    if store.database.shared_values is None:
         return SecretFile(settings.of(LedgerSettings).ledger_key, "the key of this store's commits")
-    return SharedSecret(store.shared_values, store.place, "ledger_key")
+    return SharedSecret(store.database.shared_values, store.database.place, "ledger_key")
 
 
 def beside(settings: Settings) -> Iterable[Path]:

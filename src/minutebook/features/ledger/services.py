@@ -37,7 +37,7 @@ class LedgerServices(FeatureServices):
             self.app.clock,
             of_everyone=self.settings.of(LedgerSettings).ledger_trust == "everyone",
         )
-        folders, shared = repos_of(self.settings), self.infrastructure.store.shared_values
+        folders, shared = repos_of(self.settings), self.infrastructure.store.database.shared_values
         return Ledgers(self.infrastructure, folders, shared, trust)
 
     @service

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,7 +24,7 @@ from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
     from minutebook.features.migration.migration import Migrated
-    from minutebook.store.transfer import Transferable
+    from minutebook.store.protocol import Tended
 
 _LOCK = "moving records"
 """What who moves records from or to a server holds, there."""
@@ -56,7 +56,7 @@ def migrate(options: dict[str, str], target: str | None, source: str | None) -> 
         from minutebook.features.migration.migration import Migration
 
         done = Migration(giving, taking, now).run(progress)
-        places = giving.place, taking.place
+        places = giving.database.place, taking.database.place
         decides = any(taking.organizations()) and _has_ledger(taking)
     took = timedelta(seconds=round(time.monotonic() - began))
     _tell(done, places, took)
@@ -88,7 +88,7 @@ def _one_of(target: str | None, source: str | None) -> str:
 @contextmanager
 def _stores(
     settings: Settings, url: str, *, is_to_server: bool
-) -> Iterator[tuple["Transferable", "Transferable"]]:
+) -> Iterator[tuple["Tended", "Tended"]]:
     """Open both stores for nobody else, the one that gives first. Raises StoreBusy, StoreError."""
     from minutebook.places import data_directory
     from minutebook.services.maintenance.data_directory import make_home
@@ -100,7 +100,7 @@ def _stores(
     make_home(settings.home)
     with ExitStack() as stack:
         stack.enter_context(data_directory(in_file).reserved())
-        server = cast("Transferable", store_at(settings, url, receives=is_to_server))
+        server = store_at(settings, url, receives=is_to_server)
         stack.callback(server.close)
         _wait_for_turn(stack, server)
         if not is_to_server and not settings.database.exists():
@@ -111,21 +111,23 @@ def _stores(
         moving_mark(settings).unlink(missing_ok=True)
 
 
-def _wait_for_turn(stack: ExitStack, server: "Transferable") -> None:
+def _wait_for_turn(stack: ExitStack, server: "Tended") -> None:
     """Hold the lock of migrations; that of a killed one runs out. Raises StoreBusy."""
     from minutebook.store.leases import SECONDS, LeaseLocks
 
-    locks = LeaseLocks(server.leases)  # type: ignore[arg-type]
+    locks = LeaseLocks(server.database.leases)  # type: ignore[arg-type]
     if locks.is_held(_LOCK):
         warn(
-            f"{server.place}: another move is under way, or was killed less than {SECONDS:g} s ago; "
+            f"{server.database.place}: another move is under way, or was killed less than {SECONDS:g} s ago; "
             f"this one goes on when it is over, after {SECONDS:g} s at most."
         )
     if stack.enter_context(locks.hold(_LOCK, SECONDS + 1)) is None:
-        raise StoreBusy("{place}: records are being moved there already", place=server.place)
+        raise StoreBusy(
+            "{place}: records are being moved there already", place=server.database.place
+        )
 
 
-def _has_ledger(store: "Transferable") -> bool:
+def _has_ledger(store: "Tended") -> bool:
     from minutebook.domain.filters import Filter
 
     return any(store.count(LedgerMark, Filter(organization=name)) for name in store.organizations())

@@ -12,8 +12,8 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Record
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
-from minutebook.store.sql import side_tables
-from minutebook.store.transfer import Transferable
+from minutebook.store.protocol import Tended
+from minutebook.store.sql.transfer import Transfer
 from minutebook.store.values import Carried, Change, Embedding, Gone
 
 BATCH = 500
@@ -45,9 +45,10 @@ class Migration:
     written since. The source is only read; nobody writes to it meanwhile.
     """
 
-    def __init__(self, source: Transferable, target: Transferable, clock: Clock) -> None:
+    def __init__(self, source: Tended, target: Tended, clock: Clock) -> None:
         self._source = source
         self._target = target
+        self._giving, self._taking = Transfer(source.database), Transfer(target.database)
         self._trail = Trail(target, clock)
 
     def run(self, progress: Progress) -> Migrated:
@@ -56,12 +57,12 @@ class Migration:
         Raises StoreError if the target holds other records, StoreBusy if somebody writes to the
         source for too long.
         """
-        if self._target.has_all_of(self._source.identity):
+        if self._taking.has_all_of(self._source.database.identity):
             names = self._source.organizations()
             with self._source.transaction(*names):
-                if all(self._target.received(n) == self._source.sequence(n) for n in names):
+                if all(self._taking.received(n) == self._source.sequence(n) for n in names):
                     return self._compare(names, 0, progress)
-        self._target.begin_receiving(self._source.identity)
+        self._taking.begin(self._source.database.identity)
         moved = 0
         while True:
             names = self._source.organizations()
@@ -70,22 +71,14 @@ class Migration:
                 if self._source.organizations() != names:
                     # The first record of an organization was written before this transaction named it.
                     continue
-                self._move_side_tables(names)
-                for token, at in self._source.token_uses.latest().items():
-                    self._target.token_uses.note(token, at)
+                self._taking.copy_side_tables(names, self._source.database)
                 done = self._compare(names, moved, progress)
-                self._target.end_receiving()
+                self._taking.end()
             return done
-
-    def _move_side_tables(self, organizations: Sequence[str]) -> None:
-        """Bring the features' rows, anew each time: they are removed without a change in the feed."""
-        for table in side_tables.all_tables():
-            if table.is_by_organization:
-                side_tables.copy(table, organizations, self._source.database, self._target.database)
 
     def _follow(self, organizations: Sequence[str], progress: Progress) -> int:
         """Move the changes since the target's last one; return how many these were."""
-        begun = {name: self._target.received(name) for name in organizations}
+        begun = {name: self._taking.received(name) for name in organizations}
         ahead = {name: self._source.sequence(name) - begun[name] for name in organizations}
         total, passed, moved = sum(ahead.values()), 0, 0
         for name in organizations:
@@ -110,7 +103,7 @@ class Migration:
             found = _by_ids(self._source, CLASSES[kind], organization, ids)
             beside = _beside(self._source, kind, organization, ids)
             carried += (Carried(each, beside.get(each.id)) for each in found)
-        self._target.receive(organization, carried, gone, changes[-1].sequence)
+        self._taking.receive(organization, carried, gone, changes[-1].sequence)
 
     def _compare(self, organizations: Sequence[str], moved: int, progress: Progress) -> Migrated:
         """Hold every record of the target to the source's. Raises StoreError if one differs."""
@@ -157,26 +150,24 @@ class Migration:
         return StoreError(
             "{place} does not hold what {other} does (the {kind} records of {name}: {what}); the source "
             "is as it was. Empty the target and move again",
-            place=self._target.place,
-            other=self._source.place,
+            place=self._target.database.place,
+            other=self._source.database.place,
             kind=kind,
             name=organization,
             what=what,
         )
 
 
-def _by_ids(
-    store: Transferable, of: type[Record], organization: str, ids: Sequence[str]
-) -> list[Record]:
+def _by_ids(store: Tended, of: type[Record], organization: str, ids: Sequence[str]) -> list[Record]:
     where = Filter(organization=organization, ids=frozenset(ids), with_deleted=True)
     return list(store.find(of, where)) if ids else []
 
 
 def _beside(
-    store: Transferable, kind: Kind, organization: str, ids: Sequence[str]
+    store: Tended, kind: Kind, organization: str, ids: Sequence[str]
 ) -> dict[str, Embedding]:
     if kind not in TEXT_CLASSES:
         # Any question will do that reaches the store.
         store.sequence(organization)
         return {}
-    return store.embeddings(TEXT_CLASSES[kind], organization, ids)
+    return Transfer(store.database).embeddings(TEXT_CLASSES[kind], organization, ids)

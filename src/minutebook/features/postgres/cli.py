@@ -45,17 +45,17 @@ def distribute(options: dict[str, str], shards: int, dry_run: bool) -> dict[str,
     opened = opened_at(settings, settings.store)
     try:
         if dry_run:
-            plan = list(opened.distribution_plan(shards))
+            plan = list(opened.database.distribution_plan(shards))
             echo(*(f"{statement};" for statement in plan))
             return {"statements": plan}
-        done = opened.distribute(shards)
-        placement = opened.placement()
+        done = opened.database.distribute(shards)
+        placement = opened.database.placement()
     finally:
         opened.close()
     what = f"Placed {count_of(len(done), 'table')}" if done else "Every table was placed already"
-    echo(f"{what}: {placement.shards} shards on {placement.nodes} nodes. {opened.place}")
+    echo(f"{what}: {placement.shards} shards on {placement.nodes} nodes. {opened.database.place}")
     return {
-        "place": opened.place,
+        "place": opened.database.place,
         "placed": len(done),
         "shards": placement.shards,
         "nodes": placement.nodes,

@@ -7,7 +7,7 @@ nothing while it has one, so that those always come back.
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,11 +17,16 @@ from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
-from minutebook.features.postgres import distribution, numbers, schema
+from minutebook.features.postgres import distribution, numbers, remains, schema
 from minutebook.features.postgres.errors import fault_of, translate_errors
+from minutebook.features.postgres.shared_rows import PostgresLeases, PostgresSharedValues
 from minutebook.features.postgres.statements import PostgresConnection, Raw
 from minutebook.features.postgres.texts import text_adapters
 from minutebook.store.sql.database import Database
+from minutebook.store.values import Moment, Placement
+
+_WRITE = "SELECT current_setting('transaction_read_only')::bool, pg_logical_emit_message(true, 'minutebook', '')"
+"""Writes to the log of the server, and to no table; a server that only reads refuses it or says so."""
 
 Pool: TypeAlias = "ConnectionPool[Raw]"
 
@@ -68,6 +73,10 @@ class _Transaction:
 class Connections(Database):
     """Lends connections, each to one thread at a time; a thread that writes keeps its own."""
 
+    leases: PostgresLeases
+    shared_values: PostgresSharedValues
+    recovery = "have the server recover the database as of an earlier moment"
+
     def __init__(self, url: str, *, synchronous: bool, writer_wait: float, size: int) -> None:
         super().__init__()
         self.place = place_of(url)
@@ -78,6 +87,7 @@ class Connections(Database):
         self._adapters = text_adapters()
         self._url = url
         self._size = size
+        self.leases, self.shared_values = PostgresLeases(self), PostgresSharedValues(self)
         self._settings = {
             "application_name": "minutebook",
             "lock_timeout": f"{max(1, round(writer_wait * 1000))}ms",
@@ -171,6 +181,54 @@ class Connections(Database):
             self._is_closed = True
         for pool in (self._writers, self._readers, self._streams):
             pool.close()
+
+    def check_writes(self) -> None:
+        """Raise StoreError unless the database commits a write at this moment."""
+        with self.registering() as connection:
+            if connection.rows(_WRITE)[0][0]:
+                raise StoreError("{place}: the database is read-only", place=self.place)
+
+    def placement(self) -> Placement:
+        """Return on how many machines the records are."""
+        with self.committed() as connection:
+            return distribution.placement(connection.raw)
+
+    def file_faults(self) -> list[tuple[str, str]]:
+        """Return which tables are not where they belong and which nodes cannot be reached."""
+        with self.committed() as connection:
+            return distribution.faults(connection.raw)
+
+    def server_contents(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """Yield each table of the store with everything in its rows."""
+        with self.stream() as connection:
+            yield from remains.contents(connection.raw)
+
+    def distribution_plan(self, shards: int) -> list[str]:
+        """Return the statements by which `distribute` places the tables not placed yet.
+
+        Raises StoreError if the database has no Citus, or is not that of the coordinator.
+        """
+        with self.committed() as connection:
+            return distribution.plan(connection.raw, self.place, shards)
+
+    def distribute(self, shards: int) -> list[str]:
+        """Spread the tables over the nodes of the cluster, all or none; return the steps done.
+
+        Writers wait meanwhile. Raises StoreError if the database has no Citus, or is not that of the
+        coordinator, StoreBusy if another process writes for too long.
+        """
+        with self.registering() as connection:
+            return distribution.distribute(connection.raw, self.place, shards)
+
+    def moment(self) -> AbstractContextManager[Moment]:
+        """Raise StoreError: a server's database is copied by its own means."""
+        raise StoreError(
+            "{place} is no file that could be copied: have it backed up on the server for recovery to any point "
+            "in time (pg_basebackup with its log, pgBackRest, or what the service that runs it offers), and with "
+            "it the ledgers, which are Git repositories in the folder that ledgers_folder names; `minutebook "
+            "export` writes the records to a file",
+            place=self.place,
+        )
 
     # Lending
 

@@ -6,7 +6,7 @@ from psycopg_pool import PoolClosed
 
 from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
 from minutebook.domain.reason import Reason
-from minutebook.store.sql.errors import Translation
+from minutebook.store.sql.database import Translation
 
 RESCUE = Reason("restore the database to a point in time before, or ask whoever keeps the server")
 

@@ -139,7 +139,7 @@ class MachineSync:
             if exchange.marks.has_erased:
                 # The copies of remotes hold the files of before, and free pages what was removed just now.
                 remove_copies(self._work)
-                self._store.scrub()
+                self._store.upkeep.scrub()
                 exchange.note_erasure(is_open=False)
         self._embeddings.notify()
         return exchange.report
@@ -158,7 +158,7 @@ class MachineSync:
             policy.check_may_export(caller, whole=True)
             policy.check_may_import(caller, self._rules(), whole=True)
         rows = SyncRows(self._store.database)
-        if self._store.leases is not None:
+        if self._store.database.leases is not None:
             raise InvalidInput(
                 "REMOTE", "is for stores in a file; machines that use a server share its store"
             )
@@ -197,7 +197,7 @@ class MachineSync:
                 place = error.filename or remote.folder
                 raise StoreError(of_system(place, error)) from error
             finally:
-                if self._store.key is not None:
+                if self._store.database.key is not None:
                     # Copies of what others can read; beside an encrypted store nothing plain is left of them,
                     # though it failed: what was on its way is sent again, under another name.
                     remove_copies(self._work)

@@ -32,7 +32,8 @@ from minutebook.domain.rights.grants import (
 )
 from minutebook.services.access.audit import AuditDraft, Trail
 from minutebook.services.access.visibility import Clock
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
+from minutebook.store.token_uses import TokenUses
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class Tokens:
 
     def __init__(
         self,
-        store: Store,
+        store: Tended,
         trail: Trail,
         clock: Clock,
         randbits: RandomBits,
@@ -138,7 +139,7 @@ class Tokens:
         Raises Forbidden if the caller is not the owner of the data directory.
         """
         policy.check_may_issue(caller)
-        return self._store.token_uses.latest()
+        return TokenUses(self._store.database).latest()
 
     def revoke(self, caller: Caller, id: str) -> Token:
         """Revoke a token for good.
@@ -272,7 +273,7 @@ class Tokens:
 
     def _write_use(self, id: str, now: datetime) -> None:
         try:
-            self._store.token_uses.note(id, now)
+            TokenUses(self._store.database).note(id, now)
         except StoreError as error:
             log.warning("the use of token %s was not written down: %s", id, error)
             with self._lock:

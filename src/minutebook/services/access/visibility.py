@@ -159,10 +159,6 @@ class View:
         versions = self._store.each(Version, Filter(organization=self.organization), ())
         return (each for each in versions if each.memory in ids)
 
-    def states_size(self, of: type[TextRecord]) -> int:
-        """Sum the bytes of the token states of the organization's records of a class, whoever may see them."""
-        return self._store.states_size(of, self.organization)
-
     def match(self, of: type[TextRecord], query: TextQuery, limit: int) -> list[Candidate]:
         """Rank the records that hold any term of a query by BM25."""
         return self._store.match(of, self._where, query, limit)
@@ -437,7 +433,11 @@ class Records:
     @property
     def key(self) -> Key | None:
         """The key that the store is encrypted with here; None: it is plain, or a server keeps it."""
-        return self._store.key
+        return self._store.database.key
+
+    def states_size(self, of: type[TextRecord], organization: str) -> int:
+        """Sum the bytes of the token states of an organization's records of a class, whoever may see them."""
+        return self._store.upkeep.states_size(of, organization)
 
     def is_taken(self, of: type[Record], organization: str, id: str) -> bool:
         """Tell whether there is a record with an id, whoever may see it."""
@@ -467,8 +467,8 @@ class Records:
         return self._store.delete(of, organization, id)
 
     def scrub(self) -> list[str]:
-        """Leave no byte of removed records in the store's files: see `Tended.scrub`."""
-        return self._store.scrub()
+        """Leave no byte of removed records in the store's files: see `Upkeep.scrub`."""
+        return self._store.upkeep.scrub()
 
 
 def seen_by(store: Store, caller: Caller) -> Seen:

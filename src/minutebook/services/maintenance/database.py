@@ -115,24 +115,24 @@ class Database:
     @property
     def writes(self) -> Writes:
         """The number of writes of this process and the time they took."""
-        return self._engine.writes
+        return self._engine.database.writes
 
     def size(self) -> int:
         """Return the bytes that the store takes, log and indices included."""
-        return self._engine.size()
+        return self._engine.upkeep.size()
 
     @property
     def place(self) -> str:
         """The place of the store: a path, or a URL without user and password."""
-        return self._engine.place
+        return self._engine.database.place
 
     def to_analyse(self) -> int:
         """Count the texts that are still to be analysed anew, as another version analysed them."""
-        return self._engine.to_analyse()
+        return self._engine.upkeep.to_analyse()
 
     def placement(self) -> Placement | None:
         """Return on how many machines the records are; None if they are in a file."""
-        return self._engine.placement()
+        return self._engine.database.placement()
 
     def state(self) -> StoreState:
         """Tell whether the store answers and takes writes; one that was stopped does when it is started.
@@ -140,7 +140,7 @@ class Database:
         Whether it takes them is tried by a write, at most every PROBED_EVERY seconds.
         """
         try:
-            self._engine.check_answers()
+            self._engine.database.check_answers()
         except StoreClosed:
             return "open"
         except StoreError as error:
@@ -152,7 +152,7 @@ class Database:
 
     def _can_write(self) -> bool:
         try:
-            self._engine.check_writes()
+            self._engine.database.check_writes()
         except (StoreClosed, StoreBusy):
             return True
         except StoreError as error:
@@ -167,7 +167,7 @@ class Database:
 
     def pid(self, caller: Caller) -> int | None:
         """Return the id of the process that runs the engine for the caller's connection, or None."""
-        has_it = self._engine.is_open and caller.call.session not in self._stopped
+        has_it = self._engine.upkeep.is_open and caller.call.session not in self._stopped
         return os.getpid() if has_it else None
 
     def health(self, caller: Caller) -> Health:
@@ -199,8 +199,8 @@ class Database:
         return Health(HealthStatus.DEGRADED, pid, counts, (detail,), uptime)
 
     def _want(self, session: str) -> None:
-        if not self._engine.is_open:
-            self._engine.open()
+        if not self._engine.upkeep.is_open:
+            self._engine.upkeep.open()
             self._woken()
         self._wanting.add(session)
 

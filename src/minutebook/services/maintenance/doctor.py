@@ -65,7 +65,7 @@ class Doctor:
 
         Raises StoreDamaged if the records are not whole.
         """
-        self._store.rebuild()
+        self._store.upkeep.rebuild()
         self._mentions.rebuild()
         home = default_organization(caller)
         self._trail.log(caller, home, "rebuild", Kind.HEAD, [EVERYTHING])
@@ -94,16 +94,17 @@ def of_damage(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding
 
 
 def _repair(store: Tended) -> str:
-    return f"run `minutebook doctor --repair`; if it stays, {store.recovery}"
+    return f"run `minutebook doctor --repair`; if it stays, {store.database.recovery}"
 
 
 def _of_store(store: Tended) -> list[Finding]:
     repair = _repair(store)
     findings = [
-        Finding(sentence, repair, is_damage="is damaged" in sentence) for sentence in store.check()
+        Finding(sentence, repair, is_damage="is damaged" in sentence)
+        for sentence in store.upkeep.check()
     ]
-    waiting = store.to_analyse()
-    findings += [Finding(sentence, remedy) for sentence, remedy in store.file_faults()]
+    waiting = store.upkeep.to_analyse()
+    findings += [Finding(sentence, remedy) for sentence, remedy in store.database.file_faults()]
     if waiting:
         sentence = f"Some texts are still being analysed anew for search by words: {waiting:,}."
         findings.append(Finding(sentence, ANALYSE))

@@ -64,8 +64,8 @@ class Overview:
 
     def token_states(self, caller: Caller) -> Counter[Kind]:
         """Sum the bytes of token states, by kind, in the organizations that the caller may see."""
-        seen = self._store.seen_by(caller)
-        return Counter({of.kind: sum(view.states_size(of) for view in seen) for of in IN_ORDER})
+        names, size = self._store.seen_by(caller).organizations, self._store.states_size
+        return Counter({of.kind: sum(size(of, name) for name in names) for of in IN_ORDER})
 
     def sequences(self, caller: Caller) -> dict[str, int]:
         """Tell how far the changes have come in each organization the caller may see."""

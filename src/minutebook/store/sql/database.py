@@ -6,12 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from types import TracebackType
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from minutebook.disk.encryption import Key
+from minutebook.domain.errors import StoreDamaged, StoreError
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import Record, TextRecord
-from minutebook.store.sql.tables import value_text
-from minutebook.store.values import Carried, VectorSpace, Writes
+from minutebook.store.leases import LeaseRows
+from minutebook.store.shared_values import SharedValues
+from minutebook.store.sql.tables import DamagedRow, value_text
+from minutebook.store.values import Carried, Moment, Placement, VectorSpace, Writes
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -161,13 +166,22 @@ class Database(ABC):
     """Lends connections, each to one thread at a time; a thread that writes keeps its own."""
 
     place: str
-    """How messages name the database."""
+    """The place of the database: a path, or a URL without user and password."""
+
+    recovery: ClassVar[str]
+    """The remedy for lost records, as the end of a sentence."""
 
     key: Key | None = None
-    """The key that it is encrypted with here."""
+    """The key that it is encrypted with here; None: it is plain, or a server keeps it."""
 
     writes = Writes()
     """The number of writes of this process and the time they took."""
+
+    leases: LeaseRows | None = None
+    """The rows of the leases that all processes of the store share; None: locks are files of one machine."""
+
+    shared_values: SharedValues | None = None
+    """The values that all servers over the database share; None: its processes share a data directory."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -270,6 +284,34 @@ class Database(ABC):
     def close(self) -> None:
         """Close every connection."""
 
+    def check_answers(self) -> None:
+        """Raise StoreError unless the database can be read at this moment."""
+        with self.committed() as connection:
+            connection.run("SELECT number FROM organizations LIMIT 1")
+
+    @abstractmethod
+    def check_writes(self) -> None:
+        """Raise StoreError unless the database commits a write at this moment, StoreBusy where others write just now."""
+
+    @abstractmethod
+    def file_faults(self) -> list[tuple[str, str]]:
+        """Return the faults of its file and log, or of its place on a cluster, a sentence each, with the remedy."""
+
+    @abstractmethod
+    def moment(self) -> AbstractContextManager[Moment]:
+        """Open a snapshot of the whole that can be copied; it may stay open long.
+
+        Raises StoreError, which says what to do instead, if the database is not a file.
+        """
+
+    def placement(self) -> Placement | None:
+        """Return on how many machines the records are; None if they are in a file."""
+        return None
+
+    def server_contents(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """Yield each table that a server keeps, with everything in its rows; nothing of a file."""
+        yield from ()
+
     def _note_write(self, requested: float, began: float) -> None:
         """Count a transaction that was asked for, and began, at these moments and ends now."""
         with self._counting:
@@ -308,3 +350,38 @@ class Database(ABC):
 
     def _learn_numbers(self, numbers: Mapping[str, int]) -> None:
         self._numbers.update(numbers)
+
+
+Place = TypeVar("Place")
+
+
+class Translation(ABC, Generic[Place]):
+    """Turns errors of a driver into StoreErrors that name the database; mistakes in our code stay visible."""
+
+    shows_cause: ClassVar[bool]
+    """Whether the driver's own error stays behind ours: what some say of a row has the row's content in it."""
+
+    __slots__ = ("_place",)
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    @abstractmethod
+    def fault(self, error: BaseException | None) -> StoreError | None:
+        """Return the StoreError that an error of the driver amounts to; None for any other."""
+
+    @abstractmethod
+    def damage(self, what: Reason) -> StoreDamaged:
+        """Return the error that names the damage and the remedy."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if isinstance(error, DamagedRow):
+            raise self.damage(error.what) from error
+        fault = self.fault(error)
+        if fault is not None:
+            raise fault from (error if self.shows_cause else None)

@@ -1,21 +1,129 @@
-"""Vectors as they are kept, float16 rows in the space of one model, with packed token states beside them."""
+"""Vectors, float16 rows in the space of one model, with packed token states beside them; and the numbers of spaces."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from minutebook.domain.errors import NotFound
+from minutebook.domain.errors import InvalidInput, NotFound, StoreDamaged
 from minutebook.domain.filters import Filter
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import TEXT_CLASSES, TextRecord
+from minutebook.search import late_interaction
 from minutebook.search.late_interaction import HEAD
 from minutebook.store.sql.conditions import selection
-from minutebook.store.sql.database import Connection, Kept
-from minutebook.store.sql.spaces import Spaces
+from minutebook.store.sql.database import Connection, Database, Kept
 from minutebook.store.sql.tables import table_of, value_text
-from minutebook.store.sql.vector_rows import are_damaged, rows_of
 from minutebook.store.values import Embedding, T, Vectors, VectorSpace
+
+
+class Spaces:
+    """The vector spaces of a database, by number; committed ones are asked for once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._numbers: dict[VectorSpace, int] = {}
+
+    def number_of(self, space: VectorSpace) -> int | None:
+        """Return the number that stands for a space, None if nothing was kept in it."""
+        number = self._numbers.get(space)
+        return self._all().get(space) if number is None else number
+
+    def registered(self, space: VectorSpace) -> int:
+        """Return the number of a space, which is given one if it has none."""
+        number = self.number_of(space)
+        if number is not None:
+            return number
+        with self._database.registering() as connection:
+            connection.put_space((space.name, space.digest, space.dimensions))
+        return self._all()[space]
+
+    def of(self, number: int) -> VectorSpace:
+        """Return the space that a number stands for."""
+        known = {number: space for space, number in self._numbers.items()}
+        return known.get(number) or {number: space for space, number in self._all().items()}[number]
+
+    def _all(self) -> dict[VectorSpace, int]:
+        with self._database.reading() as connection:
+            numbers = _read(connection)
+        if not self._database.is_writing:
+            # It stays so; what this thread wrote may still be undone.
+            self._numbers = numbers
+        return numbers
+
+
+def _read(connection: Connection) -> dict[VectorSpace, int]:
+    return {
+        VectorSpace(value_text(name), value_text(digest), dimensions): number
+        for number, name, digest, dimensions in connection.rows(
+            "SELECT number, name, digest, dimensions FROM spaces"
+        )
+    }
+
+
+_SQUARE_TOLERANCE = 0.02
+
+
+def check_query(space: VectorSpace, vector: Vectors) -> None:
+    """Raise InvalidInput if a vector has not the space's dimensions or length 1."""
+    if vector.shape != (space.dimensions,):
+        remedy = "must have shape ({wanted},) for {name}, not {given}"
+        raise InvalidInput(
+            "vector", remedy, wanted=space.dimensions, name=space.name, given=vector.shape
+        )
+    square = float(vector.astype(np.float32) @ vector.astype(np.float32))
+    if not abs(square - 1.0) <= _SQUARE_TOLERANCE:
+        raise InvalidInput(
+            "vector", "must be finite and of length 1, not {given}", given=square**0.5
+        )
+
+
+def checked_rows(space: VectorSpace, vectors: Vectors, states: bytes | None) -> NDArray[np.float16]:
+    """Return vectors as they are kept, shape (parts, dimensions).
+
+    Raises InvalidInput if the space has no such vectors, or no form for token states.
+    """
+    if vectors.ndim != 2 or len(vectors) == 0 or vectors.shape[1] != space.dimensions:
+        remedy = "must have shape (parts, {wanted}) for {name}, not {given}"
+        raise InvalidInput(
+            "vectors", remedy, wanted=space.dimensions, name=space.name, given=vectors.shape
+        )
+    rows = vectors.astype(np.float32)
+    squares = (rows * rows).sum(axis=1).tolist()
+    for square in squares:
+        if not abs(square - 1.0) <= _SQUARE_TOLERANCE:
+            raise InvalidInput(
+                "vectors", "must be finite rows of length 1, not {given}", given=square**0.5
+            )
+    if states is not None and not space.states:
+        raise InvalidInput(
+            "states", "need a form, which the space of {name} does not name", name=space.name
+        )
+    return vectors.astype(np.float16)
+
+
+def rows_of(stored: bytes, dimensions: int, table: str) -> NDArray[np.float16]:
+    """Return vectors as they are kept, shape (parts, dimensions). Raises StoreDamaged if they are cut short."""
+    check_rows([stored], dimensions, table)
+    return np.frombuffer(stored, np.float16).reshape(-1, dimensions)
+
+
+def check_rows(stored: Sequence[bytes], dimensions: int, table: str) -> None:
+    """Raise StoreDamaged if the vectors of one of the records are cut short."""
+    if any(not each or len(each) % (2 * dimensions) for each in stored):
+        what = Reason("vectors of {table} are cut short", table=table)
+        raise StoreDamaged(
+            Reason("{what}; `minutebook doctor --repair` has them made anew", what=what), what
+        )
+
+
+def are_damaged(form: str, head: bytes, size: int) -> bool:
+    """Tell whether token states of that form and size, with those first bytes, are not whole; none are."""
+    is_known = form == late_interaction.FORM
+    return is_known and size > 0 and not late_interaction.is_whole(head, size)
+
 
 Place: TypeAlias = tuple[int, str, int]
 """Where a record is, as of when: the number of its organization, its id and its sequence."""

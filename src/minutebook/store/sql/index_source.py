@@ -1,22 +1,161 @@
 """The rows that an index reads from the tables."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Any, Generic, NamedTuple
 
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import Filter, folded
 from minutebook.domain.reason import Reason
-from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind
+from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Memory
 from minutebook.search.text import terms
 from minutebook.store.sidecar import sizes
-from minutebook.store.sidecar.block import Block, P
+from minutebook.store.sidecar.block import ALWAYS, NEVER, Block, P, block_of
 from minutebook.store.sidecar.index import Page
 from minutebook.store.sidecar.vectors import VectorRows
-from minutebook.store.sidecar.view import Witness
+from minutebook.store.sidecar.view import Conditions, Witness
 from minutebook.store.sidecar.words import Postings, packed
-from minutebook.store.sql import change_feed, index_columns
+from minutebook.store.sql import change_feed
 from minutebook.store.sql.database import Connection, Row
-from minutebook.store.sql.tables import DamagedRow, id_bytes, table_of, value_text
-from minutebook.store.sql.vector_rows import check_rows
+from minutebook.store.sql.embeddings import check_rows
+from minutebook.store.sql.tables import (
+    DamagedRow,
+    Table,
+    id_bytes,
+    microseconds,
+    table_of,
+    value_text,
+)
+
+_FACETS = (
+    "repository",
+    "user",
+    "scope",
+    "type",
+    "status",
+    "author",
+    "project",
+    "language",
+    "session",
+    "category",
+)
+
+CLIENT = "client"
+"""The facet of the program that wrote a record first, which is no field of the record."""
+
+LONGEST_ID = 200
+
+
+def check_id(id: str) -> None:
+    """Raise InvalidInput if the fixed-width columns of an index cannot hold an id."""
+    if not 0 < len(id_bytes(id)) <= LONGEST_ID or "\0" in id:
+        raise InvalidInput("id", "must have 1 to {most} bytes and no NUL", most=LONGEST_ID)
+
+
+def facets(table: Table) -> dict[str, str]:
+    """Return the facets that an index keeps, fields of few values and the client, and the column that each is read of."""
+    known = {name: name for name in _FACETS if name in table.columns}
+    return known | ({CLIENT: "origin"} if "origin" in table.columns else {})
+
+
+def index_columns(table: Table) -> list[str]:
+    """Write the columns an index reads of each record: from, until, kept since, hidden, then the facets."""
+    times: Sequence[str] = (f"{ALWAYS}", f"{NEVER}", f"{ALWAYS}", "0")
+    if Memory in table.records:
+        until = f"coalesce(r.valid_until, {NEVER})"
+        times = "r.valid_from", until, "r.ingestion_time", "r.deleted_at IS NOT NULL"
+    return [*times, *(f"r.{column}" for column in facets(table).values())]
+
+
+def block_of_rows(table: Table, found: Iterable[tuple[Any, Sequence[Any]]], payload: P) -> Block[P]:
+    """Make a block of at least one record: its id, and the values of `index_columns`."""
+    ids, rows = zip(*found, strict=True)
+    valid_from, valid_until, kept, hidden, *columns = zip(*rows, strict=True)
+    return block_of(
+        ids=[id_bytes(id) for id in ids],
+        valid_from=valid_from,
+        valid_until=valid_until,
+        kept=kept,
+        hidden=hidden,
+        facets={
+            name: _clients(table, column) if name == CLIENT else _texts(column)
+            for name, column in zip(facets(table), columns, strict=True)
+        },
+        payload=payload,
+    )
+
+
+def conditions(table: Table, where: Filter, selected: Callable[[], Collection[str]]) -> Conditions:
+    """Write a Filter as conditions on those columns; `selected` gives the ids where they do not do."""
+    known = facets(table)
+    allowed: list[tuple[str, Collection[str | None]]] = [
+        (name, {None, *values})
+        for name, values in (("repository", where.repositories), ("user", where.users))
+        if values is not None and name in known
+    ]
+    allowed += [
+        (name, {None if value is None else str(value)})
+        for name, value in where.equal.items()
+        if name in known and name != CLIENT
+    ]
+    if where.client is not None and CLIENT in known:
+        allowed.append((CLIENT, {folded(where.client)} - {""}))
+    ids: Collection[str] | None = where.ids if suffices(table, where) else selected()
+    times: dict[str, Any] = {}
+    if Memory in table.records:
+        times = {
+            name: _microseconds(getattr(where, name)) for name in ("valid_at", "since", "until")
+        }
+        if where.differs_between is not None:
+            one, other = where.differs_between
+            times["differs_between"] = microseconds(one), microseconds(other)
+    return Conditions(
+        facets=allowed,
+        with_hidden=where.with_deleted,
+        ids=None if ids is None else {id_bytes(id) for id in ids},
+        **times,
+    )
+
+
+def suffices(table: Table, where: Filter) -> bool:
+    """Tell whether the columns say all that a Filter asks."""
+    known = facets(table)
+    return (
+        not where.starts
+        and (where.client is None or CLIENT in known)
+        and all(name in known and name != CLIENT for name in where.equal)
+    )
+
+
+def are_quicker(table: Table, where: Filter) -> bool:
+    """Tell whether the columns say all that a Filter asks of many records."""
+    return where.ids is None and suffices(table, where)
+
+
+def is_by_id(order: Sequence[str]) -> bool:
+    """Tell whether an order is that of ids, either way."""
+    return ",".join(order) in ("", "id", "-id")
+
+
+def _texts(column: Sequence[Any]) -> list[str | None]:
+    return [None if value is None else value_text(value) for value in column]
+
+
+def _clients(table: Table, column: Sequence[Any]) -> list[str | None]:
+    """Return the programs that origins name, A to Z like a to z; None where none is known."""
+    origin = table.projection(["origin"])
+    known: dict[Any, str | None] = {None: None}
+    for value in column:
+        if value not in known:
+            (read,) = origin.values_of([value])
+            known[value] = folded(read.client) or None
+    return [known[value] for value in column]
+
+
+def _microseconds(instant: datetime | None) -> int | None:
+    return None if instant is None else microseconds(instant)
+
 
 WORDS = 0
 """What stands for words where vectors have the number of their space, which begins at 1."""
@@ -90,15 +229,15 @@ class Source(ABC, Generic[P]):
         """Return the index's block of records, None if there are none."""
         if not rows:
             return None
-        start = 3 + len(index_columns.index_columns(self._table))
+        start = 3 + len(index_columns(self._table))
         members = ((row[1], row[3:start]) for row in rows)
         payload = self._payload([row[start:] for row in rows])
-        return index_columns.block_of_rows(self._table, members, payload)
+        return block_of_rows(self._table, members, payload)
 
     def _changed(self, since: int, latest: int) -> list[Row]:
         """Return the first changes in a span: sequence, id, whether the record is in the index, its columns."""
         belongs, payload, joined = self._selected()
-        columns = [*index_columns.index_columns(self._table), *payload]
+        columns = [*index_columns(self._table), *payload]
         number, kind, _ = self._key
         selects = (
             f"SELECT r.sequence AS sequence, r.id, {belongs}, {', '.join(columns)} FROM {self._table.name} AS r"  # noqa: S608

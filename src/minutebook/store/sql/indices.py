@@ -21,10 +21,10 @@ from minutebook.store.sidecar.open_indices import OpenIndices
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
 from minutebook.store.sidecar.view import Conditions, Layer, View
 from minutebook.store.sidecar.words import Postings, sums_of
-from minutebook.store.sql import change_feed, index_columns, rows
+from minutebook.store.sql import change_feed, index_source, rows
 from minutebook.store.sql.database import Connection, Database
+from minutebook.store.sql.embeddings import Spaces
 from minutebook.store.sql.index_source import WORDS, Key, Source, VectorSource, WordSource
-from minutebook.store.sql.spaces import Spaces
 from minutebook.store.sql.tables import id_bytes, table_of, value_text
 from minutebook.store.values import Candidate, Vectors, VectorSpace
 
@@ -98,7 +98,7 @@ class Indices:
         if (
             not issubclass(of, TextRecord)
             or self._database.is_writing
-            or not index_columns.are_quicker(table_of(of), where)
+            or not index_source.are_quicker(table_of(of), where)
             or not self.is_large(number, of)
         ):
             return None
@@ -112,7 +112,7 @@ class Indices:
             with self._database.reading() as connection:
                 return rows.ids(connection, number, of, where)
 
-        return index_columns.conditions(table_of(of), where, selected)
+        return index_source.conditions(table_of(of), where, selected)
 
     def is_large(self, number: int, of: type[TextRecord]) -> bool:
         """Tell whether an organization has so many records of a kind that they have an index of words."""

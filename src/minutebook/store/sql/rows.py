@@ -9,7 +9,7 @@ from minutebook.domain.records import Edge, Entity, Link, Record, TextRecord
 from minutebook.store.sql import change_feed, entity_names
 from minutebook.store.sql.conditions import order_by, ordered, selection
 from minutebook.store.sql.database import Condition, Connection, Row
-from minutebook.store.sql.index_columns import check_id
+from minutebook.store.sql.index_source import check_id
 from minutebook.store.sql.tables import (
     EDGE_CLASSES,
     GOES_WITH,

@@ -3,18 +3,14 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from minutebook.domain.errors import StoreTooNew
 from minutebook.domain.records import Kind
 from minutebook.feature import features
-from minutebook.store.sql.tables import value_text
 
 if TYPE_CHECKING:
-    from minutebook.store.sql.database import Connection, Database
-
-_BATCH = 500
+    from minutebook.store.sql.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,35 +116,6 @@ def missing(connection: "Connection", place: object) -> list[str]:
             statements += [each for table in of.tables for each in _made(table, connection)]
         statements.append(f"INSERT INTO side_tables VALUES ('{feature}', {of.format})")  # noqa: S608
     return statements
-
-
-def copy(
-    table: SideTable, organizations: Sequence[str], source: "Database", target: "Database"
-) -> None:
-    """Put the rows of organizations in one database in place of those in another, in a transaction each."""
-    types = table.types
-    columns, marks = ", ".join(types), ", ".join("?" * len(types))
-    are_texts = [each.startswith("text") for each in types.values()][1:]
-    for name in organizations:
-        with source.stream() as reading, target.beside() as writing:
-            number = target.registered(name)
-            writing.run(f"DELETE FROM {table.name} WHERE organization = ?", (number,))  # noqa: S608
-            rows = reading.stream(
-                f"SELECT {columns} FROM {table.name} WHERE organization = ?",  # noqa: S608
-                (source.number_of(name),),
-            )
-            while batch := list(islice(rows, _BATCH)):
-                carried = (
-                    [
-                        value_text(value) if is_text else value
-                        for value, is_text in zip(row[1:], are_texts, strict=True)
-                    ]
-                    for row in batch
-                )
-                writing.run_many(
-                    f"INSERT INTO {table.name} ({columns}) VALUES ({marks})",  # noqa: S608
-                    [(number, *row) for row in carried],
-                )
 
 
 def _made(table: SideTable, words: "Connection") -> Iterator[str]:

@@ -1,21 +1,15 @@
 """A `Store` in a database: the common part of all engines, by one body of SQL."""
 
-import logging
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from minutebook.disk.encryption import Key
-from minutebook.domain.errors import StoreClosed, StoreError
+from minutebook.domain.errors import StoreClosed
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Record, TextRecord
+from minutebook.domain.records import Edge, Entity, Record, TextRecord
 from minutebook.search import text as analysis
 from minutebook.search.text import TextQuery
-from minutebook.store.housekeeper import Housekeeper
-from minutebook.store.leases import LeaseRows
-from minutebook.store.shared_values import SharedValues
 from minutebook.store.sidecar.phrases import holds_in_a_row
 from minutebook.store.sidecar.words import by_word
 from minutebook.store.sql import (
@@ -24,59 +18,62 @@ from minutebook.store.sql import (
     entity_names,
     rows,
     side_tables,
-    transfer,
 )
-from minutebook.store.sql.checks import contradictions
-from minutebook.store.sql.database import Connection, Database
-from minutebook.store.sql.index_columns import is_by_id
-from minutebook.store.sql.indices import Indices
-from minutebook.store.sql.snapshot import SqlSnapshot
-from minutebook.store.sql.spaces import Spaces
-from minutebook.store.sql.token_uses import SqlTokenUses
-from minutebook.store.sql.vector_rows import check_query, checked_rows
-from minutebook.store.transaction_names import TransactionNames
-from minutebook.store.transfer import being_filled, check_may_receive
+from minutebook.store.sql.database import Connection
+from minutebook.store.sql.embeddings import check_query, checked_rows
+from minutebook.store.sql.index_source import is_by_id
+from minutebook.store.sql.upkeep import Upkeep
+from minutebook.store.transaction_names import TransactionNames, check_in_snapshot
 from minutebook.store.values import (
     Candidate,
-    Carried,
     Change,
     Embedding,
-    Gone,
     Group,
-    Placement,
     R,
     T,
     Tie,
     Vectors,
     VectorSpace,
-    Writes,
 )
 
-log = logging.getLogger(__name__)
+
+class SqlSnapshot:
+    """A `Snapshot` on a connection that is inside a reading transaction."""
+
+    def __init__(
+        self, connection: Connection, organizations: frozenset[str], numbers: Mapping[str, int]
+    ) -> None:
+        self._connection = connection
+        self._organizations = organizations
+        self._numbers = numbers
+
+    def count(self, of: type[Record], where: Filter) -> int:
+        """Count the selected records."""
+        return rows.count(self._connection, self._number_of(where.organization), of, where)
+
+    def each(self, of: type[R], where: Filter, order: Sequence[str] = ()) -> Iterator[R]:
+        """Yield the selected records one at a time, in order, then by id."""
+        return rows.each(self._connection, self._number_of(where.organization), of, where, order)
+
+    def wrong_names(self, organization: str) -> list[str]:
+        """Return the sorted ids of the entities that are listed otherwise than under their names and aliases."""
+        entities = self.each(Entity, Filter(organization=organization))
+        return entity_names.wrong(self._connection, self._number_of(organization), entities)
+
+    def _number_of(self, organization: str) -> int | None:
+        check_in_snapshot(self._organizations, organization)
+        return self._numbers.get(organization)
 
 
 class SqlStore(ABC):
-    """A `Store` in a database, with indices in a folder of this machine.
+    """A `Store` in a database, with indices in a folder of this machine."""
 
-    Only one that `receives` can be opened while records are being moved into it.
-    """
-
-    _indices: Indices
-    _spaces: Spaces
-    _housekeeper: Housekeeper
-
-    def __init__(self, database: Database, *, receives: bool) -> None:
-        self.database = database
-        self._receives = receives
-        self._guard = threading.Lock()
+    def __init__(self, upkeep: Upkeep) -> None:
+        self.upkeep = upkeep
+        self.database = upkeep.database
         self._names = TransactionNames()
         self._with_records: set[str] = set()
-        self._is_open = False
-        self.open()
-
-    @abstractmethod
-    def _prepare(self, want: Callable[[], None]) -> Indices:
-        """Open the indices of an open database, and do the preparation first."""
+        upkeep.open()
 
     def _first_named(
         self, number: int, of: type[Record], where: Filter, order: Sequence[str], needed: int
@@ -84,54 +81,9 @@ class SqlStore(ABC):
         """Add to a Filter the ids of those that come first, where SQL would look at many rows for them."""
         return where
 
-    @abstractmethod
-    def _keep_house(self) -> None:
-        """Do the upkeep that writers should not wait for."""
-
-    @abstractmethod
-    def to_analyse(self) -> int:
-        """Count the texts with a text index that is being made anew, as another version analysed them."""
-
-    def open(self) -> None:
-        """Open the store, unless it is open. Raises StoreTooNew if a later version wrote it, else StoreError."""
-        with self._guard:
-            if self._is_open:
-                return
-            self._housekeeper = Housekeeper(self._keep_house)
-            self._with_records = set()
-            self.database.open(self._housekeeper.want)
-            try:
-                self._check_whole()
-                self._spaces = Spaces(self.database)
-                self._indices = self._prepare(self._housekeeper.want)
-                is_behind = bool(self.to_analyse())
-            except BaseException:
-                self.database.close()
-                raise
-            self._is_open = True
-            if is_behind:
-                self._housekeeper.want()
-
     def close(self) -> None:
         """Close the engine; later calls raise StoreClosed until it is opened again."""
-        with self._guard:
-            if not self._is_open:
-                return
-            self._is_open = False
-            self._indices.stopping.set()
-            self._housekeeper.stop()
-            try:
-                self._indices.save()
-            except StoreError as error:
-                # Whoever opens the store next reads the changes again.
-                log.warning("the indices are not saved: %s", error)
-            finally:
-                self.database.close()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the store is open."""
-        return self._is_open
+        self.upkeep.close()
 
     @contextmanager
     def transaction(self, *organizations: str) -> Iterator[None]:
@@ -215,7 +167,7 @@ class SqlStore(ABC):
         """Return the ids of the selected records, in order."""
         number = self.database.number_of(where.organization)
         if number is not None and is_by_id(order):
-            columns = self._indices.columns(number, of, where)
+            columns = self.upkeep.indices.columns(number, of, where)
             if columns is not None:
                 return columns.ids(descending="-id" in order, limit=limit)
         with self.database.reading() as connection:
@@ -226,7 +178,7 @@ class SqlStore(ABC):
         number = self.database.number_of(where.organization)
         if number is None:
             return 0
-        if (columns := self._indices.columns(number, of, where)) is not None:
+        if (columns := self.upkeep.indices.columns(number, of, where)) is not None:
             return columns.count()
         with self.database.reading() as connection:
             return rows.count(connection, number, of, where)
@@ -255,8 +207,8 @@ class SqlStore(ABC):
         if among is None:
             with self.database.reading() as connection:
                 return change_feed.organizations(connection)
-        if not (self._is_open or self.database.is_writing):
-            raise StoreClosed("{place}: the store was closed", place=self.place)
+        if not (self.upkeep.is_open or self.database.is_writing):
+            raise StoreClosed("{place}: the store was closed", place=self.database.place)
         found = set(among) & self._with_records
         if len(found) == len(set(among)):
             return sorted(found)
@@ -327,23 +279,20 @@ class SqlStore(ABC):
         """Return a record's vectors as they are kept, or None."""
         number = self.database.number_of(organization)
         with self.database.reading() as connection:
-            return embeddings.get(connection, number, of, id, self._spaces)
+            return embeddings.get(connection, number, of, id, self.upkeep.spaces)
 
     def token_states(
         self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
     ) -> dict[str, bytes]:
         """Return the token states, by id, of those records that have any of that space and form."""
-        number, in_space = self.database.number_of(organization), self._spaces.number_of(space)
+        number, in_space = (
+            self.database.number_of(organization),
+            self.upkeep.spaces.number_of(space),
+        )
         if number is None or in_space is None:
             return {}
         with self.database.reading() as connection:
             return embeddings.states(connection, number, of, ids, in_space, space.states)
-
-    def states_size(self, of: type[TextRecord], organization: str) -> int:
-        """Sum the bytes of the token states of an organization's records of a kind."""
-        number = self.database.number_of(organization)
-        with self.database.reading() as connection:
-            return embeddings.states_size(connection, number, of)
 
     def without_vectors(
         self,
@@ -354,18 +303,18 @@ class SqlStore(ABC):
     ) -> list[T]:
         """Return records that lack vectors of that space or states of its form, by kind."""
         numbers = None if among is None else self.database.numbers_of(among).values()
-        in_space = self._spaces.number_of(space)
+        in_space = self.upkeep.spaces.number_of(space)
         with self.database.reading() as connection:
             return embeddings.without(connection, kinds, in_space, space.states, limit, numbers)
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         """Count the selected records that have vectors of that space and states of its form."""
         number = self.database.number_of(where.organization)
-        in_space = self._spaces.number_of(space)
+        in_space = self.upkeep.spaces.number_of(space)
         if number is None or in_space is None:
             return 0
         if not space.states:
-            columns = self._indices.columns(number, of, where, in_space)
+            columns = self.upkeep.indices.columns(number, of, where, in_space)
             if columns is not None:
                 return columns.count()
         with self.database.reading() as connection:
@@ -384,7 +333,7 @@ class SqlStore(ABC):
         check_query(space, vector)
         if (number := self.database.number_of(where.organization)) is None:
             return []
-        return self._indices.nearest(number, of, where, space, vector, limit, also)
+        return self.upkeep.indices.nearest(number, of, where, space, vector, limit, also)
 
     def edges(
         self, organization: str, nodes: Collection[str], limit: int | None = None
@@ -426,119 +375,6 @@ class SqlStore(ABC):
         with self.database.reading() as connection:
             return change_feed.sequence(connection, number)
 
-    @property
-    def token_uses(self) -> SqlTokenUses:
-        """The last use of each token."""
-        return SqlTokenUses(self.database)
-
-    @property
-    def identity(self) -> str:
-        """The identity of this store among all others, wherever it is."""
-        return self.database.identity
-
-    @property
-    def place(self) -> str:
-        """The place of the store: a path, or a URL without user and password."""
-        return self.database.place
-
-    @property
-    def key(self) -> Key | None:
-        """The key that the store is encrypted with here; None: it is plain, or a server keeps it."""
-        return self.database.key
-
-    @property
-    def writes(self) -> Writes:
-        """The number of writes of this process and the time they took."""
-        return self.database.writes
-
-    def embeddings(
-        self, of: type[TextRecord], organization: str, ids: Collection[str]
-    ) -> dict[str, Embedding]:
-        """Return, by id, the vectors and token states of those records that have vectors."""
-        number = self.database.number_of(organization)
-        with self.database.reading() as connection:
-            return embeddings.whole(connection, number, of, ids, self._spaces)
-
-    def begin_receiving(self, source: str) -> None:
-        """Note that the records of a store are being moved here. Raises StoreError if others are here."""
-        with self.database.registering() as connection:
-            noted, written = transfer.source_of(connection), transfer.written(connection)
-            check_may_receive(self.place, source, noted, written)
-            transfer.begin(connection, source)
-
-    def has_all_of(self, source: str) -> bool:
-        """Tell whether a move from a store, named by its identity, has ended and nobody wrote here since."""
-        with self.database.committed() as connection:
-            noted = transfer.source_of(connection)
-            return noted == (source, True) and not transfer.written(connection)
-
-    def received(self, organization: str) -> int:
-        """Return the sequence of the source up to which an organization's changes were transferred."""
-        number = self.database.number_of(organization)
-        with self.database.reading() as connection:
-            return transfer.received(connection, number)
-
-    def receive(
-        self, organization: str, carried: Sequence[Carried], gone: Sequence[Gone], up_to: int
-    ) -> None:
-        """Keep and remove records of an organization, and note how far that goes, in one transaction."""
-        spaces = {each.embedding.space for each in carried if each.embedding is not None}
-        with (
-            self.transaction(organization),
-            self._registered(organization, spaces) as (connection, number, in_spaces),
-        ):
-            for of, id in gone:
-                rows.delete(connection, number, of, organization, id)
-            connection.put_carried(number, carried, in_spaces)
-            transfer.note_received(connection, number, up_to)
-
-    def end_receiving(self) -> None:
-        """Note that all is here, so that the store may be opened."""
-        with self.database.registering() as connection:
-            transfer.end(connection)
-
-    @property
-    def leases(self) -> LeaseRows | None:
-        """The rows of the leases that all processes of the store share; None: locks are files of one machine."""
-        return None
-
-    @property
-    def shared_values(self) -> SharedValues | None:
-        """The values that all servers over the store share; None: its processes share a data directory."""
-        return None
-
-    def placement(self) -> Placement | None:
-        """Return on how many machines the records are; None if they are in a file."""
-        return None
-
-    def server_contents(self) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """Yield each table that a server keeps, with everything in its rows; nothing of a store in a file."""
-        yield from ()
-
-    def check_answers(self) -> None:
-        """Raise StoreError unless the store can be read at this moment."""
-        with self.database.committed() as connection:
-            connection.run("SELECT number FROM organizations LIMIT 1")
-
-    def check(self) -> list[str]:
-        """Return the faults of the store, a sentence each; nothing if all is sound. Reads everything."""
-        with self.database.stream() as connection:
-            wrong = list(contradictions(connection))
-        return wrong or list(self._indices.gaps())
-
-    @abstractmethod
-    def scrub(self) -> list[str]:
-        """Leave no byte of removed records in the store's files; return the steps left to others, a sentence each."""
-
-    def rewrite_tables(self) -> list[str]:
-        """Do as `scrub` does, and have a server write its tables anew, each locked meanwhile."""
-        return self.scrub()
-
-    def size(self) -> int:
-        """Return the size of the store in bytes, its indices included."""
-        files = (path for path in self._indices.folder.glob("*/*") if path.is_file())
-        return self.database.size() + sum(path.stat().st_size for path in files)
-
     @contextmanager
     def _writing(self, organization: str) -> Iterator[tuple[Connection, int]]:
         self._names.check(organization)
@@ -551,11 +387,4 @@ class SqlStore(ABC):
     ) -> Iterator[tuple[Connection, int, dict[VectorSpace, int]]]:
         """Yield a connection to write vectors with, the organization's number and those of the spaces."""
         with self._writing(organization) as (connection, number):
-            yield connection, number, {each: self._spaces.registered(each) for each in spaces}
-
-    def _check_whole(self) -> None:
-        """Raise StoreError if records are being moved here by another process."""
-        with self.database.committed() as connection:
-            noted = transfer.source_of(connection)
-        if noted is not None and not noted[1] and not self._receives:
-            raise being_filled(self.place)
+            yield connection, number, {each: self.upkeep.spaces.registered(each) for each in spaces}

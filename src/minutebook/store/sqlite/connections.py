@@ -13,6 +13,7 @@ import apsw
 
 from minutebook.disk.encryption import Key, Keys
 from minutebook.disk.filelock import FileLock
+from minutebook.disk.network_files import network_type
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.domain.reason import Reason, Word, cause_of, of_system
 from minutebook.store.sql.database import Database
@@ -47,8 +48,26 @@ class _Reader:
         self.is_closed = False
 
 
+class SqliteMoment:
+    """A `Moment` on a connection that is inside a reading transaction."""
+
+    def __init__(self, connection: apsw.Connection, key: Key | None) -> None:
+        self._connection = connection
+        self._key = key
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the whole database to a new file, under the same key. Raises StoreError if it cannot be written."""
+        with translate_errors(path), closing(connect(path, self._key)) as copy:
+            # A caller who needs the copy on the disk syncs it once it is whole.
+            copy.pragma("synchronous", "off")
+            with copy.backup("main", self._connection, "main") as backup:
+                backup.step()
+
+
 class Connections(Database):
     """Opens a file and hands out connections to it, each to one thread at a time."""
+
+    recovery = "restore a backup"
 
     def __init__(
         self,
@@ -198,6 +217,45 @@ class Connections(Database):
         """Return the size of the file and its log in bytes."""
         files = (self._path.with_name(self._path.name + end) for end in ("", "-wal", "-shm"))
         return sum(path.stat().st_size for path in files if path.is_file())
+
+    @contextmanager
+    def moment(self) -> Iterator[SqliteMoment]:
+        """Open a snapshot of the whole file that can be copied; it may stay open long."""
+        with self.stream() as connection:
+            yield SqliteMoment(connection.raw, self.key)
+
+    def check_writes(self) -> None:
+        """Raise StoreError unless the file commits a write at this moment, StoreBusy where others write just now."""
+        with self.beside(wait=1.0) as connection:
+            # The same number again, which is a page of the log all the same.
+            connection.raw.pragma("user_version", connection.raw.pragma("user_version"))
+
+    def file_faults(self) -> list[tuple[str, str]]:
+        """Return the faults of the file's place and of its log, with the remedies.
+
+        The place is wrong where several machines can have the file at once.
+        """
+        found = [
+            (
+                f"The write-ahead log of {self._path} was damaged: writes behind the damage were acknowledged "
+                f"and could not be read. The log as it was is kept as {copy.name}.",
+                "compare with `minutebook audit` what is missing, bring it back from a backup "
+                "(`minutebook restore`) or write it anew, then remove that file",
+            )
+            for copy in log_damage.kept(self._path)
+        ]
+        kind = network_type(self._path)
+        if kind is None:
+            return found
+        return [
+            *found,
+            (
+                f"{self._path} is on a network file system ({kind}), where the locks of two machines "
+                "do not see each other: used by both at once, the database would be damaged.",
+                "keep the data directory on a disk of this machine (`--home`); several machines use a "
+                "PostgreSQL server (the setting `store`), or `minutebook sync`",
+            ),
+        ]
 
     def checkpoint(self) -> None:
         """Carry the write-ahead log over into the database, if it is long."""

@@ -9,7 +9,7 @@ import apsw
 
 from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
 from minutebook.domain.reason import Reason
-from minutebook.store.sql.errors import Translation
+from minutebook.store.sql.database import Translation
 
 RESCUE = Reason(
     "`minutebook doctor` tells what is lost and which backups there are; "

@@ -1,0 +1,114 @@
+"""The care of a file, its text indices and those of the folder beside it."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import apsw
+
+from minutebook.domain.errors import StoreBusy
+from minutebook.store.sql import change_feed, side_tables
+from minutebook.store.sql.embeddings import forget_damaged
+from minutebook.store.sql.upkeep import Upkeep, contradictions
+from minutebook.store.sqlite import log_damage, text_analysis, texts
+from minutebook.store.sqlite.connections import Connections
+from minutebook.store.sqlite.errors import damaged
+from minutebook.store.sqlite.indices import SqliteIndices
+from minutebook.store.sqlite.missing_database import index_of
+
+_PATIENCE = 0.1
+"""Seconds for which work in the background waits for its turn to write."""
+
+log = logging.getLogger(__name__)
+
+
+class SqliteUpkeep(Upkeep):
+    """`Upkeep` of one file."""
+
+    indices: SqliteIndices
+
+    def __init__(self, path: Path, connections: Connections, *, receives: bool) -> None:
+        super().__init__(connections, receives=receives)
+        self._path = path
+        self._connections = connections
+
+    def _prepare(self, want: Callable[[], None]) -> None:
+        for sentence, remedy in self._connections.file_faults():
+            log.warning("%s Remedy: %s", sentence, remedy)
+        self.indices = SqliteIndices(index_of(self._path), self._connections, self.spaces, want)
+
+    def check(self) -> list[str]:
+        """Return the faults of the store, a sentence each; nothing if all is sound.
+
+        What is derived is looked at only when what it is derived from is sound. Reads everything:
+        some seconds for 100,000 records.
+        """
+        # A connection that searched before keeps a picture of the text index, and would take for
+        # damage what another process has merged since.
+        with self._connections.dedicated() as connection:
+            wrong = list(_pages(connection.raw))
+        if not wrong:
+            with self._connections.snapshot() as connection:
+                wrong = [*contradictions(connection), *texts.gaps(connection)]
+        return wrong or list(self.indices.gaps())
+
+    def rebuild(self) -> None:
+        """Make SQLite's own indices, the text indices and those of the folder anew from the records.
+
+        Raises StoreDamaged if rows contradict one another.
+        """
+        with self._connections.beside() as connection:
+            try:
+                connection.run("REINDEX")
+            except apsw.ConstraintError as error:
+                raise damaged(
+                    "{path}: two rows have one key ({error})", path=self._path, error=error
+                ) from error
+        with self._connections.beside() as connection:
+            forget_damaged(connection)
+            texts.rebuild(connection)
+        self.indices.rebuild()
+
+    def scrub(self) -> list[str]:
+        """Leave nothing of removed records in text indices, file, log and the indices beside it; return nothing.
+
+        Copies of a damaged log go too, since they may hold it.
+        Raises StoreBusy if somebody reads an old state for too long, StoreError if a file cannot be written.
+        """
+        with self._connections.beside() as connection:
+            texts.purge(connection)
+            if not side_tables.are_deletions_kept(connection):
+                change_feed.forget_links(connection)
+        self._connections.rewrite()
+        self.indices.scrub()
+        for copy in log_damage.kept(self._path):
+            log.warning("%s is removed, since it may hold what was erased.", copy)
+            copy.unlink()
+        return []
+
+    def to_analyse(self) -> int:
+        """Count the texts with a text index that is being made anew, as another version analysed them."""
+        with self._connections.reading() as connection:
+            return text_analysis.remaining(connection)
+
+    def _keep_house(self) -> None:
+        if not self.is_open:
+            return
+        self._connections.checkpoint()
+        self.indices.keep_up()
+        if self.to_analyse():
+            # Whoever else writes comes first, and a process that ends does not wait for them.
+            with suppress(StoreBusy), self._connections.beside(_PATIENCE) as connection:
+                text_analysis.advance(connection)
+            self._housekeeper.want()
+
+
+def _pages(connection: apsw.Connection) -> Iterator[str]:
+    """Check every page, index and text index by SQLite's own means."""
+    try:
+        for (finding,) in connection.execute("PRAGMA integrity_check"):
+            if finding != "ok":
+                yield f"the database is damaged: {finding}"
+    except apsw.CorruptError as error:
+        yield f"the database is damaged: {error}"
