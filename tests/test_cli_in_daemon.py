@@ -13,7 +13,7 @@ from minutebook.invocation import read_early
 from tests.commands_in_daemon import Daemon, daemon_of_commands
 from tests.examples import parametrize_in_part
 from tests.folders.test_finding import repository
-from tests.terminal import Run, remembered
+from tests.terminal import Run, leaf_commands, remembered
 
 SESSION = "morning"
 
@@ -77,7 +77,15 @@ WRITE = {
 """Commands that write; done twice before they are compared, so that both find the same."""
 
 
-@parametrize_in_part("name", [*READ, *WRITE])
+THERE = {words[0] for words, _ in leaf_commands()}
+
+
+@pytest.mark.whole
+def test_the_tables_name_commands_that_there_are() -> None:
+    assert {name.split()[0] for name in READ | WRITE} <= THERE
+
+
+@parametrize_in_part("name", [name for name in READ | WRITE if name.split()[0] in THERE])
 def test_a_command_prints_and_ends_beside_a_daemon_as_it_does_alone(
     name: str, daemon: Daemon, run: Run
 ) -> None:

@@ -167,18 +167,20 @@ class _Remains:
     def _named(self) -> Iterator[str]:
         """Yield where something of the features is still named."""
         self._run("-m", "minutebook", "remember", "The kettle is in the kitchen.")
-        for words, names, pattern in (
-            (["--help"], self._commands, r"^  {} "),
-            (["settings"], self._settings, r"^{} = "),
-            (["doctor"], self._commands, r"minutebook {}\b"),
-            (["status"], self._commands, r"minutebook {}\b"),
+        for word, pattern in (
+            ("--help", rf"^  {_one_of(self._commands)} |minutebook {_one_of(self._commands)}\b"),
+            (
+                "settings",
+                rf"^ *{_one_of(self._settings)} = |minutebook {_one_of(self._commands)}\b",
+            ),
+            ("doctor", rf"minutebook {_one_of(self._commands)}\b"),
+            ("status", rf"minutebook {_one_of(self._commands)}\b"),
         ):
-            said = self._run("-m", "minutebook", *words)
+            said = self._run("-m", "minutebook", word)
             if said.returncode:
-                yield f"`minutebook {words[0]}` without {self._name}: {_end(said.stderr)}"
-            for each in names:
-                if re.search(pattern.format(re.escape(each)), said.stdout, re.MULTILINE):
-                    yield f"`minutebook {words[0]}` without {self._name} names {each}"
+                yield f"`minutebook {word}` without {self._name}: {_end(said.stderr)}"
+            for found in re.finditer(pattern, said.stdout, re.MULTILINE):
+                yield f"`minutebook {word}` without {self._name} names {found[0].strip()}"
 
     def _run(self, *words: str) -> "subprocess.CompletedProcess[str]":
         environment = {**os.environ, "MINUTEBOOK_DAEMON": "off"}
@@ -188,6 +190,11 @@ class _Remains:
         return subprocess.run(
             [python, "-P", *words], cwd=self._copy, env=environment, capture_output=True, text=True
         )
+
+
+def _one_of(names: Sequence[str]) -> str:
+    """Return the pattern of some names; of none it matches nothing."""
+    return f"(?:{'|'.join(map(re.escape, names)) or '(?!)'})"
 
 
 def _end(output: str) -> str:

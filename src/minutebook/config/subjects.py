@@ -250,7 +250,7 @@ class StoreSettings:
         "keyring",
         PLACE_OF_KEYS,
         "Where the key of an encrypted store is: `keyring` (the system's; needs `minutebook[keyring]`), or "
-        "`file:PATH` outside the data directory. `minutebook encrypt` makes it.",
+        "`file:PATH` outside the data directory.",
     )
     durability: Durability = setting(
         "full",
