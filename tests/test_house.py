@@ -176,9 +176,9 @@ def test_a_module_is_run_without_the_working_directory_on_the_path() -> None:
 @pytest.mark.parametrize("name", ["echo", "secho", "style"])
 def test_one_module_of_the_command_line_prints(name: str) -> None:
     text = f"click.{name}('x')\n"
-    assert told("src/minutebook/cli/commands/journal.py", text) == [(1, f"click.{name}")]
+    assert told("src/minutebook/cli/commands/memories.py", text) == [(1, f"click.{name}")]
     assert told("src/minutebook/cli/printing.py", text) == []
-    assert told("src/minutebook/cli/commands/journal.py", "click.option('x')\n") == []
+    assert told("src/minutebook/cli/commands/memories.py", "click.option('x')\n") == []
 
 
 @pytest.mark.parametrize("text", ["told = 1", "def f(told): ...", "for told in (): ..."])

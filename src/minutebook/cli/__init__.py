@@ -31,14 +31,13 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
         )
     },
     "Decisions": {},
-    "Sessions": {"minutebook.cli.commands.journal": ("sessions", "session", "summarize")},
+    "Sessions": {},
     "Code": {},
     "Take out and bring in": {},
     "Look after it": {
         "minutebook.cli.commands.upkeep": ("status", "doctor"),
         "minutebook.cli.commands.settings": ("settings",),
         "minutebook.cli.commands.daemon": ("daemon",),
-        "minutebook.cli.commands.tokens": ("token",),
     },
 }
 """The commands of the core by what they are about, and the module of each."""

@@ -1,14 +1,11 @@
-"""Operations on the store as a whole: how it is, how much it holds, which tokens there are."""
+"""Operations on the store as a whole: how it is, how much it holds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
-from minutebook.domain.records import Kind, Token
-from minutebook.domain.rights.grants import Grant, IssuedToken
-from minutebook.operations.memories import Named, by_part
+from minutebook.domain.records import Kind
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
@@ -85,52 +82,4 @@ def kept_for(app: "App", caller: Caller, kinds: Sequence[Kind], folder: FolderSc
     )
 
 
-@dataclass(frozen=True, slots=True)
-class UsedToken:
-    """A token, and when it was used last."""
-
-    token: Token
-    used_at: datetime | None
-
-
-@operation()
-def token_by_part(app: "App", caller: Caller, part: str) -> list[Named]:
-    """Find the tokens with ids that begin, or else end, with a part."""
-    return list(by_part(app, caller, (Kind.TOKEN,), part))
-
-
-@operation()
-def tokens(app: "App", caller: Caller) -> list[UsedToken]:
-    """List every token, the newest first."""
-    found, uses = app.tokens.list(caller), app.tokens.last_uses(caller)
-    return [UsedToken(each, uses.get(each.id)) for each in found]
-
-
-@operation(writes=True)
-def create_token(app: "App", caller: Caller, grant: Grant) -> IssuedToken:
-    """Make a token."""
-    return app.tokens.create(caller, grant)
-
-
-@operation(writes=True)
-def revoke_token(app: "App", caller: Caller, id: str) -> Token:
-    """Take a token back for good."""
-    return app.tokens.revoke(caller, id)
-
-
-@operation(writes=True)
-def revoke_signed(app: "App", caller: Caller, name: str, is_id: bool) -> Token:  # noqa: FBT001
-    """Take back the tokens that an issuer signed for a name, or the one of an id."""
-    return app.tokens.revoke_signed(caller, name, is_id=is_id)
-
-
-@operation(writes=True)
-def rotate_token(app: "App", caller: Caller, id: str, expires_at: datetime | None) -> IssuedToken:
-    """Replace the secret of a token."""
-    return app.tokens.rotate(caller, id, expires_at)
-
-
-OPERATIONS = (
-    *(status, kept_for, token_by_part, tokens),
-    *(create_token, revoke_token, revoke_signed, rotate_token),
-)
+OPERATIONS = (status, kept_for)

@@ -2,10 +2,12 @@
 
 import secrets
 import tomllib
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from minutebook.app import App, now, open_app
 from minutebook.config import Settings
@@ -98,38 +100,17 @@ class _Story:
         return self._app.memories.store(by or self._agent, draft)
 
     def _decide(self) -> None:
-        decisions = self._app.get(LedgerServices).decisions
+        services = self._app.get(LedgerServices)
+        drafts = (self._drafted(each) for each in self._told["decisions"])
+        first = services.decisions.record(self._grace, next(drafts))
+        second = services.decisions.supersede(self._grace, [first.id], next(drafts))
+        services.proposals.propose(self._agent, next(drafts), [second.id])
 
-        def draft(title: str, why: str, *follows: str) -> DecisionDraft:
-            self._clock.pass_on()
-            return DecisionDraft(title, "queue before the gateway", why, follows)
-
-        first = decisions.record(
-            self._grace,
-            draft(
-                "Retry payments inside the billing service",
-                "It needs no further service, and three tries were enough in March.",
-            ),
-        )
-        second = decisions.supersede(
-            self._grace,
-            [first.id],
-            draft(
-                "Put a queue in PostgreSQL before the gateway",
-                "Retries inside the billing service hold its connections; that ended the night of the "
-                "failed checkout. A table in PostgreSQL is one thing less to run.",
-                "Orders wait a second longer",
-                "The ledger sees each payment once",
-            ),
-        )
-        self._app.get(LedgerServices).proposals.propose(
-            self._agent,
-            draft(
-                "Put a queue in Redis before the gateway",
-                "The table is polled 40 times a second. Redis is there already, and tells at once.",
-                "Orders that wait are lost if Redis restarts",
-            ),
-            [second.id],
+    def _drafted(self, decision: Mapping[str, Any]) -> DecisionDraft:
+        self._clock.pass_on()
+        follows = tuple(decision["follows"])
+        return DecisionDraft(
+            decision["title"], "queue before the gateway", decision["why"], follows
         )
 
     def _correct(self, memories: list[Memory]) -> None:

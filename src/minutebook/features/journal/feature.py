@@ -2,4 +2,9 @@
 
 from minutebook.feature import Feature
 
-FEATURE = Feature(name="journal", needs=("archives",), contract=".contract:journal")
+FEATURE = Feature(
+    name="journal",
+    needs=("archives",),
+    contract=".contract:journal",
+    commands={"Sessions": {".cli": ("sessions", "session", "summarize")}},
+)

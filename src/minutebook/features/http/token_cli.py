@@ -20,7 +20,7 @@ from minutebook.domain.rights.grants import (
     is_live,
     is_of_signed,
 )
-from minutebook.operations import upkeep as operations
+from minutebook.features.http import operations
 
 if TYPE_CHECKING:
     from minutebook.api.connection import Operating
