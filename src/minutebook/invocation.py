@@ -163,7 +163,8 @@ class Invocation:
         found = self._value("tools", "")
         named = found.split(",") if isinstance(found, str) else found
         parts = named if isinstance(named, list) else []
-        return [name for each in parts if (name := str(each).strip())]
+        names = [name for each in parts if (name := str(each).strip())]
+        return [] if names == ["all"] else names
 
     def _seconds(self, setting: str, default: str, least: float, most: float) -> float:
         try:

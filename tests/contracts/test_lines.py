@@ -1,13 +1,17 @@
 """Answers in lines: a hit a line for a model, dated, without schemas; the published form elsewhere."""
 
+import json
 import re
+from itertools import zip_longest
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from minutebook.contracts.announced import announced
+from minutebook.contracts.announced import announced, listed
 from minutebook.contracts.answers import Answer
 from minutebook.contracts.lines import as_lines
 from minutebook.contracts.registry import CONTRACTS, opened
+from minutebook.features.install.served import agent_tools
 from tests.world import World
 
 
@@ -61,3 +65,45 @@ def test_code_keeps_its_lines() -> None:
         "end_line": 4,
     }
     assert as_lines({"results": [hit]}) == "x.py:3-4\ndef f():\n    pass"
+
+
+def test_the_tools_of_an_agent_weigh_little_and_say_when_they_are_for() -> None:
+    names = agent_tools()
+    tools = [each for of in names.values() for each in of]
+    known = announced(names, "contract", answers="lines", tools=tools)
+    assert known is not None
+    listed = known.tools("2025-11-25")["tools"]
+    assert len(listed) == len(tools) == 8
+    assert len(json.dumps(listed, separators=(",", ":"))) <= 6_000
+    plain = {tool["name"]: tool for each in names for tool in CONTRACTS[each]().promise["tools"]}
+    for tool in listed:
+        assert tool["description"] == plain[tool["name"]]["forAgents"]["description"]
+
+
+def test_what_an_agent_is_not_shown_of_a_tool_is_taken_all_the_same(world: World) -> None:
+    id = world.remember("Tea is at five.")
+    weights = {"vector_weight": 0, "bm25_weight": 1, "ppr_weight": 0}
+    assert id in told(world, "recall", query="tea", **weights).text
+    (contract,) = opened(["knowledge"], answers="lines")
+    assert "bm25_weight" not in contract.tools["recall"].promise["inputSchema"]["properties"]
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_the_listed_schema_of_an_output_holds_for_what_the_whole_one_does(name: str) -> None:
+    for tool in CONTRACTS[name]().promise["tools"]:
+        if "outputSchema" not in tool:
+            continue
+        outline = listed(tool, "2025-06-18")["outputSchema"]
+        Draft202012Validator.check_schema(outline)
+        parts = zip_longest(
+            outline.get("anyOf", [outline]),
+            tool["outputSchema"].get("anyOf", [tool["outputSchema"]]),
+        )
+        assert all(short["required"] == whole["required"] for short, whole in parts)
+        assert "outputSchema" not in listed(tool, "2025-03-26")
+
+
+def test_the_tools_of_the_knowledge_contract_weigh_at_most_14_kilobytes() -> None:
+    known = announced(["knowledge"], "contract")
+    assert known is not None
+    assert len(json.dumps(known.tools("2025-11-25"), separators=(",", ":"))) <= 14_000

@@ -11,12 +11,13 @@ from typing import Any
 
 import tomlkit
 
-from minutebook.contracts.registry import CONTRACTS
-from tools.packages.extensions import Files
+from minutebook.contracts.registry import opened
+from minutebook.features.install.served import agent_tools, as_it_comes
+from tools.packages.extensions import Files, arguments
 from tools.packages.facts import Facts
 from tools.packages.requirements import Requirement
 
-CONTRACT = "knowledge"
+_CLIENT = "claude-desktop"
 _ENTRY = "server.py"
 
 
@@ -34,8 +35,8 @@ def bundle(
 
 
 def _manifest(facts: Facts) -> dict[str, Any]:
-    promised = CONTRACTS[CONTRACT]()
-    arguments = ["run", "--project", "${__dirname}", "${__dirname}/" + _ENTRY, "serve", CONTRACT]
+    uv = ["run", "--project", "${__dirname}", "${__dirname}/" + _ENTRY]
+    served = as_it_comes(_CLIENT)
     return {
         "manifest_version": "0.4",
         "name": facts.name,
@@ -52,11 +53,14 @@ def _manifest(facts: Facts) -> dict[str, Any]:
         "server": {
             "type": "uv",
             "entry_point": _ENTRY,
-            "mcp_config": {"command": "uv", "args": arguments},
+            "mcp_config": {"command": "uv", "args": [*uv, *arguments(_CLIENT)]},
         },
         "tools": [
             {"name": each.name, "description": each.promise["description"].partition("\n")[0]}
-            for each in promised.tools.values()
+            for contract in opened(
+                agent_tools(), tools=served["tools"].split(","), answers=served["answers"]
+            )
+            for each in contract.tools.values()
             if each.is_listed
         ],
         "compatibility": {

@@ -10,7 +10,9 @@ from typing import Any
 import tomlkit
 import yaml
 
+from minutebook.config import option_of
 from minutebook.features.install.known_hooks import HOOKS
+from minutebook.features.install.served import agent_tools, as_it_comes
 from tools.packages.facts import Facts
 
 Files = dict[str, bytes]
@@ -29,9 +31,16 @@ class Text:
 
 
 def server(client: str) -> dict[str, Any]:
-    """Return the entry of our server: memory and decisions, through the program that is on the path."""
-    arguments = ["serve", "knowledge", "ledger", "--agent", client]
-    return {"command": "minutebook", "args": arguments}
+    """Return the entry of our server, as `install` writes it, through the program that is on the path."""
+    return {"command": "minutebook", "args": arguments(client)}
+
+
+def arguments(client: str) -> list[str]:
+    """Return how a client starts the server."""
+    options = [
+        part for each in as_it_comes(client).items() for part in (option_of(each[0]), each[1])
+    ]
+    return ["serve", *agent_tools(), "--agent", client, *options]
 
 
 def commands(root: Path) -> dict[str, Text]:

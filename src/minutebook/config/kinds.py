@@ -97,6 +97,10 @@ def separated(separator: str | None, wanted: Reason) -> Kind:
     return Kind(parse, wanted)
 
 
+NAMES = separated(",", Reason("a list of names"))
+"""Names between commas."""
+
+
 def _truth(value: Any, folder: str) -> bool:
     if value in (True, "true"):
         return True

@@ -11,6 +11,7 @@ from minutebook.config.kinds import (
     COUNT,
     FOLDER,
     MOMENT,
+    NAMES,
     PLACE_OF_KEYS,
     SECONDS,
     SWITCH,
@@ -20,7 +21,6 @@ from minutebook.config.kinds import (
     at_least,
     one_of,
     path_or_name,
-    separated,
     setting,
 )
 from minutebook.domain.caller import ANYBODY
@@ -99,12 +99,18 @@ class EmbeddingSettings:
 
 AnswerForm = Literal["json", "lines"]
 
-_NAMES = separated(",", Reason(""))
+ALL_TOOLS = "all"
+
+
+def _tools(value: Any, folder: str) -> tuple[str, ...]:
+    """Read names of tools; the word for all of them is as good as none."""
+    named: tuple[str, ...] = NAMES.parse(value, folder)
+    return () if named == (ALL_TOOLS,) else named
 
 
 def _sources(value: Any, folder: str) -> tuple[Source, ...]:
     """Read a list of sources of texts."""
-    named = tuple(Source(name) for name in _NAMES.parse(value, folder))
+    named = tuple(Source(name) for name in NAMES.parse(value, folder))
     if not named or Source.CODE in named:
         raise ValueError(value)
     return named
@@ -166,8 +172,8 @@ class ClientSettings:
     )
     tools: tuple[str, ...] = setting(
         (),
-        separated(",", Reason("a list of names")),
-        "The tools that clients are served, separated by commas; not set: all of the contract.",
+        Kind(_tools, Reason("a list of names")),
+        "The tools that clients are served, separated by commas; not set, or `all`: all of the contract.",
     )
 
 

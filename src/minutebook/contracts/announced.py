@@ -22,6 +22,9 @@ MODERN_VERSION = "2026-07-28"
 _OWN = os.path.dirname(__file__)
 _FEATURES = os.path.join(os.path.dirname(_OWN), "features")
 
+SCHEMAS_SINCE = "2025-06-18"
+"""The first revision of the protocol in which a tool can have a schema of its output."""
+
 _SHOWN = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 """What clients are shown of a tool's promise."""
 
@@ -32,15 +35,54 @@ def safe(name: str) -> str:
 
 
 def for_lines(promise: "Promise") -> "Promise":
-    """Return a promise with tools that answer in lines of text alone: none has a schema of its output."""
-    tools, hidden = (
-        [
-            {name: part for name, part in each.items() if name != "outputSchema"}
-            for each in promise[of]
-        ]
-        for of in ("tools", "hidden")
-    )
+    """Return a promise with tools that answer in lines of text for models: none has a schema of its output.
+
+    A tool for agents (`forAgents`) has the description that is written for them, and shows those
+    properties alone that they need; it takes the others as before.
+    """
+    tools, hidden = ([_in_lines(each) for each in promise[of]] for of in ("tools", "hidden"))
     return {**promise, "tools": tools, "hidden": hidden}
+
+
+def _in_lines(tool: "Promise") -> "Promise":
+    shown = {name: part for name, part in tool.items() if name != "outputSchema"}
+    told = tool.get("forAgents")
+    if told is None:
+        return shown
+    shown["description"] = told["description"]
+    if "properties" in told:
+        schema = tool["inputSchema"]
+        every, wanted = schema["properties"], told["properties"]
+        shown["inputSchema"] = {**schema, "properties": {name: every[name] for name in wanted}}
+        left = {name: each for name, each in every.items() if name not in wanted}
+        shown["hiddenProperties"] = {**tool.get("hiddenProperties", {}), **left}
+    return shown
+
+
+def for_agents(promise: "Promise") -> "list[str]":
+    """Return the names of the tools that stand before an agent if nobody chose others."""
+    return [tool["name"] for tool in promise["tools"] if "forAgents" in tool]
+
+
+def listed(tool: "Promise", version: str) -> "dict[str, Any]":
+    """Return what `tools/list` shows of a tool at a revision of the protocol.
+
+    The schema of its output names what an answer always has; `export-schema` prints it whole.
+    """
+    shown = {name: tool[name] for name in _SHOWN if tool.get(name) is not None}
+    if "outputSchema" in shown:
+        if version < SCHEMAS_SINCE:
+            del shown["outputSchema"]
+        else:
+            shown["outputSchema"] = _outline(shown["outputSchema"])
+    return shown
+
+
+def _outline(schema: "Promise") -> "dict[str, Any]":
+    """Return a schema of an object that says only which properties it always has."""
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [_outline(each) for each in schema["anyOf"]]}
+    return {name: part for name, part in schema.items() if name in ("type", "required")}
 
 
 def narrowed(promise: "Promise", *, read_only: bool, tools: "Collection[str]") -> "Promise":
@@ -149,15 +191,12 @@ class Announced:
             capabilities["prompts"] = {"listChanged": False}
         return capabilities
 
-    def tools(self) -> "dict[str, Any]":
-        """Return the result of `tools/list`."""
-        return {"tools": [self._tool(tool) for one in self._promises for tool in one["tools"]]}
-
-    def _tool(self, promise: "Promise") -> "dict[str, Any]":
-        shown = {name: promise[name] for name in _SHOWN if promise.get(name) is not None}
+    def tools(self, version: str) -> "dict[str, Any]":
+        """Return the result of `tools/list` at a protocol version."""
+        tools = [listed(tool, version) for one in self._promises for tool in one["tools"]]
         if self._is_safe:
-            shown["name"] = safe(promise["name"])
-        return shown
+            tools = [{**tool, "name": safe(tool["name"])} for tool in tools]
+        return {"tools": tools}
 
 
 def announced(
@@ -183,8 +222,8 @@ def announced(
         tool_names |= own
         promise = for_lines(promise) if answers == "lines" else promise
         promises.append(narrowed(promise, read_only=read_only, tools=tools))
-    listed = {safe(each["name"]) for one in promises for each in one["tools"]}
-    if not listed or ({safe(each) for each in tools} - listed):
+    offered = {safe(each["name"]) for one in promises for each in one["tools"]}
+    if not offered or ({safe(each) for each in tools} - offered):
         return None
     return Announced(promises, is_safe=spelling == "safe") if promises else None
 

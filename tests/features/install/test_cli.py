@@ -47,7 +47,8 @@ def test_install_writes_shows_and_removes_a_configuration(run: Run, tmp_path: Pa
     assert not path.exists()
     assert run("install", "cursor").exit_code == 0
     entry = json.loads(path.read_text())["mcpServers"]["minutebook"]
-    assert entry["args"][-4:] == ["--home", str(tmp_path / "home"), "--agent", "cursor"]
+    assert after(entry["args"], "--home") == str(tmp_path / "home")
+    assert after(entry["args"], "--agent") == "cursor"
     assert "is as it should be" in run("install", "cursor").output
     assert run("install", "cursor", "--remove").exit_code == 0
     assert "minutebook" not in json.loads(path.read_text()).get("mcpServers", {})
@@ -61,7 +62,8 @@ def test_install_passes_on_the_contracts_and_the_spelling_of_tool_names(
     assert run("install", "cursor", *asked).exit_code == 0
     entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
     assert entry["args"][:3] == ["serve", "catalog", "knowledge"]
-    assert entry["args"][-2:] == ["--tool-names", "safe"]
+    assert after(entry["args"], "--tool-names") == "safe"
+    assert "--tools" not in entry["args"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,8 @@ def test_install_passes_on_which_tools_are_served(run: Run, tmp_path: Path) -> N
     asked = ("--read-only", "--tools", "recall, get_memory")
     assert run("install", "cursor", *asked).exit_code == 0
     entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
-    assert entry["args"][-3:] == ["--read-only", "--tools", "recall,get_memory"]
+    assert "--read-only" in entry["args"]
+    assert after(entry["args"], "--tools") == "recall,get_memory"
 
 
 @pytest.mark.parametrize(
@@ -129,3 +132,48 @@ def test_install_says_of_folders_what_is_said_of_this_client_alone(
 def test_help_names_every_client(run: Run) -> None:
     words = re.findall(r"[a-z-]+", run("install", "--help").stdout)
     assert set(CLIENTS) <= set(words)
+
+
+def after(arguments: list[str], option: str) -> str:
+    """Return what follows an option."""
+    return arguments[arguments.index(option) + 1]
+
+
+def entered(tmp_path: Path) -> list[str]:
+    """Return how Cursor starts the server."""
+    text = (tmp_path / ".cursor" / "mcp.json").read_text(encoding="utf-8")
+    arguments: list[str] = json.loads(text)["mcpServers"]["minutebook"]["args"]
+    return arguments
+
+
+def test_eight_tools_stand_before_an_agent_and_answer_in_lines(run: Run, tmp_path: Path) -> None:
+    done = run("install", "cursor")
+    assert "It is served store_memory, " in done.output
+    assert "belongs to that project" in done.output
+    assert "+" not in done.output
+    args = entered(tmp_path)
+    assert args[args.index("serve") + 1 :][:2] == ["knowledge", "ledger"]
+    assert after(args, "--answers") == "lines"
+    assert after(args, "--scope-from-folder") == "on"
+    tools = after(args, "--tools").split(",")
+    assert len(tools) == 8
+    assert not {"reset_all_memory", "delete_memory", "delete_project"} & set(tools)
+
+
+def test_every_tool_is_served_to_whom_it_is_asked_for(run: Run, tmp_path: Path) -> None:
+    assert run("install", "cursor", "--tools", "all").exit_code == 0
+    args = entered(tmp_path)
+    assert args[args.index("serve") + 1 :][:2] == ["knowledge", "ledger"]
+    assert "--tools" not in args
+
+
+def test_what_the_file_of_settings_says_is_not_said_anew(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    text = 'answers = "json"\nscope_from_folder = "off"\n'
+    (tmp_path / "home" / "config.toml").write_text(text, encoding="utf-8")
+    assert run("install", "cursor").exit_code == 0
+    assert not {"--answers", "--scope-from-folder"} & set(entered(tmp_path))
+
+
+def test_a_chat_that_works_in_no_folder_keeps_no_projects_apart(run: Run) -> None:
+    assert "--scope-from-folder" not in run("install", "claude-desktop", "--dry-run").output

@@ -82,11 +82,14 @@ def test_what_each_client_is_told_to_start_runs_nothing_of_the_folder_it_stands_
         arguments = entry[form.arguments] if form.arguments else []
         commands.append([*([program] if isinstance(program, str) else program), *arguments])
         assert entry[form.environment] == {"PYTHONPATH": str(tmp_path)}
-    # They differ in the name of the client alone, which ends them: one start tells of all.
-    assert [command.pop() for command in commands] == clients
-    assert commands == commands[:1] * len(clients)
-    answer = started([*commands[0], "any client"], hostile, entries[0]["env"])
-    assert answer["result"]["serverInfo"]["name"] == "memory-mcp"
+    # They differ in the name of the client and in options alone: one start tells of all.
+    whole = commands[0]
+    at = [command.index("--agent") for command in commands]
+    assert [command[n + 1] for command, n in zip(commands, at, strict=True)] == clients
+    programs = [command[:n] for command, n in zip(commands, at, strict=True)]
+    assert programs == programs[:1] * len(clients)
+    answer = started(whole, hostile, entries[0]["env"])
+    assert answer["result"]["serverInfo"]["name"] == "minutebook"
     assert ran(hostile) == []
 
 

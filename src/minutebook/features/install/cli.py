@@ -16,7 +16,8 @@ from minutebook.cli.terminal import serving
 from minutebook.config import Settings, environment, load, option_of, settings_with, stated
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
-from minutebook.invocation import DEFAULT_CONTRACT, FILE, FLAGS, IDENTITY, SERVING
+from minutebook.features.install.served import agent_tools, as_it_comes
+from minutebook.invocation import FILE, FLAGS, IDENTITY, SERVING
 
 if TYPE_CHECKING:
     from minutebook.features.install.clients import Installation, Places, Scope
@@ -83,8 +84,9 @@ def install(
             remove=remove, earlier=plans[0] if plans else None, url=url, token_variable=token_env
         )
         plans = [*(each for each in plans if each.path != hooked.path), hooked]
+    served = entry.served() if url is None and not remove else ""
     for plan in plans:
-        _apply(plan, dry_run=dry_run)
+        _apply(plan, served if plan is plans[0] else "", dry_run=dry_run)
     if token_env is not None and not remove:
         echo(body(f"The token goes into the variable {token_env} of whatever starts the client."))
     return [
@@ -113,6 +115,7 @@ class _Entry:
         self._options = options
         self._client = client
         self._contracts = contracts
+        self._entered = {**_as_it_comes(options, client, contracts), **options}
         self._given: dict[str, Any] = {
             "scope": scope,
             "places": places_here(),
@@ -142,14 +145,23 @@ class _Entry:
         from minutebook.features.install import clients
         from minutebook.launch import import_path, installed_command
 
-        settings = load(self._options)
-        names = self._contracts or (settings.contract or DEFAULT_CONTRACT,)
-        opened(names, read_only=settings.read_only, tools=settings.tools)
-        arguments = _arguments(settings, self._options, self._client, self._contracts)
+        settings = load(self._entered)
+        named = self._contracts
+        if not named and settings.contract is None:
+            named = tuple(agent_tools())
+        opened(named, read_only=settings.read_only, tools=settings.tools)
+        arguments = _arguments(settings, self._entered, self._client, named)
         command = [*installed_command(), *arguments]
         return clients.plan(
             self._client, command=command, environment=import_path(environment()), **self._named
         )
+
+    def served(self) -> str:
+        """Say what the client is served of this store, for a person."""
+        settings = load(self._entered)
+        tools = ", ".join(settings.tools) or "every tool of its contracts"
+        folder = " What it keeps in a project's folder belongs to that project."
+        return f"It is served {tools}.{folder if settings.scope_from_folder == 'on' else ''}"
 
     def hooks(
         self,
@@ -168,7 +180,7 @@ class _Entry:
 
         name = hook_client(self._client).command_name
         if url is None:
-            stated = _stated_in(load(self._options), self._options, IDENTITY)
+            stated = _stated_in(load(self._entered), self._entered, IDENTITY)
             words = ["hook", name, *stated]
         else:
             there = ["--url", url, *(["--token-env", token_variable] if token_variable else [])]
@@ -179,22 +191,32 @@ class _Entry:
         )
 
 
-def _apply(plan: "Installation", *, dry_run: bool) -> None:
-    """Show a change of a client's file, and make it."""
+def _as_it_comes(
+    options: dict[str, str], client: str, contracts: tuple[str, ...]
+) -> dict[str, str]:
+    """Return how a client is served where neither options, variables nor `config.toml` say it."""
+    said = stated(options)
+    comes = as_it_comes(client)
+    if contracts or "contract" in said:
+        del comes["tools"]
+    return {name: value for name, value in comes.items() if name not in said}
+
+
+def _apply(plan: "Installation", served: str, *, dry_run: bool) -> None:
+    """Show a change of a client's file, or make it and say what the client is then served."""
     from minutebook.features.install import clients
 
-    _show_difference(plan.before or "", plan.after, plan.path)
     if not plan.changed:
         echo(f"{plan.path} is as it should be.")
     elif dry_run:
+        _show_difference(plan.before or "", plan.after, plan.path)
         echo("Nothing was written.")
     else:
         clients.apply(plan)
         done = "Removed" if plan.is_removed else "Wrote"
-        echo(style(f"{done} {plan.path}.", fg="green"))
-        if plan.backup is not None:
-            echo(f"The file as it was: {plan.backup}")
-        echo(body(plan.note))
+        kept = f" The file as it was: {plan.backup}" if plan.backup is not None else ""
+        echo(f"{style(f'{done} {plan.path}.', fg='green')}{kept}")
+        echo(body(" ".join(filter(None, (served, plan.note)))))
 
 
 def _check_remote(options: dict[str, str], contracts: tuple[str, ...]) -> None:

@@ -10,8 +10,9 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
+from minutebook.contracts.announced import MODERN_VERSION, listed
 from minutebook.contracts.answers import Answer, Failure, failed, texts_of
-from minutebook.contracts.contract import Contract, Tool
+from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Progress, Sample
 from minutebook.domain.control_characters import encodable
 from minutebook.server.dispatch import Dispatcher, error_facts, protocol_error, tool_job
@@ -42,20 +43,23 @@ class Tools:
         self._dispatcher = dispatcher
         self._wake = wake
         self.sampling: Sampling[Answer | Failure] = Sampling(dispatcher.limits.paused_calls)
-        self.listed = types.ListToolsResult(
-            tools=[
-                _described(tool, spelling)
-                for contract in contracts
-                for tool in contract.tools.values()
-                if tool.is_listed
-            ]
-        )
+        self._spelling = spelling
 
     async def list_all(
         self, context: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         """Describe the tools."""
-        return self.listed
+        return self.listed(context.protocol_version)
+
+    def listed(self, version: str = MODERN_VERSION) -> types.ListToolsResult:
+        """Return what clients of a protocol version are told of the tools."""
+        shown = [
+            {**listed(tool.promise, version), "name": self._spelling(tool.name)}
+            for contract in self._contracts
+            for tool in contract.tools.values()
+            if tool.is_listed
+        ]
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in shown])
 
     async def call(
         self, context: _Context, params: types.CallToolRequestParams
@@ -121,16 +125,4 @@ def _as_result(
         structured_content=None if structured is None else encodable(structured),
         is_error=failure is not None,
         _meta=encodable(meta) or None,
-    )
-
-
-def _described(tool: Tool, spelling: Callable[[str], str]) -> types.Tool:
-    promise = tool.promise
-    return types.Tool(
-        name=spelling(tool.name),
-        title=promise.get("title"),
-        description=promise["description"],
-        input_schema=promise["inputSchema"],
-        output_schema=promise.get("outputSchema"),
-        annotations=types.ToolAnnotations.model_validate(promise["annotations"]),
     )

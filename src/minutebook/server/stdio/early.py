@@ -35,7 +35,7 @@ class EarlyAnswers:
 
     def __init__(self, announced: Announced) -> None:
         self._announced = announced
-        self._has_begun = False
+        self._version = ""
 
     def answer(self, line: bytes) -> bytes | None:
         """Return the line that answers a request, or None if only the server can answer it."""
@@ -43,17 +43,17 @@ class EarlyAnswers:
         if message is None:
             return None
         method, params = message["method"], message.get("params", {})
-        if method == "initialize" and not self._has_begun:
+        if method == "initialize" and not self._version:
             result = self._initialized(params)
-            self._has_begun = result is not None
-        elif method == "ping" and self._has_begun and _is_plain(params):
+            self._version = result["protocolVersion"] if result is not None else ""
+        elif method == "ping" and self._version and _is_plain(params):
             result = {}
-        elif method == "tools/list" and self._has_begun and _is_plain(params):
-            result = self._announced.tools()
-        elif method == "server/discover" and not self._has_begun and _is_modern(params):
+        elif method == "tools/list" and self._version and _is_plain(params):
+            result = self._announced.tools(self._version)
+        elif method == "server/discover" and not self._version and _is_modern(params):
             result = self._announced.discover()
-        elif method == "tools/list" and not self._has_begun and _is_modern(params):
-            result = self._announced.modern(self._announced.tools())
+        elif method == "tools/list" and not self._version and _is_modern(params):
+            result = self._announced.modern(self._announced.tools(MODERN_VERSION))
         else:
             return None
         if result is None:

@@ -1,0 +1,24 @@
+"""What a client is served unless somebody says otherwise: the tools that stand before an agent, and how they answer."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from minutebook.contracts.announced import for_agents
+from minutebook.contracts.registry import CONTRACTS
+
+_CHATS = ("claude-desktop",)
+"""Clients that work in no folder: what they keep and find belongs to no project."""
+
+
+def agent_tools() -> Mapping[str, Sequence[str]]:
+    """Return the tools that stand before an agent, by the contracts that have some."""
+    tools = {name: for_agents(opened().promise) for name, opened in CONTRACTS.items()}
+    return {name: each for name, each in tools.items() if each}
+
+
+def as_it_comes(client: str) -> dict[str, str]:
+    """Return the settings with which a client is served, as options write them."""
+    settings = {"tools": ",".join(chain.from_iterable(agent_tools().values())), "answers": "lines"}
+    if client not in _CHATS:
+        settings["scope_from_folder"] = "on"
+    return settings
