@@ -18,6 +18,7 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.projects import IndexingProgress
 from minutebook.features.code.services import CodeServices
 from minutebook.features.tidying.services import TidyingServices
+from minutebook.language.standing import is_standing
 from minutebook.search.calibration import strength_of_bm25
 from minutebook.search.fusion import Signal
 from minutebook.services.access.provenance import attribute, written
@@ -46,16 +47,17 @@ def store_memory(
     app: App,
     caller: Caller,
     content: str,
-    memory_type: str = MemoryType.SEMANTIC,
+    memory_type: str | None = None,
     user_id: str | None = None,
     metadata: Mapping[str, object] | None = None,
 ) -> Shape:
-    """Keep a new memory."""
-    draft = Draft(
-        content=content, type=MemoryType(memory_type), user=user_id, metadata=metadata or {}
-    )
+    """Keep a new memory; what an agent says of no type and reads as a standing rule is procedural, and told so."""
+    is_guessed = memory_type is None and caller.call.in_lines and is_standing(content)
+    type = MemoryType.PROCEDURAL if is_guessed else MemoryType(memory_type or MemoryType.SEMANTIC)
+    draft = Draft(content=content, type=type, user=user_id, metadata=metadata or {})
     id = app.memories.store(caller, draft).id
-    return {"id": id, **resembling(caller, "id")}
+    guessed = {"memory_type": f"{type}, since it reads as a standing rule"} if is_guessed else {}
+    return {"id": id, **guessed, **resembling(caller, "id")}
 
 
 def get_memory(app: App, caller: Caller, id: str) -> Shape:
