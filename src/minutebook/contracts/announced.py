@@ -46,13 +46,13 @@ def for_lines(promise: "Promise") -> "Promise":
 
 def _in_lines(tool: "Promise") -> "Promise":
     shown = {name: part for name, part in tool.items() if name != "outputSchema"}
-    told = tool.get("forAgents")
-    if told is None:
+    written = tool.get("forAgents")
+    if written is None:
         return shown
-    shown["description"] = told["description"]
-    if "properties" in told:
+    shown["description"] = written["description"]
+    if "properties" in written:
         schema = tool["inputSchema"]
-        every, wanted = schema["properties"], told["properties"]
+        every, wanted = schema["properties"], written["properties"]
         shown["inputSchema"] = {**schema, "properties": {name: every[name] for name in wanted}}
         left = {name: each for name, each in every.items() if name not in wanted}
         shown["hiddenProperties"] = {**tool.get("hiddenProperties", {}), **left}
@@ -65,9 +65,9 @@ def for_agents(promise: "Promise") -> "list[str]":
 
 
 def listed(tool: "Promise", version: str) -> "dict[str, Any]":
-    """Return what `tools/list` shows of a tool at a revision of the protocol.
+    """Return the entry of a tool in `tools/list` at a revision of the protocol.
 
-    The schema of its output names what an answer always has; `export-schema` prints it whole.
+    The schema of its output names the fields that an answer always has; `export-schema` prints it whole.
     """
     shown = {name: tool[name] for name in _SHOWN if tool.get(name) is not None}
     if "outputSchema" in shown:

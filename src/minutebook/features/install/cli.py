@@ -157,7 +157,7 @@ class _Entry:
         )
 
     def served(self) -> str:
-        """Say what the client is served of this store, for a person."""
+        """Name the tools that the client is served, for a person."""
         settings = load(self._entered)
         tools = ", ".join(settings.tools) or "every tool of its contracts"
         folder = " What it keeps in a project's folder belongs to that project."
@@ -194,7 +194,7 @@ class _Entry:
 def _as_it_comes(
     options: dict[str, str], client: str, contracts: tuple[str, ...]
 ) -> dict[str, str]:
-    """Return how a client is served where neither options, variables nor `config.toml` say it."""
+    """Return the settings of a client that options, variables and `config.toml` leave open."""
     said = stated(options)
     comes = as_it_comes(client)
     if contracts or "contract" in said:
@@ -203,7 +203,7 @@ def _as_it_comes(
 
 
 def _apply(plan: "Installation", served: str, *, dry_run: bool) -> None:
-    """Show a change of a client's file, or make it and say what the client is then served."""
+    """Show a change of a client's file, or make it and name the tools that are served."""
     from minutebook.features.install import clients
 
     if not plan.changed:

@@ -1,4 +1,4 @@
-"""What a client is served unless somebody says otherwise: the tools that stand before an agent, and how they answer."""
+"""The tools that stand before an agent unless somebody chooses others, and the settings of their server."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain

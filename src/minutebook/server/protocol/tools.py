@@ -52,7 +52,7 @@ class Tools:
         return self.listed(context.protocol_version)
 
     def listed(self, version: str = MODERN_VERSION) -> types.ListToolsResult:
-        """Return what clients of a protocol version are told of the tools."""
+        """Return the list of tools for clients of a protocol version."""
         shown = [
             {**listed(tool.promise, version), "name": self._spelling(tool.name)}
             for contract in self._contracts
