@@ -1,4 +1,4 @@
-"""Tell a sentence that states a habit, a rule or a preference from one that states a fact or what happened."""
+"""Tell a sentence that states a habit, a rule or a preference from one that states a fact or tells an event."""
 
 import re
 import tomllib

@@ -51,7 +51,7 @@ def store_memory(
     user_id: str | None = None,
     metadata: Mapping[str, object] | None = None,
 ) -> Shape:
-    """Keep a new memory; what an agent says of no type and reads as a standing rule is procedural, and told so."""
+    """Keep a new memory; a standing rule that an agent gives no type is procedural, and the answer says so."""
     is_guessed = memory_type is None and caller.call.in_lines and is_standing(content)
     type = MemoryType.PROCEDURAL if is_guessed else MemoryType(memory_type or MemoryType.SEMANTIC)
     draft = Draft(content=content, type=type, user=user_id, metadata=metadata or {})

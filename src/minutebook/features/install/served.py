@@ -7,7 +7,7 @@ from minutebook.contracts.announced import for_agents
 from minutebook.contracts.registry import CONTRACTS
 
 _CHATS = ("claude-desktop",)
-"""Clients that work in no folder: what they keep and find belongs to no project."""
+"""Clients that work in no folder: their memories belong to no project."""
 
 
 def agent_tools() -> Mapping[str, Sequence[str]]:
