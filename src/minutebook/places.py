@@ -28,7 +28,7 @@ def data_directory(settings: Settings) -> DataDirectory:
 
 def damage_of(settings: Settings) -> "list[Finding]":
     """Return the losses of a damaged or lost file of a store, and the backups that bring it back."""
-    from minutebook.features.archives.backups import MOST_KNOWN, known_backups
+    from minutebook.features.archives.copies.backups import MOST_KNOWN, known_backups
     from minutebook.services.maintenance.doctor import of_damage
     from minutebook.store.sqlite import damage
     from minutebook.store.sqlite.encryption import key_of

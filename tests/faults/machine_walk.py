@@ -37,7 +37,7 @@ from minutebook.domain.rights.grants import Grant
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.archives.archive_lines import JOURNAL, OWN, Mode
-from minutebook.features.archives.restores import Restores
+from minutebook.features.archives.copies.restores import Restores
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices

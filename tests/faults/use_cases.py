@@ -23,7 +23,7 @@ from minutebook.domain.sources import TEXTS
 from minutebook.domain.writing.drafts import Draft
 from minutebook.embedding import Embedding
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
-from minutebook.features.archives.restores import Restores
+from minutebook.features.archives.copies.restores import Restores
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.encryption.services import encryption_of

@@ -17,8 +17,8 @@ from minutebook.disk.atomic_file import noted_in, scratch_folder
 from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew, Unidentified
 from minutebook.domain.records import Memory, Role
 from minutebook.domain.rights.grants import Grant
-from minutebook.features.archives.backups import BackedUp, Backups
-from minutebook.features.archives.restores import Restores
+from minutebook.features.archives.copies.backups import BackedUp, Backups
+from minutebook.features.archives.copies.restores import Restores
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.places import data_directory

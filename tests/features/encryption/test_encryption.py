@@ -27,7 +27,7 @@ from minutebook.domain.errors import (
 from minutebook.domain.records import Kind, Memory, MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
-from minutebook.features.archives.restores import Restores, check_restorable
+from minutebook.features.archives.copies.restores import Restores, check_restorable
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.archives.settings import ArchiveSettings
 from minutebook.features.encryption.services import encryption_of

@@ -252,7 +252,7 @@ def test_a_history_that_is_not_ours_alone_is_left(world: World, tmp_path: Path) 
 def test_backups_are_named_or_written_anew_and_can_be_restored(
     world: World, tmp_path: Path
 ) -> None:
-    from minutebook.features.archives.restores import check_restorable, unpack
+    from minutebook.features.archives.copies.restores import check_restorable, unpack
 
     backup = tmp_path / "one" / "b.tar"
     id = kept(world, text_of(1))
@@ -275,7 +275,7 @@ def test_backups_are_named_or_written_anew_and_can_be_restored(
 
 
 def test_a_chain_is_closed_over_what_is_erased_from_a_backup(world: World, tmp_path: Path) -> None:
-    from minutebook.features.archives.restores import unpack
+    from minutebook.features.archives.copies.restores import unpack
 
     ids = [kept(world, text) for text in ("Tea is green", text_of(1), "Tea is red")]
     for id, following in itertools.pairwise(ids):

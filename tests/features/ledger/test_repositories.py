@@ -25,7 +25,7 @@ from minutebook.domain.errors import (
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, LedgerMark
 from minutebook.domain.writing.lineage import Rule, superseding
-from minutebook.features.archives.restores import Restores
+from minutebook.features.archives.copies.restores import Restores
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.search import Mode

@@ -227,7 +227,7 @@ SEVERAL = {
     ): "what services have of the store: theirs are listed here",
     ("features/archives/archives.py", "_read"): "an import is taken in at once or not at all",
     ("features/archives/archives.py", "_write"): "an export's entries",
-    ("features/archives/backups.py", "make"): "a copy of a file; a server's store has none",
+    ("features/archives/copies/backups.py", "make"): "a copy of a file; a server's store has none",
     ("features/archives/exports/graph_exports.py", "run"): "an export's entries",
     ("features/migration/migration.py", "run"): "nobody writes to what is moved",
     (

@@ -23,9 +23,9 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.recall_log.services import RecallLogServices
-from minutebook.features.tidying.examining import LEAST_RECALLS
 from minutebook.features.tidying.findings import Finding, State
 from minutebook.features.tidying.inbox import Waiting
+from minutebook.features.tidying.looking.examining import LEAST_RECALLS
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices
 from tests.world import NOON, Opener, World
@@ -322,7 +322,7 @@ def test_a_round_that_is_killed_goes_on_where_it_was(
             raise Killed
 
     reference = dict(world.app.get(TidyingServices).rounds.run(PERSON, dry_run=True).found)
-    monkeypatch.setattr("minutebook.features.tidying.rounds.BATCH", 10)
+    monkeypatch.setattr("minutebook.features.tidying.looking.rounds.BATCH", 10)
     with pytest.raises(Killed):
         world.app.get(TidyingServices).rounds.run(in_call(PERSON, progress=die))
     world.app.get(TidyingServices).rounds.run(PERSON)

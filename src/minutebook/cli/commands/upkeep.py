@@ -191,7 +191,7 @@ def _clear_left(settings: Settings) -> None:
 
 def _start_anew(options: dict[str, str], *, is_damaged: bool) -> None:
     from minutebook.app import now
-    from minutebook.features.archives.restores import Restores
+    from minutebook.features.archives.copies.restores import Restores
     from minutebook.places import data_directory
 
     if not is_damaged:

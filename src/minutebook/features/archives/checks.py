@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from minutebook.app import App
-from minutebook.features.archives.scheduled_backups import BackupState
+from minutebook.features.archives.copies.scheduled_backups import BackupState
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.services.maintenance.doctor import Check, Finding
 

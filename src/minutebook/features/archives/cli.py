@@ -154,7 +154,7 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str
     The file holds settings and secrets too; only you may read it. The setting `backup_every` has
     the daemon or server do what --rotate does by itself.
     """
-    from minutebook.features.archives.backups import SUFFIX
+    from minutebook.features.archives.copies.backups import SUFFIX
 
     if rotate is (path is not None):
         raise InvalidInput("PATH", "or --rotate is needed, and not both")
@@ -184,7 +184,7 @@ def _completing_what(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete the paths of backups, those that are known first, and the ids of memories."""
-    from minutebook.features.archives.backups import SUFFIX, known_backups
+    from minutebook.features.archives.copies.backups import SUFFIX, known_backups
     from minutebook.places import data_directory
 
     try:
@@ -217,8 +217,8 @@ def restore(
 
     Of a memory that is not deleted, --version brings back an earlier text.
     """
-    from minutebook.features.archives.backups import SUFFIX
-    from minutebook.features.archives.restores import Restores
+    from minutebook.features.archives.copies.backups import SUFFIX
+    from minutebook.features.archives.copies.restores import Restores
     from minutebook.places import data_directory
 
     path = Path(what)
@@ -239,7 +239,7 @@ def restore(
 
 def _restore_backup(options: dict[str, str], path: Path) -> dict[str, object]:
     from minutebook.app import now
-    from minutebook.features.archives.restores import Restores
+    from minutebook.features.archives.copies.restores import Restores
     from minutebook.places import data_directory
 
     settings = load(options)

@@ -21,10 +21,10 @@ from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
     from minutebook.features.archives.archives import Archives
-    from minutebook.features.archives.backups import Backups
+    from minutebook.features.archives.copies.backups import Backups
+    from minutebook.features.archives.copies.scheduled_backups import Schedule, ScheduledBackups
     from minutebook.features.archives.exports.folder_exports import FolderExports
     from minutebook.features.archives.exports.graph_exports import GraphExports
-    from minutebook.features.archives.scheduled_backups import Schedule, ScheduledBackups
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class ArchiveServices(FeatureServices):
     @service
     def backups(self) -> "Backups":
         """Copy the store and the ledgers."""
-        from minutebook.features.archives.backups import Backups
+        from minutebook.features.archives.copies.backups import Backups
 
         directory = data_directory(self.settings)
         return Backups(directory, self.infrastructure.store, self.app.trail, self.app.clock)
@@ -75,8 +75,8 @@ class ArchiveServices(FeatureServices):
     @service
     def scheduled_backups(self) -> "ScheduledBackups":
         """Copy them by a schedule."""
-        from minutebook.features.archives.restores import check_restorable
-        from minutebook.features.archives.scheduled_backups import ScheduledBackups
+        from minutebook.features.archives.copies.restores import check_restorable
+        from minutebook.features.archives.copies.scheduled_backups import ScheduledBackups
 
         return ScheduledBackups(
             self.backups,
@@ -102,7 +102,7 @@ def jobs(app: App) -> Iterable[Job]:
 
 def schedule_of(settings: Settings) -> "Schedule | None":
     """Return the schedule of backups that these settings state; a store on a server has its own."""
-    from minutebook.features.archives.scheduled_backups import Schedule
+    from minutebook.features.archives.copies.scheduled_backups import Schedule
 
     if settings.store is not None:
         return None

@@ -12,8 +12,8 @@ from minutebook.disk.keys import KeyPlace, check_outside
 from minutebook.domain.errors import StoreError
 from minutebook.domain.reason import Reason, of_system
 from minutebook.features.archives.archive_paths import SUFFIX as ARCHIVE
-from minutebook.features.archives.backups import SUFFIX as BACKUP
-from minutebook.features.archives.backups import known_backups
+from minutebook.features.archives.copies.backups import SUFFIX as BACKUP
+from minutebook.features.archives.copies.backups import known_backups
 from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
 from minutebook.store.sqlite import encryption as database
 

@@ -17,8 +17,8 @@ from minutebook.domain.reason import of_system
 from minutebook.domain.records import CLASSES, Decision, Key, Kind, LedgerMark, Memory
 from minutebook.domain.trust.trail import ERASE
 from minutebook.domain.writing.decision_drafts import erased
-from minutebook.features.archives.backups import DATABASE, pack
-from minutebook.features.archives.restores import unpack
+from minutebook.features.archives.copies.backups import DATABASE, pack
+from minutebook.features.archives.copies.restores import unpack
 from minutebook.features.ledger.mirror.ledger_texts import follow
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.erased import forget_erased

@@ -21,7 +21,7 @@ class ErasureServices(FeatureServices):
     @service
     def erasing(self) -> "Erasing":
         """Erase records."""
-        from minutebook.features.archives.backups import known_backups
+        from minutebook.features.archives.copies.backups import known_backups
         from minutebook.features.erasure.erasing import Erasing, ErasurePlaces
         from minutebook.features.erasure.selection import Selection
 

@@ -12,8 +12,8 @@ from minutebook.domain.errors import Conflict
 from minutebook.domain.origin import answers_for
 from minutebook.domain.records import Kind, Memory, Status, Summary, Turn
 from minutebook.domain.writing.turns import summary_id
-from minutebook.features.tidying.examining import Examined
 from minutebook.features.tidying.findings import Finding, Suggestion
+from minutebook.features.tidying.looking.examining import Examined
 from minutebook.features.tidying.merging import EntityMerging
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.journal.summaries import Summaries

@@ -10,10 +10,10 @@ from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
 from minutebook.features.tidying.changing import Changing
-from minutebook.features.tidying.examining import Examined, Examining
 from minutebook.features.tidying.findings import Finding, State, Suggestion
+from minutebook.features.tidying.looking.examining import Examined, Examining
+from minutebook.features.tidying.looking.state import suggestions, visible_records
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.features.tidying.state import suggestions, visible_records
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 

@@ -16,15 +16,15 @@ from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
-    from minutebook.features.tidying.candidates import Candidates
     from minutebook.features.tidying.changing import Changing
-    from minutebook.features.tidying.examining import Examining
     from minutebook.features.tidying.inbox import Inbox
+    from minutebook.features.tidying.looking.candidates import Candidates
+    from minutebook.features.tidying.looking.examining import Examining
+    from minutebook.features.tidying.looking.rounds import Rounds
+    from minutebook.features.tidying.looking.state import TidyStatus
     from minutebook.features.tidying.merging import EntityMerging
     from minutebook.features.tidying.review import Review
-    from minutebook.features.tidying.rounds import Rounds
     from minutebook.features.tidying.rows import TidyRows
-    from minutebook.features.tidying.state import TidyStatus
 
 log = logging.getLogger(__name__)
 
@@ -40,13 +40,13 @@ class TidyingServices(FeatureServices):
 
     @service
     def _examining(self) -> "Examining":
-        from minutebook.features.tidying.examining import Examining
+        from minutebook.features.tidying.looking.examining import Examining
 
         return Examining(self.infrastructure.store, self._candidates, self.app.clock)
 
     @service
     def _candidates(self) -> "Candidates":
-        from minutebook.features.tidying.candidates import Candidates
+        from minutebook.features.tidying.looking.candidates import Candidates
 
         return Candidates(
             self.infrastructure.store, self.app.similar, self.app.embedding, self.app.clock
@@ -99,7 +99,7 @@ class TidyingServices(FeatureServices):
     @service
     def rounds(self) -> "Rounds":
         """Find disorder among the records."""
-        from minutebook.features.tidying.rounds import Rounds
+        from minutebook.features.tidying.looking.rounds import Rounds
 
         return Rounds(
             self.infrastructure,
@@ -116,7 +116,7 @@ class TidyingServices(FeatureServices):
     @service
     def tidy_status(self) -> "TidyStatus":
         """Tell of the last round, and of one that did not run."""
-        from minutebook.features.tidying.state import TidyStatus
+        from minutebook.features.tidying.looking.state import TidyStatus
 
         return TidyStatus(self.infrastructure.records, self._rows, self.app.clock, self._every)
 

@@ -20,12 +20,12 @@ from minutebook.domain.records import (
 from minutebook.domain.writing.turns import summary_id, turns_of
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
-from minutebook.features.tidying.candidates import Candidates
 from minutebook.features.tidying.findings import Finding, Subject, Suggestion, suggestion_id
 from minutebook.features.tidying.judging.names import Named, sameness
 from minutebook.features.tidying.judging.pairs import Comparison, Verdict, compare
 from minutebook.features.tidying.judging.times import end_of
 from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
+from minutebook.features.tidying.looking.candidates import Candidates
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Tended
 

@@ -25,7 +25,7 @@ from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.reason import Reason, of_system
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Token
 from minutebook.domain.rights.grants import home_of, is_live
-from minutebook.features.archives.backups import DATABASE, FORMAT, MANIFEST, VERSION
+from minutebook.features.archives.copies.backups import DATABASE, FORMAT, MANIFEST, VERSION
 from minutebook.services.access.audit import Trail
 from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
 from minutebook.store.sqlite import SqliteStore, missing_database

@@ -12,7 +12,7 @@ from minutebook.disk.atomic_file import replace_file, sync_folder
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, MinutebookError, StoreError
 from minutebook.domain.reason import Reason, of_system
-from minutebook.features.archives.backups import SUFFIX, BackedUp, Backups
+from minutebook.features.archives.copies.backups import SUFFIX, BackedUp, Backups
 from minutebook.services.access.visibility import Clock
 from minutebook.services.maintenance.data_directory import make_home
 from minutebook.store.named_locks import NamedLocks

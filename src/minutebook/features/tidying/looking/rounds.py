@@ -11,18 +11,18 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Kind, Memory, Role, Turn
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.recall_log.recall_log import RecallLog
-from minutebook.features.tidying.candidates import Candidates
-from minutebook.features.tidying.examining import (
+from minutebook.features.tidying.findings import Finding, State, Suggestion
+from minutebook.features.tidying.inbox import Inbox
+from minutebook.features.tidying.judging.names import blocks
+from minutebook.features.tidying.looking.candidates import Candidates
+from minutebook.features.tidying.looking.examining import (
     RULES,
     Examined,
     Examining,
     suggestion_of,
 )
-from minutebook.features.tidying.findings import Finding, State, Suggestion
-from minutebook.features.tidying.inbox import Inbox
-from minutebook.features.tidying.judging.names import blocks
+from minutebook.features.tidying.looking.state import tended
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.features.tidying.state import tended
 from minutebook.services.access.visibility import narrowed
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.store.protocol import Tended

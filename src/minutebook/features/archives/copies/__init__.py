@@ -1,0 +1,1 @@
+"""Copies of the whole store: made, kept up, and brought back."""
