@@ -121,7 +121,7 @@ class DaemonClient:
 
 
 def _of_feature(request: Mapping[str, Any]) -> Callable[[DaemonClient, Mapping[str, Any]], None]:
-    """Return what a feature does on a request, by the field that names it. Raises InvalidInput if none does."""
+    """Return the act of a feature on a request, by the field that names it. Raises InvalidInput if none does."""
     for feature in features():
         for name in request.keys() & feature.daemon_requests.keys():
             act: Callable[[DaemonClient, Mapping[str, Any]], None]

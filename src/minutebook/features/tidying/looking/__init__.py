@@ -1,1 +1,1 @@
-"""The look for disorder: what changed, compared and examined, and how far it came."""
+"""The look for disorder: changed records, compared and examined, and the state of the look."""
