@@ -112,7 +112,7 @@ def test_the_environment_is_said_to_go_before_what_is_written(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such modes")
-@pytest.mark.parametrize("name", sorted(SECRETS))
+@pytest.mark.parametrize("name", sorted(SECRETS & {each.name for each in fields(all_settings())}))
 def test_a_secret_is_written_for_its_owner_and_not_shown(run: Run, config: Path, name: str) -> None:
     secret = "open sesame, said the admin"
     assert secret not in done(run, "settings", "set", name, secret)

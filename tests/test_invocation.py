@@ -195,6 +195,7 @@ def test_the_data_directory_is_found_as_settings_find_it(monkeypatch: pytest.Mon
         assert found == platformdirs.user_data_dir("minutebook", appauthor=False)
 
 
+@pytest.mark.needs("hooks", "http", "ledger")
 def test_what_connections_share_is_all_but_their_own() -> None:
     everything: dict[str, Any] = {
         "role": Role.ADMIN,

@@ -67,7 +67,7 @@ class ProcessPromises:
     ) -> None:
         workers = [self.start("write", folder, f"{name}:{each}") for name in "abcdefgh"]
         for worker in workers:
-            out, err = worker.communicate(timeout=110)
+            out, err = worker.communicate()
             assert (worker.returncode, err) == (0, "")
             assert len(out.splitlines()) == each
         expected = {f"{name}{number:04}" for name in "abcdefgh" for number in range(each)}

@@ -157,6 +157,7 @@ def _seconds(house: House, variables: dict[str, str]) -> float:
     return min(took)
 
 
+@pytest.mark.whole
 def test_each_setting_that_is_not_shared_is_one() -> None:
     names = {each.name for each in fields(all_settings())}
     assert names >= OWN | UNSHARED | OF_ITS_PROCESS

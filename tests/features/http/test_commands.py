@@ -227,6 +227,7 @@ def test_what_was_changed_is_corrected_and_brought_back_from_afar(
     assert json.loads(typed("show", id, "--json")[1])["content"] == "tea at five"
 
 
+@pytest.mark.needs("screening", "tidying")
 def test_what_is_not_in_order_is_settled_from_afar(typed: Typed) -> None:
     id = typed("remember", "The tea is green", by="bot")[1].strip()
     waiting = json.loads(typed("tidy", "--json")[1])["suggestions"]

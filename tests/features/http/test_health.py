@@ -85,7 +85,7 @@ def test_it_is_not_ready_while_the_database_cannot_be_reached(
         raise StoreError("db.example.org: the server cannot be reached")
 
     with monkeypatch.context() as patched:
-        patched.setattr(world.store, "check_answers", fail)
+        patched.setattr(world.store.database, "check_answers", fail)
         told = client.get("/readyz")
         assert (told.status_code, told.json()["status"]) == (503, "waiting")
         assert told.json()["store"] == "unreachable"

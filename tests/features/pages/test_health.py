@@ -132,6 +132,7 @@ def test_what_a_person_should_look_at_is_counted_and_leads_there(site: Site) -> 
     assert "Guess" not in listed
 
 
+@pytest.mark.needs("screening")
 def test_secrets_that_are_kept_are_counted_with_what_helps(site: Site) -> None:
     text, (secret,) = filled("The key is {{npm token}}", Random(1))
     site.remember(text)

@@ -72,6 +72,7 @@ def shown(error: MinutebookError) -> str:
     return " ".join(_Text(bytes(response.body).decode()).text.split())
 
 
+@pytest.mark.whole
 def test_the_reasons_are_found_where_they_are_given() -> None:
     assert len(TEMPLATES) > 700
     found = {

@@ -45,6 +45,7 @@ def test_a_session_shows_what_its_connection_recalled(telling: Site) -> None:
     assert f"/memories/{tea.id}" not in browser.get("/recalls?session=other").text
 
 
+@pytest.mark.needs("explain")
 def test_why_leads_to_the_sessions_and_these_to_their_questions(telling: Site) -> None:
     tea = with_tea(telling)
     browser = telling.owner()

@@ -244,6 +244,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("beside", [True, False], ids=["beside a daemon", "alone"])
+@pytest.mark.whole
 def test_a_command_needs_no_stdin(asked: Invocation, beside: bool) -> None:
     """With stdin closed, what needs nothing of it is done, and what does says so."""
     place = daemon_address(asked.address)

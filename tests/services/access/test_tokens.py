@@ -265,6 +265,7 @@ def test_a_policy_that_was_chosen_stays_whoever_may_come_in(opener: Opener) -> N
     assert opener(policy=Policy.GOVERNED, name="two").app.rules() is Policy.GOVERNED
 
 
+@pytest.mark.needs("sign_in")
 def test_a_store_that_trusts_an_issuer_is_governed_from_the_start(opener: Opener) -> None:
     world = opener(jwt_issuer="https://login.example.org/")
     assert world.app.rules() is Policy.GOVERNED

@@ -387,7 +387,9 @@ def shared(settings: Settings) -> Settings:
     standard = settings_with(home=settings.home)
     # A ledger of one's own is that of one organization.
     kept = set() if settings.of(LedgerSettings).ledger is None else {"organization"}
-    return replace(settings, **{name: getattr(standard, name) for name in (OWN | UNSHARED) - kept})
+    there = {field.name for field in fields(settings)}
+    names = ((OWN | UNSHARED) & there) - kept
+    return replace(settings, **{name: getattr(standard, name) for name in names})
 
 
 class BadHello(Exception):
