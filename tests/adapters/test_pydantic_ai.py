@@ -45,7 +45,8 @@ def test_an_agent_remembers_recalls_and_supersedes(memory: Minutebook) -> None:
         memory, ("supersede", {"id": id, **reason}), ("recall", {"question": "Which database?"})
     )
     assert [(each["id"], each["text"]) for each in found] == [(later, reason["text"])]
-    assert found[0]["author"] == "bot"
+    assert found[0]["by"].startswith("bot through ")
+    assert found[0]["source"] == "memory"
     assert memory.get(id).superseded_by == later
 
 

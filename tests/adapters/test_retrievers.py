@@ -10,6 +10,12 @@ from tests.adapters.conftest import library
 
 WHOSE = {
     "relevance",
+    "source",
+    "at",
+    "by",
+    "session",
+    "location",
+    "revised_by",
     "memory_type",
     "title",
     "author",
@@ -49,6 +55,19 @@ def test_a_document_is_a_memory_with_whose_words_it_has(memory: Minutebook, ids:
     assert set(found.metadata) == {"team", *WHOSE}
     assert (found.metadata["team"], found.metadata["author"]) == ("ops", "bot")
     assert found.metadata["relevance"] > 0
+
+
+def test_decisions_and_sessions_are_documents_too(memory: Minutebook, ids: list[str]) -> None:
+    decided = memory.decisions.record("tea", "The office buys green tea", "Ana likes it.")
+    turn = memory.sessions.append("s1", "Green tea", "Green tea.")
+    found = {each.id: each.metadata for each in langchain(memory).invoke("green tea")}
+    assert (found[decided.id]["source"], found[turn.id]["source"]) == ("decision", "session")
+    assert found[turn.id]["session"] == "s1"
+    assert found[decided.id]["by"]
+    only = langchain(memory, filters={"sources": ["memory"]}).invoke("green tea")
+    assert {each.id for each in only} <= set(ids)
+    nodes = {each.node.node_id for each in llamaindex(memory).retrieve("green tea")}
+    assert {decided.id, turn.id} < nodes
 
 
 def test_a_retriever_of_langchain_can_be_narrowed_chained_and_awaited(

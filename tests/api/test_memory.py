@@ -43,7 +43,12 @@ def test_a_question_gets_hits_with_relevance_and_why(memory: Minutebook) -> None
     memory.remember("Ana likes green tea")
     memory.remember("The build runs at night")
     (hit,) = memory.recall("Who likes tea?", limit=1)
+    assert hit.memory is not None
     assert hit.text == hit.memory.text == "Ana likes green tea"
+    assert (hit.id, hit.source) == (hit.memory.id, "memory")
+    assert hit.by == f"{hit.memory.author} through {(hit.memory.client or '').split()[0]}"
+    assert hit.at == hit.memory.valid_from.replace(microsecond=0)
+    assert (hit.status, hit.revised_by, hit.location) == (None, None, None)
     assert 0 < hit.relevance <= 1
     assert hit.why["lexical"].rank == 1
     assert hit.reads_as_instructions == ()
@@ -69,11 +74,45 @@ def test_a_question_can_be_narrowed(memory: Minutebook) -> None:
 def test_what_was_true_then_is_recalled_as_of_then(memory: Minutebook) -> None:
     first = memory.remember("The database is PostgreSQL 16")
     later = memory.supersede(first.id, "The database is PostgreSQL 18", reason="It was upgraded")
-    assert [hit.memory.id for hit in memory.recall("database")] == [later.id]
-    (then,) = memory.recall("database", as_of=first.valid_from)
-    assert then.memory.id == first.id
-    assert (then.memory.reason, then.memory.superseded_by) == ("It was upgraded", later.id)
-    assert memory.list_memories(as_of=first.valid_from).memories == [then.memory]
+    assert [hit.id for hit in memory.recall("database")] == [later.id]
+    (hit,) = memory.recall("database", as_of=first.valid_from)
+    then = hit.memory
+    assert then is not None
+    assert then.id == hit.id == first.id
+    assert (then.reason, then.superseded_by) == ("It was upgraded", later.id)
+    assert memory.list_memories(as_of=first.valid_from).memories == [then]
+
+
+def test_everything_answers(memory: Minutebook) -> None:
+    kept = memory.remember("The harbour cranes unload copper")
+    decided = memory.decisions.record("cranes", "Cranes unload copper", "The harbour is quiet.")
+    turn = memory.sessions.append("s1", "What do the cranes unload?", "Copper, at night.")
+    ana, cranes = (memory.entities.create(name) for name in ("Ana Solberg", "harbour cranes"))
+    memory.entities.relate(ana.id, cranes.id, "maintains")
+    found = {hit.id: hit for hit in memory.recall("Who maintains the harbour cranes?")}
+    assert {kept.id, decided.id, turn.id} < found.keys()
+    sources = {hit.source for hit in found.values()}
+    assert sources == {"memory", "decision", "session"}
+    assert found[turn.id].session == "s1"
+    assert found[kept.id].memory == kept
+    assert found[decided.id].memory is found[turn.id].memory is None
+    (relation,) = (hit for hit in found.values() if "—maintains→" in hit.text)
+    assert (relation.source, relation.memory) == ("memory", None)
+    of_sessions = memory.recall("Who maintains the harbour cranes?", sources=["session"])
+    assert [hit.id for hit in of_sessions] == [turn.id]
+    narrowed = memory.recall("Who maintains the harbour cranes?", type="semantic")
+    assert [hit.id for hit in narrowed] == [kept.id]
+
+
+def test_long_texts_are_cut_to_what_answers_within_a_budget(memory: Minutebook) -> None:
+    filler = "The committee met and spoke about the garden. " * 80
+    kept = memory.remember(f"{filler}The vault opens with the word marzipan. {filler}")
+    (whole,) = memory.recall("marzipan vault")
+    (part,) = memory.recall("marzipan vault", tokens=400)
+    assert whole.text == kept.text
+    assert "marzipan" in part.text
+    assert len(part.text) < len(kept.text) / 4
+    assert part.memory == kept
 
 
 def test_a_key_names_one_memory_for_each_caller(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from minutebook.adapters.extras import needing
-from minutebook.adapters.provenance import provenance_of
+from minutebook.adapters.provenance import own_metadata, provenance_of
 from minutebook.api import Minutebook
 
 with needing("langchain", "langchain_core langchain-core"):
@@ -14,10 +14,11 @@ with needing("langchain", "langchain_core langchain-core"):
 
 
 class MinutebookRetriever(BaseRetriever):
-    """Retrieves the memories that answer a question: a document each, its id the memory's.
+    """Retrieves the answers to a question, memories, decisions and sessions: a document each, its id the record's.
 
-    A document's metadata has the memory's own, and beside it `relevance` and whose words these are.
-    `filters` are further arguments of `Minutebook.recall`; memories below `least_relevance` are left out.
+    A document's metadata has the memory's own, and beside it `relevance`, `source`, when it was so, whose words these
+    are, and what perhaps revises it. `filters` are further arguments of `Minutebook.recall`: `{"sources": ["memory"]}`
+    leaves memories alone. What is below `least_relevance` is left out.
     """
 
     memory: Minutebook
@@ -32,8 +33,8 @@ class MinutebookRetriever(BaseRetriever):
         return [
             Document(
                 page_content=hit.text,
-                id=hit.memory.id,
-                metadata={**hit.memory.metadata, **provenance_of(hit)},
+                id=hit.id,
+                metadata={**own_metadata(hit), **provenance_of(hit)},
             )
             for hit in hits
             if hit.relevance >= self.least_relevance

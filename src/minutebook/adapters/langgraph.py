@@ -33,6 +33,7 @@ _MOST_RANKED = 1_000
 class MinutebookStore(BaseStore):
     """Keeps items in a memory; `search` with a query ranks by meaning and words, with its relevance as score.
 
+    Its items alone are found: other memories, decisions and sessions belong to no namespace.
     `name` keeps what several stores put into one memory apart. Every item can be searched, and `index`
     chooses nothing. An item does not run out: a time to live is refused.
     """
@@ -116,6 +117,7 @@ class MinutebookStore(BaseStore):
         for hit in self._memory.recall(
             op.query, limit=limit, metadata=self._selecting(op.namespace_prefix)
         ):
+            assert hit.memory is not None, "only memories have metadata"
             seen.add(hit.memory.id)
             yield hit.memory, hit.relevance
         if len(seen) < limit:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from minutebook.adapters.extras import needing
-from minutebook.adapters.provenance import provenance_of
+from minutebook.adapters.provenance import own_metadata, provenance_of
 from minutebook.api import Hit, Minutebook
 
 with needing("llamaindex", "llama_index llama-index-core"):
@@ -12,10 +12,11 @@ with needing("llamaindex", "llama_index llama-index-core"):
 
 
 class MinutebookRetriever(BaseRetriever):
-    """Retrieves the memories that answer a question: a node each, its score the relevance.
+    """Retrieves the answers to a question, memories, decisions and sessions: a node each, its score the relevance.
 
-    A node's metadata has the memory's own, and beside it whose words these are; of that a model is shown
-    nothing. `filters` are further arguments of `Minutebook.recall`.
+    A node's metadata has the memory's own, and beside it where it comes from, when it was so, whose words these are and
+    what perhaps revises it; of that a model is shown nothing. `filters` are further arguments of `Minutebook.recall`:
+    `sources=["memory"]` leaves memories alone.
     """
 
     def __init__(
@@ -26,7 +27,7 @@ class MinutebookRetriever(BaseRetriever):
         least_relevance: float = 0.0,
         **filters: Any,
     ) -> None:
-        """Leave out memories below `least_relevance`."""
+        """Leave out hits below `least_relevance`."""
         self._memory = memory
         self._limit = limit
         self._least = least_relevance
@@ -45,9 +46,9 @@ class MinutebookRetriever(BaseRetriever):
 def _node_of(hit: Hit) -> TextNode:
     provenance = provenance_of(hit)
     return TextNode(
-        id_=hit.memory.id,
+        id_=hit.id,
         text=hit.text,
-        metadata={**hit.memory.metadata, **provenance},
+        metadata={**own_metadata(hit), **provenance},
         excluded_embed_metadata_keys=list(provenance),
         excluded_llm_metadata_keys=list(provenance),
     )

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from minutebook.adapters.extras import needing
+from minutebook.adapters.provenance import revised
 from minutebook.api import Conflict, Hit, InvalidInput, Minutebook, NotFound, Refused
 
 with needing("pydantic-ai", "pydantic_ai pydantic-ai-slim"):
@@ -26,7 +27,9 @@ def memory_toolset(
     """
 
     def recall(question: str) -> list[dict[str, Any]]:
-        """Find what is remembered about a question, the best first, with whose words it is.
+        """Find the memories, decisions that hold and turns of sessions that answer a question, the best first.
+
+        Each has its time and author; what `revised_by` names is newer and perhaps holds in its place.
 
         Args:
             question: A question or some words, in any language.
@@ -68,12 +71,17 @@ def _mendable() -> Iterator[None]:
 
 
 def _told(hit: Hit) -> dict[str, Any]:
-    """Return the parts of a hit that a model is told: the text, its voice, and since when it holds."""
-    return {
-        "id": hit.memory.id,
+    """Return the parts of a hit for a model: the text, its source, time and author, a later record that may revise it."""
+    parts: dict[str, Any] = {
+        "id": hit.id,
         "text": hit.text,
-        "relevance": round(hit.relevance, 3),
-        "author": hit.memory.author,
-        "since": hit.memory.valid_from.isoformat(),
+        "source": hit.source,
+        "relevance": hit.relevance,
+        "at": None if hit.at is None else hit.at.isoformat(),
+        "by": hit.by,
+        "status": hit.status,
+        "session": hit.session,
+        "revised_by": revised(hit.revised_by),
         "reads_as_instructions": list(hit.reads_as_instructions),
     }
+    return {name: value for name, value in parts.items() if value is not None}

@@ -16,7 +16,7 @@ _MODULES = {
     "minutebook.api.opening": "open_memory",
     "minutebook.api.records": (
         "About Decision DecisionLine Entity FoundDecision Hit Memory MemoryPage Neighbourhood "
-        "Relation SignalShare Summary SummaryHit Turn TurnHit TurnPage Version"
+        "LaterRecord Relation SignalShare Summary SummaryHit Turn TurnHit TurnPage Version"
     ),
     "minutebook.domain.errors": (
         "Conflict Forbidden InvalidInput Locked MinutebookError NotFound Refused "

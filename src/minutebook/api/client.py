@@ -1,6 +1,6 @@
 """A memory for programs: the tools that contracts offer to agents, as typed methods."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Self
 
@@ -320,6 +320,8 @@ class Minutebook:
         question: str,
         *,
         limit: int = 10,
+        tokens: int = 0,
+        sources: Iterable[Literal["memory", "decision", "session", "code"]] | None = None,
         as_of: datetime | None = None,
         type: str | None = None,
         status: str | None = None,
@@ -327,14 +329,23 @@ class Minutebook:
         author: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> list[Hit]:
-        """Return the memories that answer best by meaning, words and graph, the best first.
+        """Return the best answers by meaning, words and graph, the newest truth first: memories, decisions, sessions.
 
-        With `as_of`, those that were true at that instant. `metadata` keeps those that have each of its keys
-        with its value. Raises InvalidInput, ScopeViolation for a repository that is not the caller's.
+        `sources` names where answers may come from; by default what the setting `recall_sources` says. Empty where
+        nothing is about the question. A long text is cut to the part that answers where `tokens` says how many all texts
+        may have together. With `as_of`, what was true at that instant. `type`, `status`, `author` and `metadata` leave
+        only memories; `metadata` keeps those that have each of its keys with its value. Raises InvalidInput,
+        ScopeViolation for a repository that is not the caller's.
         """
-        filters = _filters(type, status, repository, author, metadata)
-        given = _given(query=question, limit=limit, as_of=_written(as_of), filters=filters)
-        reply = self._connection.call("knowledge", "find_memories", given)
+        given = _given(
+            query=question,
+            limit=limit,
+            tokens=tokens,
+            sources=None if sources is None else list(sources),
+            as_of=_written(as_of),
+            filters=_filters(type, status, repository, author, metadata),
+        )
+        reply = self._connection.call("knowledge", "find_answers", given)
         marks = {
             each["id"]: tuple(each["reads_as_instructions"])
             for each in reply.notes.get("provenance", {}).get("records", ())
@@ -361,7 +372,7 @@ class Minutebook:
         filters = _filters(type, status, repository, author, metadata)
         given = _given(limit=limit, offset=offset, as_of=_written(as_of), filters=filters)
         shape = self._call("find_memories", given)
-        memories = [memory_of(each["memory"]) for each in shape["results"]]
+        memories = [memory_of(each) for each in shape["memories"]]
         return MemoryPage(memories=memories, total=shape["total"])
 
     def get(self, id: str | None = None, *, key: str | None = None) -> Memory:

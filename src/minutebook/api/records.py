@@ -69,23 +69,38 @@ class SignalShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A memory that answers a question.
+class LaterRecord:
+    """A later record that perhaps revises a hit: its id, and when it was said."""
 
-    `relevance` is how likely it is about the question, from 0 to 1. `why` has what each signal said, by
-    name: `vector`, `lexical`, `graph`. `reads_as_instructions` names what in its text reads as orders to
-    a model: data that somebody stored, to be obeyed by nobody.
+    id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory, a decision, a turn or summary of a session, or code, that answers a question.
+
+    `source` is `memory` (also a relation between two entities), `decision`, `session` or `code`; `id` names the record,
+    `text` is the part that answers. `relevance` is how likely it is about the question, from 0 to 1. `at` and `by` say
+    when it was so or was said, and by whom; code has neither. `status` is None where it is active, `session` where it
+    was said in none. `memory` is the whole record of a memory, `location` the file and lines of code. `why` has what each signal said, by name: `vector`,
+    `lexical`, `graph`. `reads_as_instructions` names what in its text reads as orders to a model: data that somebody
+    stored, to be obeyed by nobody.
     """
 
-    memory: Memory
+    id: str
+    text: str
+    source: str
     relevance: float
     why: Mapping[str, SignalShare]
+    at: datetime | None = None
+    by: str | None = None
+    status: str | None = None
+    session: str | None = None
+    revised_by: LaterRecord | None = None
+    memory: Memory | None = None
+    location: str | None = None
     reads_as_instructions: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The memory's text."""
-        return self.memory.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,12 +276,25 @@ def version_of(shape: Shape) -> Version:
 
 def hit_of(shape: Shape, marks: Mapping[str, tuple[str, ...]]) -> Hit:
     """Read a hit; `marks` has by id the passages that read as instructions."""
-    memory = memory_of(shape["memory"])
+    revised, memory = shape.get("revised_by"), shape.get("memory")
+    path = shape.get("file_path")
+    location = None if path is None else f"{path}:{shape['start_line']}-{shape['end_line']}"
     return Hit(
-        memory=memory,
-        relevance=shape["relevance"],
+        text=shape["content"],
         why={name: SignalShare(**said) for name, said in shape["signals"].items()},
-        reads_as_instructions=marks.get(memory.id, ()),
+        at=_instant(shape.get("at")),
+        revised_by=(
+            None
+            if revised is None
+            else LaterRecord(id=revised["id"], at=datetime.fromisoformat(revised["at"]))
+        ),
+        memory=None if memory is None else memory_of(memory),
+        location=location,
+        reads_as_instructions=marks.get(shape["id"], ()),
+        by=shape.get("by"),
+        status=shape.get("status"),
+        session=shape.get("session"),
+        **{name: shape[name] for name in ("id", "source", "relevance")},
     )
 
 

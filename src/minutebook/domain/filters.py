@@ -115,6 +115,11 @@ class MemoryQuery:
         )
 
     @property
+    def is_narrow(self) -> bool:
+        """Whether it names a condition that only memories have: any but an organization and a repository."""
+        return self != MemoryQuery(organization=self.organization, repository=self.repository)
+
+    @property
     def asks_metadata(self) -> bool:
         """Whether each memory's metadata has to be looked at."""
         return bool(self.tags or self.metadata)

@@ -11,8 +11,8 @@ from minutebook.contracts.knowledge import programs, shapes
 from minutebook.contracts.knowledge.wording import TEXTS
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.instants import rfc3339, to_the_second
-from minutebook.domain.records import CodeChunk, Kind, Memory, MemoryType, TextRecord
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.records import Kind, Memory, MemoryType
 from minutebook.domain.sources import Source
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.projects import IndexingProgress
@@ -21,7 +21,7 @@ from minutebook.features.tidying.services import TidyingServices
 from minutebook.language.standing import is_standing
 from minutebook.search.calibration import strength_of_bm25
 from minutebook.search.fusion import Signal
-from minutebook.services.access.provenance import attribute, written
+from minutebook.services.access.provenance import attribute
 from minutebook.services.knowledge.entities import Direction
 from minutebook.services.knowledge.similar import resembling
 from minutebook.services.search.combined import Ranked, Ranking
@@ -31,16 +31,6 @@ VERSION = "0.1.0"
 """The version of the contract, which its status shows."""
 
 Shape = dict[str, Any]
-
-_SOURCES = {
-    Kind.MEMORY: Source.MEMORY,
-    Kind.RELATION: Source.MEMORY,
-    Kind.DECISION: Source.DECISION,
-    Kind.TURN: Source.SESSION,
-    Kind.SUMMARY: Source.SESSION,
-    Kind.CHUNK: Source.CODE,
-}
-"""Where a result of `recall` comes from, by its kind."""
 
 
 def store_memory(
@@ -426,44 +416,27 @@ def _ranked(query: str, found: Sequence[Found]) -> Shape:
             "content": each.memory.content,
             "memory_type": each.memory.type,
             "score": round(each.score, 3),
-            **_weighed(each.memory),
+            **shapes.weighed(each.memory),
         }
         for each in found
     ]
     return {"results": results, "count": len(results), "query": query}
 
 
-def _weighed(record: TextRecord) -> Shape:
-    """Return the provenance by which a reader weighs a record: time, author, session, any status but active."""
-    known = written(record)
-    if known is None:
-        return {}
-    shape: Shape = {"at": to_the_second(known.at), "by": known.by}
-    further = {"status": known.status, "session": known.session}
-    return shape | {name: value for name, value in further.items() if value is not None}
-
-
 def _recalled(ranked: Ranked) -> Shape:
     """Show a result of `recall`, with each signal's normalised score and, of code, its place."""
     record = ranked.record
     normalised = {share.signal: share.normalised for share in ranked.hit.shares}
-    shape: Shape = {
+    return {
         "id": record.id,
         "content": ranked.text,
-        "source": _SOURCES[record.kind],
+        "source": shapes.SOURCES[record.kind],
         "score": round(ranked.score, 3),
         "vector_score": round(normalised.get(Signal.VECTOR, 0.0), 3),
         "bm25_score": round(normalised.get(Signal.LEXICAL, 0.0), 3),
         "ppr_score": round(normalised.get(Signal.GRAPH, 0.0), 3),
-        "relevance": round(ranked.relevance, 2),
-        **_weighed(record),
+        **shapes.judged(ranked),
     }
-    if (revised := ranked.revised_by) is not None:
-        shape["revised_by"] = {"id": revised.id, "at": to_the_second(revised.at)}
-    if isinstance(record, CodeChunk):
-        location = {"file_path": record.path, "start_line": record.start_line}
-        shape |= location | {"end_line": record.end_line}
-    return shape
 
 
 def _progress(progress: IndexingProgress) -> Shape:

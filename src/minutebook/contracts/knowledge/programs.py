@@ -22,9 +22,11 @@ from minutebook.domain.records import (
     Status,
     Version,
 )
+from minutebook.domain.sources import Source
 from minutebook.domain.writing.drafts import Draft
 from minutebook.services.access.provenance import attribute
-from minutebook.services.search.recall import WEIGHTS, Recalled, Selection
+from minutebook.services.search.combined import Ranked
+from minutebook.services.search.recall import WEIGHTS, Selection
 
 Shape = dict[str, Any]
 
@@ -98,35 +100,47 @@ def read_memory(app: App, caller: Caller, id: str | None = None, key: str | None
     }
 
 
+def find_answers(
+    app: App,
+    caller: Caller,
+    query: str,
+    limit: int,
+    tokens: int,
+    as_of: datetime | None = None,
+    sources: Sequence[str] | None = None,
+    filters: Mapping[str, Any] | None = None,
+) -> Shape:
+    """Rank the records that a caller may see by a query, as `recall` does, each hit with its record if that is a memory.
+
+    Conditions that only memories have leave out all else.
+    """
+    held, where = _narrowed(caller, filters)
+    wanted = app.recall_sources if sources is None else tuple(map(Source, sources))
+    if where.is_narrow:
+        wanted = tuple(each for each in wanted if each is Source.MEMORY)
+    selection = Selection(where, as_of or caller.as_of)
+    ranked = app.combined.recall(
+        held, query, limit, WEIGHTS, wanted, selection=selection, tokens=tokens
+    ).results
+    app.note_answer(caller, "recall", query, ((each.record, each.hit.score) for each in ranked))
+    return {"results": [_ranked(app, caller, each) for each in ranked]}
+
+
 def find_memories(
     app: App,
     caller: Caller,
     limit: int,
     offset: int,
-    query: str | None = None,
     as_of: datetime | None = None,
     filters: Mapping[str, Any] | None = None,
 ) -> Shape:
-    """Rank memories by a query, or list them, the newest first.
-
-    Raises InvalidInput if both a query and an offset are given.
-    """
-    named = dict(filters or {})
-    held = policy.narrowed_to(caller, repository=named.pop("repository", None))
-    where = _query(named)
-    if query is None:
-        page = app.memories.page(held, limit, offset, where, as_of)
-        results: list[Shape] = [{"memory": whole(app, caller, each)} for each in page.memories]
-        return {"results": results, "total": page.total}
-    if offset:
-        raise InvalidInput("offset", "must be left out with query: ask for more with limit")
-    recalled = app.recall.recall(held, query, limit, WEIGHTS, Selection(where, as_of)).hits
-    hits = [each for each in recalled if isinstance(each.record, Memory)]
-    attribute(caller, (each.record for each in hits))
-    app.note_answer(
-        caller, "find_memories", query, ((each.record, each.hit.score) for each in hits)
-    )
-    return {"results": [_ranked(app, caller, each) for each in hits], "total": len(hits)}
+    """List the memories, the newest first."""
+    held, where = _narrowed(caller, filters)
+    page = app.memories.page(held, limit, offset, where, as_of)
+    return {
+        "memories": [whole(app, caller, each) for each in page.memories],
+        "total": page.total,
+    }
 
 
 def find_entities(
@@ -190,9 +204,12 @@ def _id_of_key(caller: Caller, key: str) -> str:
     return id_apart(key, default_organization(caller), caller.user or "", *repositories)
 
 
-def _query(named: Mapping[str, Any]) -> MemoryQuery:
+def _narrowed(caller: Caller, filters: Mapping[str, Any] | None) -> tuple[Caller, MemoryQuery]:
+    """Return the caller bound to the repository that filters name, if any, and their other conditions."""
+    named = dict(filters or {})
+    held = policy.narrowed_to(caller, repository=named.pop("repository", None))
     type, status, scope = (named.get(each) for each in ("memory_type", "status", "scope_type"))
-    return MemoryQuery(
+    return held, MemoryQuery(
         type=None if type is None else MemoryType(type),
         status=None if status is None else Status(status),
         scope=None if scope is None else ScopeLevel(scope),
@@ -201,16 +218,18 @@ def _query(named: Mapping[str, Any]) -> MemoryQuery:
     )
 
 
-def _ranked(app: App, caller: Caller, recalled: Recalled) -> Shape:
-    assert isinstance(recalled.record, Memory)
-    return {
-        "memory": whole(app, caller, recalled.record),
-        "relevance": recalled.hit.score,
+def _ranked(app: App, caller: Caller, ranked: Ranked) -> Shape:
+    record = ranked.record
+    shape: Shape = {
+        "id": record.id,
+        "content": ranked.text,
+        "source": shapes.SOURCES[record.kind],
+        **shapes.judged(ranked),
         "signals": {
-            share.signal: {"rank": share.rank, "share": share.share}
-            for share in recalled.hit.shares
+            share.signal: {"rank": share.rank, "share": share.share} for share in ranked.hit.shares
         },
     }
+    return shape | ({"memory": whole(app, caller, record)} if isinstance(record, Memory) else {})
 
 
 def _version(version: Version) -> Shape:
@@ -227,6 +246,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "put_memory": put_memory,
     "change_memory": change_memory,
     "read_memory": read_memory,
+    "find_answers": find_answers,
     "find_memories": find_memories,
     "find_entities": find_entities,
     "describe_entity": describe_entity,

@@ -1,10 +1,25 @@
-"""Entities and relations as the `knowledge` contract shows them."""
+"""Entities, relations and the provenance of hits as the `knowledge` contract shows them."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from minutebook.domain.records import Edge, Entity
+from minutebook.domain.instants import to_the_second
+from minutebook.domain.records import CodeChunk, Edge, Entity, Kind, TextRecord
+from minutebook.domain.sources import Source
+from minutebook.services.access.provenance import written
+from minutebook.services.search.combined import Ranked
 
 Shape = dict[str, Any]
+
+SOURCES: Mapping[Kind, Source] = {
+    Kind.MEMORY: Source.MEMORY,
+    Kind.RELATION: Source.MEMORY,
+    Kind.DECISION: Source.DECISION,
+    Kind.TURN: Source.SESSION,
+    Kind.SUMMARY: Source.SESSION,
+    Kind.CHUNK: Source.CODE,
+}
+"""The source of a hit, by its kind."""
 
 
 def entity(entity: Entity) -> Shape:
@@ -23,3 +38,25 @@ def relation(relation: Edge) -> Shape:
         "relation_type": relation.type,
         "weight": relation.weight,
     }
+
+
+def weighed(record: TextRecord) -> Shape:
+    """Return the provenance by which a reader weighs a record: time, author, session, any status but active."""
+    known = written(record)
+    if known is None:
+        return {}
+    shape: Shape = {"at": to_the_second(known.at), "by": known.by}
+    further = {"status": known.status, "session": known.session}
+    return shape | {name: value for name, value in further.items() if value is not None}
+
+
+def judged(ranked: Ranked) -> Shape:
+    """Return the relevance of a hit, its provenance, its possible revision and, of code, its place."""
+    record = ranked.record
+    shape: Shape = {"relevance": round(ranked.relevance, 2), **weighed(record)}
+    if (revised := ranked.revised_by) is not None:
+        shape["revised_by"] = {"id": revised.id, "at": to_the_second(revised.at)}
+    if isinstance(record, CodeChunk):
+        location = {"file_path": record.path, "start_line": record.start_line}
+        shape |= location | {"end_line": record.end_line}
+    return shape

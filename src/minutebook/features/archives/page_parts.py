@@ -11,7 +11,7 @@ from minutebook.features.archives.services import ArchiveServices
 
 
 def backups(app: App, caller: Caller, about: object) -> Mapping[str, Any] | None:
-    """Return the backups that are known, to those who answer for the whole store."""
+    """Return the known backups, to callers that answer for the whole store."""
     if not may_read_metrics(caller, admins_only=True):
         return None
     archives = app.get(ArchiveServices)

@@ -14,7 +14,7 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.instants import age_of
 from minutebook.domain.records import Decision, Memory, MemoryType, Record, Status, Turn
-from minutebook.domain.sources import TEXTS
+from minutebook.domain.sources import Source
 from minutebook.domain.trust.doors import LASTING_TYPES, Door, Voice, is_of_project, waits
 from minutebook.domain.writing.turns import Session
 from minutebook.embedding.service import Embedding
@@ -105,6 +105,7 @@ class HookContexts:
         sessions: Sessions,
         summaries: Summaries,
         combined: CombinedRecall,
+        sources: Collection[Source],
         recalls: RecallLog,
         doors: Doors,
         embedding: Embedding,
@@ -116,6 +117,7 @@ class HookContexts:
         self._sessions = sessions
         self._summaries = summaries
         self._combined = combined
+        self._sources = sources
         self._recalls = recalls
         self._doors = doors
         self._embedding = embedding
@@ -152,7 +154,7 @@ class HookContexts:
             question,
             MOST_HITS,
             WEIGHTS,
-            TEXTS,
+            self._sources,
             tokens=PROMPT_TOKENS,
         ).results
         new = [

@@ -27,6 +27,7 @@ class HookServices(FeatureServices):
             app.sessions,
             app.summaries,
             app.combined,
+            app.recall_sources,
             app.get(RecallLogServices).recalls,
             app.doors,
             app.embedding,

@@ -102,7 +102,7 @@ def install(
 
 
 class _Entry:
-    """What a client's configuration is to hold of these settings: plans of it, and of its removal."""
+    """The part of a client's configuration for these settings: plans of it, and of its removal."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class _Entry:
         return clients.plan_removal(self._client, **self._named)
 
     def remote(self, url: str, token_variable: str | None) -> "Installation":
-        """Plan an entry of a server at a URL. Raises InvalidInput for what that server decides itself."""
+        """Plan an entry of a server at a URL. Raises InvalidInput for a setting that the server decides itself."""
         from minutebook.features.install import clients
 
         _check_remote(self._options, self._contracts)

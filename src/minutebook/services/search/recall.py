@@ -213,7 +213,7 @@ class Recall:
             found.views[Memory] = self._selected(caller, selection)
             for view in found.views[Memory]:
                 signals, walked = self._scored(view, asked, weights)
-                if weights[Signal.GRAPH] > 0:
+                if weights[Signal.GRAPH] > 0 and not selection.query.is_narrow:
                     found.relations |= self._relations.add(view, asked, selection.at, signals)
                 found.add(Memory, signals)
                 found.nodes += walked

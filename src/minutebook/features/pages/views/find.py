@@ -12,7 +12,7 @@ from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.instants import moment_of
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import MemoryType, ScopeLevel, Status
-from minutebook.domain.sources import TEXTS, Source
+from minutebook.domain.sources import Source
 from minutebook.features.pages.explained import Explained
 from minutebook.features.pages.frame.catalogue import Later, later
 from minutebook.features.pages.frame.page import FindKind, Page, View, Visit
@@ -177,7 +177,7 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
     elif query.kinds == SESSIONS:
         hits = _recalled(visit, query, (Source.SESSION,))
     elif query.kinds == ALL:
-        hits = _recalled(visit, query, TEXTS)
+        hits = _recalled(visit, query, visit.app.recall_sources)
         if not query.is_narrowed:
             beside = [_beside(each, visit, query.text, each.beside) for each in find_kinds()]
     else:
