@@ -75,13 +75,13 @@ def test_what_a_daemon_left_unanswered_when_it_hung_is_read_again_and_never_writ
 @pytest.mark.thorough
 def test_a_slow_call_is_waited_for_while_the_daemon_says_how_it_is(house: House) -> None:
     stored(house.client(), "before")
-    house.variables["MINUTEBOOK_DAEMON_WAIT"] = "2"
+    house.variables["MINUTEBOOK_DAEMON_WAIT"] = "5"
     pipe = house.client()
     writing = FileLock(house.home / "minutebook.db-lock")
     writing.acquire(10.0)
     pipe.send({**CALL, "id": "write", "params": WRITE})
-    # It looks each half second, and asks the daemon once it waited for two.
-    time.sleep(3)
+    # It looks each half second, and asks the daemon once it waited for five.
+    time.sleep(6)
     writing.close()
     assert content(pipe.read())["id"]
     assert WITHOUT not in house.said(pipe)
