@@ -3,9 +3,9 @@
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -77,6 +77,7 @@ def environment() -> Environment:
         version=__version__,
         static=static_address,
         menu=menu,
+        styles=styles,
         verdicts=VERDICTS,
     )
     made.filters.update(
@@ -107,6 +108,11 @@ def static_files() -> Mapping[str, Path]:
         for path in sorted(folder.iterdir())
         if path.suffix in _SERVED
     }
+
+
+def styles() -> Sequence[str]:
+    """Return the names of the style sheets: that of all pages, then those of features."""
+    return sorted((name for name in static_files() if PurePath(name).name == "style.css"), key=len)
 
 
 @cache
