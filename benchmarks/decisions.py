@@ -33,7 +33,7 @@ from minutebook.domain.writing.lineage import superseding
 from minutebook.embedding import Embedded, Embedding, Model
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.trees import with_files
-from minutebook.features.ledger.search import Mode
+from minutebook.features.ledger.search import DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.models import Models
 
@@ -155,11 +155,13 @@ def acts(app: App, rounds: int) -> list[Row]:
 def searches(app: App, rounds: int) -> list[Row]:
     """Measure a search in each mode."""
     rows: list[Row] = []
-    for mode in Mode:
+    for mode in DecisionMode:
         chance = random.Random(9)
         questions = [words(chance, 4) for _ in range(rounds + 10)]
 
-        def search(number: int, mode: Mode = mode, questions: list[str] = questions) -> None:
+        def search(
+            number: int, mode: DecisionMode = mode, questions: list[str] = questions
+        ) -> None:
             app.get(LedgerServices).decision_search.search(CALLER, questions[number], mode, 5)
 
         took = timed(search, rounds)

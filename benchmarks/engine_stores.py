@@ -25,7 +25,7 @@ from minutebook.search.languages import FUNCTION_WORDS
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.transfer import Transfer
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.values import Carried, Embedding
+from minutebook.store.values import Carried, TextVectors
 from tests.features.postgres.server import WHEEL, StartedServer
 
 BATCH = 5000
@@ -203,7 +203,7 @@ def _fill(engine: Engine, data: Data, folder: Path) -> None:
         for batch in data.batches(taking.received(MAIN)):
             carried: dict[str, list[Carried]] = {FEW: [], PART: [], MAIN: []}
             for memory, vectors in batch.memories():
-                carried[memory.organization].append(Carried(memory, Embedding(SPACE, vectors)))
+                carried[memory.organization].append(Carried(memory, TextVectors(SPACE, vectors)))
             beneath = engine.server_cpu()
             with stopwatch() as watch:
                 for name, part in carried.items():

@@ -24,7 +24,7 @@ from minutebook import language
 from minutebook.config import load
 from minutebook.features.models.built_in import builtin
 from minutebook.language import comparing
-from minutebook.language.revisions import Candidate, alignments
+from minutebook.language.revisions import DatedText, alignments
 from minutebook.language.statements import Sort, statements_of
 from minutebook.search.late_interaction import Question
 from minutebook.search.text import languages_of
@@ -178,11 +178,11 @@ class Reader:
             self._questions[text] = Question(tokens)
         return self._questions[text]
 
-    def candidates(self, pair: Pair, *, by_states: bool) -> list[Candidate]:
+    def candidates(self, pair: Pair, *, by_states: bool) -> list[DatedText]:
         """Return both texts, the older first, a day apart."""
         began = datetime(2026, 3, 4, tzinfo=UTC)
         return [
-            Candidate(text, began + timedelta(days=day), self.packed(text) if by_states else None)
+            DatedText(text, began + timedelta(days=day), self.packed(text) if by_states else None)
             for day, text in enumerate((pair.older, pair.newer))
         ]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from benchmarks.fit_revisions import Pair, Reader, labelled
 from benchmarks.measure import Cell, Table, asked, machine, publish
-from minutebook.features.tidying.judging.pairs import Verdict, compare
-from minutebook.language.revisions import Candidate, revisions
+from minutebook.features.tidying.judging.pairs import PairVerdict, compare
+from minutebook.language.revisions import DatedText, revisions
 
 TIDY = Path(__file__).parent / "tidy.jsonl"
 AT_ONCE = 12
@@ -61,7 +61,9 @@ def of_tidy(reader: Reader) -> Iterator[tuple[Cell, ...]]:
     for part in ("learn", "unseen"):
         pairs = [_pair(each) for each in read if each["kind"] == "pair" and each["part"] == part]
         ours = [is_marked(reader, each, by_states=True, is_asked=False) for each in pairs]
-        theirs = [compare(each.older, each.newer).verdict is Verdict.OTHERWISE for each in pairs]
+        theirs = [
+            compare(each.older, each.newer).verdict is PairVerdict.OTHERWISE for each in pairs
+        ]
         for name, marks in (("language.revisions", ours), ("tidying.pairs", theirs)):
             right = sum(mark and each.revises for mark, each in zip(marks, pairs, strict=True))
             yield part, name, sum(each.revises for each in pairs), right, sum(marks) - right
@@ -75,7 +77,7 @@ def speed(reader: Reader, rows: Sequence[dict[str, Any]], rounds: int) -> tuple[
         some = [rows[(turn * 7 + number * 3) % len(rows)] for number in range(AT_ONCE // 2)]
         texts = [text for each in some for text in (each["older"], each["newer"])]
         given = [
-            Candidate(text, began + timedelta(days=day), reader.packed(text))
+            DatedText(text, began + timedelta(days=day), reader.packed(text))
             for day, text in enumerate(texts)
         ]
         question = reader.question(some[0]["question"])

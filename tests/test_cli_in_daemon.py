@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import load
-from minutebook.features.hooks.answers import Answer, answer
+from minutebook.features.hooks.answers import HookAnswer, answer
 from minutebook.features.hooks.early_hook import run_and_exit
 from minutebook.invocation import read_early
 from tests.commands_in_daemon import Daemon, daemon_of_commands
@@ -214,7 +214,7 @@ def test_a_hook_says_what_the_folder_of_its_session_shows(
         monkeypatch.chdir(folder)
         assert daemon.run("remember", text, "--type", "business_rule").exit_code == 0
 
-    def begun_in(folder: Path) -> Answer:
+    def begun_in(folder: Path) -> HookAnswer:
         event = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(folder)}
         return answer(daemon.app, load({}), "claude-code", event, None)[0]
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from minutebook.services.knowledge.supersession import Supersession
     from minutebook.services.knowledge.surroundings import Surroundings
     from minutebook.services.knowledge.writing import MemoryWriter
-    from minutebook.services.maintenance.database import Database
+    from minutebook.services.maintenance.database import EngineControl
     from minutebook.services.maintenance.doctor import Doctor
     from minutebook.services.maintenance.overview import Overview
     from minutebook.services.search.combined import CombinedRecall
@@ -267,11 +267,11 @@ class App:
         return JournalSearch(self._records, self.embeddings)
 
     @service
-    def database(self) -> "Database":
+    def database(self) -> "EngineControl":
         """Stop and start the engine."""
-        from minutebook.services.maintenance.database import Database
+        from minutebook.services.maintenance.database import EngineControl
 
-        return Database(self._store, self.embeddings, self.embeddings.notify)
+        return EngineControl(self._store, self.embeddings, self.embeddings.notify)
 
     @service
     def doctor(self) -> "Doctor":

@@ -32,7 +32,7 @@ from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.explain.services import ExplainServices
 from minutebook.features.governance.services import GovernanceServices
 from minutebook.features.importers.services import ImporterServices
-from minutebook.features.ledger.search import Mode as SearchMode
+from minutebook.features.ledger.search import DecisionMode as SearchMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.migration.migration import Migration
 from minutebook.features.notes.notes import Deletion

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.language.revisions import Candidate, chance, revisions
+from minutebook.language.revisions import DatedText, chance, revisions
 from minutebook.search.late_interaction import TokenStates, pack
 
 BEGIN = datetime(2026, 3, 4, tzinfo=UTC)
 
 
-def said(*texts: str) -> list[Candidate]:
-    return [Candidate(text, BEGIN + timedelta(days=day)) for day, text in enumerate(texts)]
+def said(*texts: str) -> list[DatedText]:
+    return [DatedText(text, BEGIN + timedelta(days=day)) for day, text in enumerate(texts)]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_the_newer_one_revises_in_whatever_order_they_are_given():
 
 
 def test_of_two_said_at_once_neither_revises_the_other():
-    texts = [Candidate("The limit is 10 MB.", BEGIN), Candidate("The limit is 20 MB.", BEGIN)]
+    texts = [DatedText("The limit is 10 MB.", BEGIN), DatedText("The limit is 20 MB.", BEGIN)]
     assert revisions(texts, least=0.0) == {}
 
 
@@ -64,7 +64,7 @@ def spelled(pieces):
 WORDS = ("the", "archive", "closes", "on", "Monday", "Friday", "garage", "opens", "now")
 
 
-def with_states(text: str, day: int, seed: int = 3) -> Candidate:
+def with_states(text: str, day: int, seed: int = 3) -> DatedText:
     """Return a text of WORDS with made states: those of a word are much the same wherever it stands."""
     chance = np.random.RandomState(seed)
     of_words = chance.randn(len(WORDS), 384).astype(np.float32)
@@ -72,14 +72,14 @@ def with_states(text: str, day: int, seed: int = 3) -> Candidate:
     noise = np.random.RandomState(len(text)).randn(len(pieces), 384).astype(np.float32)
     states = of_words[pieces] + 0.4 * noise
     tokens = TokenStates(pieces, np.ones(len(pieces), np.float32), states)
-    return Candidate(text, BEGIN + timedelta(days=day), pack(tokens))
+    return DatedText(text, BEGIN + timedelta(days=day), pack(tokens))
 
 
 def test_states_and_words_may_stand_beside_one_another():
     texts = [
         with_states("the archive closes on Monday.", 0),
         with_states("the archive closes on Friday.", 1),
-        Candidate("the garage opens on Monday.", BEGIN + timedelta(days=2)),
+        DatedText("the garage opens on Monday.", BEGIN + timedelta(days=2)),
     ]
     found = revisions(texts, spelled, least=0.0)
     assert (found[0].newer, found[0].old, found[0].new) == (1, "Monday", "Friday")
@@ -90,7 +90,7 @@ def test_states_and_words_may_stand_beside_one_another():
 def test_damaged_states_are_read_as_words_at_worst():
     whole, other = (with_states(f"the archive closes on {day}.", 0) for day in ("Monday", "Friday"))
     assert whole.states is not None
-    texts = [whole, Candidate(other.text, BEGIN + timedelta(days=1), b"")]
+    texts = [whole, DatedText(other.text, BEGIN + timedelta(days=1), b"")]
     assert revisions(texts, spelled, least=0.0)[0].newer == 1
 
 
@@ -109,7 +109,7 @@ def test_long_texts_take_as_little_memory_as_short_ones():
         np.random.RandomState(1).standard_normal((pieces, 128)).astype(np.float32),
     )
     states, text = pack(tokens), f"{WORDS[0]} is {WORDS[1]}. " * 6_400
-    texts = [Candidate(f"{day} {text}", BEGIN + timedelta(days=day), states) for day in range(3)]
+    texts = [DatedText(f"{day} {text}", BEGIN + timedelta(days=day), states) for day in range(3)]
     tracemalloc.start()
     try:
         revisions(texts, spelled, least=0.0)

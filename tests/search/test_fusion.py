@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.search.fusion import Hit, Share, Signal, fuse, minmax, z_normalise
+from minutebook.search.fusion import FusedHit, Share, Signal, fuse, minmax, z_normalise
 
 VECTOR, LEXICAL, GRAPH = Signal.VECTOR, Signal.LEXICAL, Signal.GRAPH
 Scores = dict[str, float]
@@ -26,7 +26,7 @@ weight_maps = st.fixed_dictionaries(
 ).filter(lambda weights: any(weights.values()))
 
 
-def told(hits: list[Hit]) -> Scores:
+def told(hits: list[FusedHit]) -> Scores:
     return {hit.id: hit.score for hit in hits}
 
 
@@ -61,12 +61,12 @@ def test_z_normalised_scores_have_mean_nought_and_deviation_one(scores: Scores) 
 def test_a_hit_tells_what_each_signal_said_and_gave() -> None:
     signals = {VECTOR: {"a": 1.0, "b": 0.75, "c": 0.5}, LEXICAL: {"b": 7.0, "d": 2.0}}
     first, second, *_ = fuse(signals, {VECTOR: 2.0, LEXICAL: 2.0, GRAPH: 1.0}, 10)
-    assert first == Hit(
+    assert first == FusedHit(
         "b",
         0.75,
         (Share(VECTOR, 0.75, 0.5, 2, 0.5, 1 / 3), Share(LEXICAL, 7.0, 1.0, 1, 0.5, 2 / 3)),
     )
-    assert second == Hit(
+    assert second == FusedHit(
         "a", 0.5, (Share(VECTOR, 1.0, 1.0, 1, 0.5, 1.0), Share(LEXICAL, None, 0.0, None, 0.5, 0.0))
     )
 

@@ -3,15 +3,15 @@
 import pytest
 
 from minutebook.search.calibration import strength_of_late
-from minutebook.search.fusion import Hit, Share, Signal
+from minutebook.search.fusion import FusedHit, Share, Signal
 from minutebook.search.verdict import Verdict, verdict_of_relevance, verdict_of_text
 
 
-def hit(**strengths: float) -> Hit[str]:
+def hit(**strengths: float) -> FusedHit[str]:
     shares = [
         Share(Signal(name), strength, strength, 1, 1.0, 0.5) for name, strength in strengths.items()
     ]
-    return Hit("a", 0.5, tuple(shares))
+    return FusedHit("a", 0.5, tuple(shares))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Turn
 from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.search import Mode
+from minutebook.features.ledger.search import DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.fusion import Signal
 from minutebook.search.text import MAX_QUERY, MAX_TEXT, parse_query
@@ -28,7 +28,7 @@ SEARCHES: dict[str, Search] = {
     "governed": lambda w, q: w.app.filtered_search.governed(w.caller, q, None, 5),
     "code": lambda w, q: w.app.get(CodeServices).code_search.search(w.caller, q, 5),
     "decisions": lambda w, q: w.app.get(LedgerServices).decision_search.search(
-        w.caller, q, Mode.AUDIT, 5
+        w.caller, q, DecisionMode.AUDIT, 5
     ),
     "turns": lambda w, q: w.app.journal_search.turns(w.caller, q, 5),
     "summaries": lambda w, q: w.app.journal_search.summaries(w.caller, q, 5),

@@ -10,7 +10,7 @@ from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import CodeChunk, MemoryType, Role, ScopeLevel
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.search import Mode
+from minutebook.features.ledger.search import DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.text import parse_query
 from minutebook.services.search.recall import WEIGHTS
@@ -92,7 +92,7 @@ def test_decisions(world: World) -> None:
         replace(ANYONE, organization="acme"), draft(BETTER)
     )
     app.infrastructure.store.put(replace(made, organization="zoo", target=WORSE))
-    found = app.get(LedgerServices).decision_search.search(ANYONE, QUERY, Mode.BALANCED, 10)
+    found = app.get(LedgerServices).decision_search.search(ANYONE, QUERY, DecisionMode.BALANCED, 10)
     assert [each.record.target for each in found] == [BETTER, WORSE]
     truths = app.get(LedgerServices).decision_search.candidates(
         ANYONE, Asked(QUERY, parse_query(QUERY), None), None

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import ALWAYS, NEVER, block_of
 from minutebook.store.sidecar.columns import Columns
-from minutebook.store.sidecar.view import Conditions, Layer, View
+from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 from minutebook.store.sidecar.words import Postings
 
 Record = tuple[int, str, bool]
@@ -21,7 +21,9 @@ KEPT = st.sampled_from([1, 2, 3])
 RECORDS = st.lists(st.tuples(KEPT, st.sampled_from("xy"), st.booleans()), max_size=12)
 
 
-def columns_of(records: Sequence[Record], parts: Sequence[int], conditions: Conditions) -> Columns:
+def columns_of(
+    records: Sequence[Record], parts: Sequence[int], conditions: ColumnConditions
+) -> Columns:
     ends = [*accumulate(parts), len(records)]
     layers = []
     for start, end in zip([0, *ends], ends, strict=False):
@@ -37,7 +39,7 @@ def columns_of(records: Sequence[Record], parts: Sequence[int], conditions: Cond
             payload=Postings.of_texts([[]] * len(some)),
         )
         layers.append(Layer(block, np.array([dead for _, _, dead in some])))
-    return Columns(View(layers=tuple(layers)), conditions)
+    return Columns(IndexView(layers=tuple(layers)), conditions)
 
 
 @given(
@@ -56,7 +58,7 @@ def test_counts_ids_and_firsts_are_those_of_a_look_at_each(
     needed: int,
     is_latest: bool,
 ) -> None:
-    conditions = Conditions(facets=[("user", {"x"})], since=since, until=until)
+    conditions = ColumnConditions(facets=[("user", {"x"})], since=since, until=until)
     columns = columns_of(records, parts, conditions)
     alive = [f"{at:02}" for at, (_, _, dead) in enumerate(records) if not dead]
     expected = [
@@ -83,7 +85,7 @@ def test_some_more_are_named_than_are_needed_and_never_very_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     records = [(1, "x", False)] * 6 + [(1, "y", False)]
-    columns = columns_of(records, [], Conditions(facets=[("user", {"x"})]))
+    columns = columns_of(records, [], ColumnConditions(facets=[("user", {"x"})]))
     monkeypatch.setattr(sizes, "SPARE", 2)
     assert columns.first(["ingestion_time"], 2) == ["00", "01", "02", "03"]
     assert columns.first(["-importance"], 2) == ["00", "01", "02", "03", "04", "05"]

@@ -16,7 +16,7 @@ from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
 from minutebook.store.sidecar import files, sizes
 from minutebook.store.sidecar.index import Index
-from minutebook.store.sidecar.view import View
+from minutebook.store.sidecar.view import IndexView
 from minutebook.store.sql.index_source import WORDS
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.values import VectorSpace
@@ -217,7 +217,7 @@ def named_files(folder: Path) -> list[Path]:
     return named
 
 
-def _view(store: SqliteStore) -> View:
+def _view(store: SqliteStore) -> IndexView:
     index: Index[Any] = next(
         index for key, index in store.upkeep.indices._open._indices.items() if key.space != WORDS
     )

@@ -15,7 +15,7 @@ from minutebook.domain.records import Memory
 from minutebook.search.text import TextQuery
 from minutebook.store.sidecar import sizes, words
 from minutebook.store.sidecar.block import ALWAYS, NEVER, block_of, cut, merged
-from minutebook.store.sidecar.view import Conditions, Layer, View
+from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 from minutebook.store.sidecar.words import Postings
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.values import Candidate
@@ -35,7 +35,7 @@ records = st.lists(
 )
 
 
-def view_of(records: Records, sizes: Sequence[int]) -> View[Postings]:
+def view_of(records: Records, sizes: Sequence[int]) -> IndexView[Postings]:
     """Lay the records out in blocks of some sizes, in turn."""
     layers, start = [], 0
     for size in (*sizes, len(records)):
@@ -53,7 +53,7 @@ def view_of(records: Records, sizes: Sequence[int]) -> View[Postings]:
             dead = np.array([dead for _, _, dead in some])
             layers.append(Layer(block, dead if dead.any() else None))
         start += size
-    return View(layers=tuple(layers))
+    return IndexView(layers=tuple(layers))
 
 
 def by_the_book(
@@ -107,7 +107,7 @@ def test_ranks_as_the_book_says_whatever_the_layout(
     limit: int,
 ) -> None:
     facets = () if users is None else (("user", users),)
-    found = words.match(view_of(records, sizes), Conditions(facets=facets), query, limit)
+    found = words.match(view_of(records, sizes), ColumnConditions(facets=facets), query, limit)
     assert_ranked(found, by_the_book(records, users, query), limit)
 
 
@@ -126,10 +126,10 @@ def test_blocks_that_are_joined_and_cut_hold_what_they_held(
     if not any(layer.alive for layer in view.layers):
         return
     joined = merged([(layer.block, layer.dead) for layer in view.layers])
-    parts = View(layers=tuple(Layer(block) for block in cut(joined, largest)))
+    parts = IndexView(layers=tuple(Layer(block) for block in cut(joined, largest)))
     assert dict(words.sums_of(parts)) == dict(words.sums_of(view))
-    before = words.match(view, Conditions(), TERMS, 30)
-    assert_ranked(words.match(parts, Conditions(), TERMS, 30), before, 30)
+    before = words.match(view, ColumnConditions(), TERMS, 30)
+    assert_ranked(words.match(parts, ColumnConditions(), TERMS, 30), before, 30)
 
 
 def test_few_records_are_looked_at_once_the_rest_cannot_be_among_the_best(
@@ -146,7 +146,7 @@ def test_few_records_are_looked_at_once_the_rest_cannot_be_among_the_best(
         looked_at.append(len(part.scored()[0]))
 
     monkeypatch.setattr(words._Part, "narrow", counting)
-    found = words.match(view, Conditions(), ["often", "rare"], 5)
+    found = words.match(view, ColumnConditions(), ["often", "rare"], 5)
     assert {each.id for each in found} <= {f"{n:04}" for n in range(1000, 1009)}
     assert sum(looked_at) == 9
 
@@ -216,7 +216,7 @@ def test_a_check_finds_an_index_that_is_wrong_and_a_rebuild_mends_it(tmp_path: P
     store.upkeep._keep_house()
     (index,) = store.upkeep.indices._open._indices.values()
     view = index.current()
-    index._view = View(view.sequence, view.witness, (view.layers[0].without([b"00001"]),))
+    index._view = IndexView(view.sequence, view.witness, (view.layers[0].without([b"00001"]),))
     assert store.upkeep.check() == ["the word index 1-memory-0 is wrong about 1 record"]
     store.upkeep.rebuild()
     assert store.upkeep.check() == []

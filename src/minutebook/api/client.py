@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from minutebook.api.connection import Connection, Reply
+from minutebook.api.connection import ContractConnection, Reply
 from minutebook.api.records import (
     About,
     Decision,
@@ -41,7 +41,7 @@ _PAGE = 100
 class Entities:
     """Entities and the relations between them."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ContractConnection) -> None:
         self._connection = connection
 
     def create(
@@ -105,7 +105,7 @@ class Entities:
 class Decisions:
     """Decisions on the record, in Git."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ContractConnection) -> None:
         self._connection = connection
 
     def record(
@@ -178,7 +178,7 @@ class Decisions:
 class Sessions:
     """The turns of sessions, in order, and their summaries."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ContractConnection) -> None:
         self._connection = connection
 
     def append(self, session: str, prompt: str, response: str, *, thought: str = "") -> Turn:
@@ -240,7 +240,7 @@ class Minutebook:
     the domain; over HTTP also ServerError, and Unidentified if the token lets nobody in.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ContractConnection) -> None:
         self._connection = connection
         self.entities = Entities(connection)
         self.decisions = Decisions(connection)

@@ -21,7 +21,7 @@ class Reply:
     notes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-class Connection(Protocol):
+class ContractConnection(Protocol):
     """A way to the contracts; may be used from any thread.
 
     Each method raises the error of the domain that stood in the way, whichever way the call went.

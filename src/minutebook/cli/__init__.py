@@ -7,7 +7,7 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.opening import SERVER, Server, server_named
-from minutebook.cli.terminal import Group, identity
+from minutebook.cli.terminal import SubjectGroup, identity
 from minutebook.feature import features
 
 _CORE: dict[str, dict[str, tuple[str, ...]]] = {
@@ -73,7 +73,7 @@ def _note_token(context: click.Context, option: click.Parameter, variable: str |
 
 
 @click.group(
-    cls=Group, subjects=subjects(), context_settings={"help_option_names": ["-h", "--help"]}
+    cls=SubjectGroup, subjects=subjects(), context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(__version__, prog_name="minutebook")
 @click.option(

@@ -17,7 +17,7 @@ from minutebook.domain.ids import id_of, ledger_id_of
 from minutebook.domain.reason import Word
 from minutebook.domain.records import Decision, Kind, Memory, Proposal, Token
 from minutebook.operations.memories import MOST_SHOWN, named_by_part
-from minutebook.operations.memories import Named as NamedRecord
+from minutebook.operations.memories import NamedRecord as NamedRecord
 
 if TYPE_CHECKING:
     from minutebook.api.connection import Operating

@@ -127,7 +127,7 @@ class Commands(click.Group):
         return name, command, rest
 
 
-class Group(Commands):
+class SubjectGroup(Commands):
     """Commands by subject, which show refusals and failures in a sentence, not a traceback.
 
     `subjects` gives for each subject its modules, each with the names of its commands. A

@@ -19,7 +19,7 @@ Parse = Callable[[Any, str], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class SettingKind:
     """The reader of a setting's value, and a description of valid values for errors.
 
     `parse` raises TypeError or ValueError for any other value.
@@ -29,17 +29,17 @@ class Kind:
     wanted: Reason
 
 
-def one_of(names: Any) -> Kind:
+def one_of(names: Any) -> SettingKind:
     """Read one of the values of a Literal or an enum."""
     values = get_args(names) or tuple(names)
 
     def parse(value: Any, folder: str) -> Any:
         return values[values.index(value)]
 
-    return Kind(parse, Reason("one of {names}", names=", ".join(values)))
+    return SettingKind(parse, Reason("one of {names}", names=", ".join(values)))
 
 
-def at_least(least: float) -> Kind:
+def at_least(least: float) -> SettingKind:
     """Read a number as large as this one, or larger; a whole one if this is an int."""
 
     def parse(value: Any, folder: str) -> float:
@@ -49,8 +49,8 @@ def at_least(least: float) -> Kind:
         return number
 
     if isinstance(least, int):
-        return Kind(parse, Reason("a whole number of at least {least:g}", least=least))
-    return Kind(parse, Reason("a number of at least {least:g}", least=least))
+        return SettingKind(parse, Reason("a whole number of at least {least:g}", least=least))
+    return SettingKind(parse, Reason("a number of at least {least:g}", least=least))
 
 
 def _roots(value: Any, folder: str) -> NamedRoots:
@@ -87,14 +87,14 @@ def _url(value: Any, folder: str) -> str:
     return text
 
 
-def separated(separator: str | None, wanted: Reason) -> Kind:
+def separated(separator: str | None, wanted: Reason) -> SettingKind:
     """Read a list of names, or one text of names between separators (None: spaces)."""
 
     def parse(value: Any, folder: str) -> tuple[str, ...]:
         named = value.split(separator) if isinstance(value, str) else value
         return tuple(name.strip() for name in named if name.strip())
 
-    return Kind(parse, wanted)
+    return SettingKind(parse, wanted)
 
 
 NAMES = separated(",", Reason("a list of names"))
@@ -118,31 +118,31 @@ def _place_of_keys(value: Any, folder: str) -> str:
     return text
 
 
-def path_or_name(name: str, wanted: Reason) -> Kind:
+def path_or_name(name: str, wanted: Reason) -> SettingKind:
     """Read a path, unless the value is a name or URL that the setting of this name knows."""
-    return Kind(lambda value, folder: absolute(name, value, folder), wanted)
+    return SettingKind(lambda value, folder: absolute(name, value, folder), wanted)
 
 
-TEXT = Kind(lambda value, folder: str(value), Reason("text"))
-MOMENT = Kind(
+TEXT = SettingKind(lambda value, folder: str(value), Reason("text"))
+MOMENT = SettingKind(
     lambda value, folder: moment_of(str(value), ends=True),
     Reason("a day or a time, such as 2026-01-31 or 2026-01-31T12:00Z"),
 )
-FOLDER = Kind(lambda value, folder: Path(path_from(folder, value)), Reason("a folder"))
-FILE = Kind(lambda value, folder: Path(path_from(folder, value)), Reason("a file"))
-PLACE_OF_KEYS = Kind(
+FOLDER = SettingKind(lambda value, folder: Path(path_from(folder, value)), Reason("a folder"))
+FILE = SettingKind(lambda value, folder: Path(path_from(folder, value)), Reason("a file"))
+PLACE_OF_KEYS = SettingKind(
     _place_of_keys, Reason("{name}, or {prefix}PATH", name=KEYRING, prefix=KEY_FILE)
 )
-ROOTS = Kind(_roots, Reason("a list of folders, or a table of lists by organization"))
-URL = Kind(_url, Reason("an http or https URL without a query"))
-SWITCH = Kind(_truth, Reason("true or false"))
+ROOTS = SettingKind(_roots, Reason("a list of folders, or a table of lists by organization"))
+URL = SettingKind(_url, Reason("an http or https URL without a query"))
+SWITCH = SettingKind(_truth, Reason("true or false"))
 SECONDS = at_least(0.0)
 COUNT = at_least(1)
 
 OnOff = Literal["on", "off"]
 
 
-def setting(default: Any, kind: Kind, help: str, *, is_secret: bool = False) -> Any:
+def setting(default: Any, kind: SettingKind, help: str, *, is_secret: bool = False) -> Any:
     """Return the field of a setting; `default` is its value, or makes it; a secret is never shown."""
     metadata = {"kind": kind, "help": help, "is_secret": is_secret}
     if callable(default):

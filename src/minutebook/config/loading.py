@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from minutebook.config.kinds import Kind
+from minutebook.config.kinds import SettingKind
 from minutebook.config.settings import Settings, all_settings, settings_with
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import cause_of
@@ -97,7 +97,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 @cache
-def _kinds() -> Mapping[str, Kind]:
+def _kinds() -> Mapping[str, SettingKind]:
     return {each.name: each.metadata["kind"] for each in fields(all_settings())}
 
 

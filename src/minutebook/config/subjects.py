@@ -16,8 +16,8 @@ from minutebook.config.kinds import (
     SECONDS,
     SWITCH,
     TEXT,
-    Kind,
     OnOff,
+    SettingKind,
     at_least,
     one_of,
     path_or_name,
@@ -128,7 +128,7 @@ class AnswerSettings:
     )
     recall_sources: tuple[Source, ...] = setting(
         TEXTS,
-        Kind(_sources, Reason("a list of {names}", names=", ".join(TEXTS))),
+        SettingKind(_sources, Reason("a list of {names}", names=", ".join(TEXTS))),
         "What `recall` of the knowledge contract and `minutebook search` look through. "
         "`decision`: decisions that hold; `session`: turns and summaries of sessions.",
     )
@@ -172,7 +172,7 @@ class ClientSettings:
     )
     tools: tuple[str, ...] = setting(
         (),
-        Kind(_tools, Reason("a list of names")),
+        SettingKind(_tools, Reason("a list of names")),
         "The tools that clients are served, separated by commas; not set, or `all`: all of the contract.",
     )
 
@@ -240,7 +240,9 @@ class StoreSettings:
     )
     store: str | None = setting(
         None,
-        Kind(_server, Reason("a URL such as postgresql://minutebook@db.example.org/minutebook")),
+        SettingKind(
+            _server, Reason("a URL such as postgresql://minutebook@db.example.org/minutebook")
+        ),
         "URL of a PostgreSQL database (16 or later) that holds the records, for many processes and "
         "machines: postgresql://USER@HOST/DATABASE, its password by PGPASSFILE or PGPASSWORD; needs "
         "`minutebook[server]`. Not set: a file in the data directory.",

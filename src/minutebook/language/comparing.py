@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.language.statements import Floats, Sentence, Sort, Statements, Word
+from minutebook.language.statements import Floats, Sentence, Sort, Statements, StatementWord
 
 PROBE: Floats = np.load(Path(__file__).with_name("word_roles.npy")).astype(np.float32)
 """By which a word's state tells its role, shape (d + 1, 2): fitted by `benchmarks/fit_revisions.py`."""
@@ -54,11 +54,11 @@ class Alignment:
     """Numbers of the older's telling words that the newer has in no form."""
     only_new: list[int]
     has_states: bool
-    asked: "Asked | None" = None
+    asked: "SharedWords | None" = None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SharedWords:
     """How well each telling word of a question is said by the words of two sentences and by their whole texts.
 
     `by_old` has the shape (question's words, older's telling words), `by_new` likewise, in [0, 1];
@@ -89,7 +89,7 @@ def align(
     newer: Sentence,
     old_states: Floats | None,
     new_states: Floats | None,
-    asked: "Asked | None" = None,
+    asked: "SharedWords | None" = None,
 ) -> Alignment:
     """Align the telling words of two sentences."""
     old, new = older.keys, newer.keys
@@ -350,7 +350,7 @@ def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
     }
 
 
-def _of_question(pair: Alignment, asked: Asked) -> dict[str, float]:
+def _of_question(pair: Alignment, asked: SharedWords) -> dict[str, float]:
     """Return how well both sentences answer the question, and whether the difference is the answer."""
     if not len(asked.by_old):
         return {}
@@ -454,9 +454,9 @@ def _is_beside(pair: Alignment, old: int, new: int, step: int) -> bool:
     return one.is_telling and other.is_telling and is_form(one.key, other.key)
 
 
-def _telling(sentence: Sentence) -> list[Word]:
+def _telling(sentence: Sentence) -> list[StatementWord]:
     return [sentence.words[place] for place in sentence.telling]
 
 
-def _sort(word: Word, roles: Floats) -> Sort:
+def _sort(word: StatementWord, roles: Floats) -> Sort:
     return Sort.NAME if word.sort is not Sort.NUMBER and roles[2] > 0.5 else word.sort

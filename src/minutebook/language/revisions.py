@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.language.comparing import Alignment, Asked, align, said_by, signs
+from minutebook.language.comparing import Alignment, SharedWords, align, said_by, signs
 from minutebook.language.nets import nets
 from minutebook.language.statements import (
     LONGEST,
@@ -38,7 +38,7 @@ LEAST_COSINE = 0.38
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class DatedText:
     """A text, when it was said, and its token states as `late_interaction.pack` packs them.
 
     None where no model is or has read it; it is then compared by its words.
@@ -66,8 +66,8 @@ _NETS = nets(Path(__file__).with_name("revision_weights.npz"))
 
 
 def chance(
-    newer: Candidate,
-    older: Candidate,
+    newer: DatedText,
+    older: DatedText,
     spell: Spell | None = None,
     *,
     asked: str = "",
@@ -79,7 +79,7 @@ def chance(
 
 
 def revisions(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[DatedText],
     spell: Spell | None = None,
     least: float | None = None,
     *,
@@ -119,7 +119,7 @@ def _net_of(pair: Alignment) -> str:
 
 
 def alignments(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[DatedText],
     spell: Spell | None = None,
     *,
     asked: str = "",
@@ -156,7 +156,7 @@ class _Answers:
         asked: str,
         question: Question | None,
         spell: Spell | None,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[DatedText],
         read: Mapping[int, Statements],
     ) -> None:
         words = asked_of(asked, question, spell)
@@ -176,10 +176,10 @@ class _Answers:
         scores = np.zeros(len(packed)) if question is None else question.scores(packed)
         self._scores = dict(zip(read, scores.tolist(), strict=True))
 
-    def of(self, older: int, one: int, newer: int, other: int) -> Asked:
+    def of(self, older: int, one: int, newer: int, other: int) -> SharedWords:
         """Return it for a sentence of an older and one of a newer text."""
         scores = (self._scores[older], self._scores[newer])
-        return Asked(
+        return SharedWords(
             self._said[older][one],
             self._said[newer][other],
             self._best[older],
@@ -188,7 +188,7 @@ class _Answers:
         )
 
 
-def _near(candidates: Sequence[Candidate]) -> list[tuple[int, int]]:
+def _near(candidates: Sequence[DatedText]) -> list[tuple[int, int]]:
     """Return pairs of an older and a newer candidate with states that are near enough, or not known."""
     means = [mean_state(each.states, LONGEST) if each.states else None for each in candidates]
     found = []

@@ -50,7 +50,7 @@ class Sort(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class StatementWord:
     """A word as written, its key, its sort, where it stands, and whether it tells something.
 
     A sign of a change tells nothing of what a sentence is about.
@@ -69,7 +69,7 @@ class Sentence:
     """A sentence, its words in order, and how often each kind of sign stands in it."""
 
     text: str
-    words: tuple[Word, ...]
+    words: tuple[StatementWord, ...]
     telling: tuple[int, ...]
     """Places of the words that tell something."""
     said: dict[str, int]
@@ -128,12 +128,16 @@ def sentence_of(text: str, languages: Languages) -> Sentence:
     return Sentence(text, words, telling, counts, text.rstrip().endswith("?"), keys)
 
 
-def _words(text: str, languages: Languages, covered: Sequence[tuple[int, int]]) -> Iterator[Word]:
+def _words(
+    text: str, languages: Languages, covered: Sequence[tuple[int, int]]
+) -> Iterator[StatementWord]:
     for place, match in enumerate(_TOKEN.finditer(text)):
         key, sort, tells = _read_word(match[0], languages, is_first=place == 0)
         start, end = match.span()
         is_sign = any(begin <= start < stop for begin, stop in covered)
-        yield Word(match[0], key, sort, start, end, tells if tells is not None else not is_sign)
+        yield StatementWord(
+            match[0], key, sort, start, end, tells if tells is not None else not is_sign
+        )
 
 
 @lru_cache(1 << 14)

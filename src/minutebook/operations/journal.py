@@ -25,7 +25,7 @@ class Titled:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionPage:
+class TitledSessions:
     """Part of the sessions, the latest first, and how many there are."""
 
     sessions: list[Titled]
@@ -33,7 +33,7 @@ class SessionPage:
 
 
 @operation("journal")
-def sessions(app: "App", caller: Caller, limit: int, offset: int = 0) -> SessionPage:
+def sessions(app: "App", caller: Caller, limit: int, offset: int = 0) -> TitledSessions:
     """List sessions, the one written last first."""
     check_range("limit", limit, 1000)
     page = app.sessions.overview(caller, limit, offset)
@@ -41,7 +41,7 @@ def sessions(app: "App", caller: Caller, limit: int, offset: int = 0) -> Session
     for each in page.sessions:
         summary = app.summaries.of(each)
         titled.append(Titled(each, None if summary is None else summary.title))
-    return SessionPage(titled, page.total)
+    return TitledSessions(titled, page.total)
 
 
 @operation("journal")

@@ -38,7 +38,7 @@ _NAMED = frozenset({Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL})
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedRecord:
     """A record by its id, and the name by which a person recognizes it."""
 
     id: str
@@ -46,7 +46,9 @@ class Named:
 
 
 @operation(ANY)
-def named_by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) -> list[Named]:
+def named_by_part(
+    app: "App", caller: Caller, kinds: Sequence[Kind], part: str
+) -> list[NamedRecord]:
     """Find the records of some kinds with ids that begin, or else end, with a part.
 
     Raises InvalidInput for a kind that is neither of memories nor of decisions.
@@ -56,12 +58,12 @@ def named_by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) 
     return by_part(app, caller, kinds, part)
 
 
-def by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) -> list[Named]:
+def by_part(app: "App", caller: Caller, kinds: Sequence[Kind], part: str) -> list[NamedRecord]:
     """Find the records of some kinds with ids that begin, or else end, with a part: one more than is shown."""
     for look in (app.id_lookup.begin_with, app.id_lookup.end_with):
         found = [each for of in kinds for each in look(caller, CLASSES[of], part, MOST_SHOWN + 1)]
         if found:
-            return [Named(each.id, _label(each)) for each in found]
+            return [NamedRecord(each.id, _label(each)) for each in found]
     return []
 
 
@@ -125,7 +127,7 @@ def write_system(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedRecord:
     """A record that answers a question, its score in the whole list, and the parts of the score.
 
     `revised_by` and `revised_at` tell of what perhaps revises it.
@@ -142,7 +144,7 @@ class Found:
 @operation("knowledge")
 def search(
     app: "App", caller: Caller, query: str, limit: int, at: datetime | None = None
-) -> list[Found]:
+) -> list[RankedRecord]:
     """Find memories, active decisions and turns, the newest truth first; with `at` those that held then."""
     from minutebook.services.search.recall import WEIGHTS, Selection
 
@@ -158,7 +160,7 @@ def search(
     ).results
     app.note_answer(caller, "search", query, ((each.record, each.hit.score) for each in found))
     return [
-        Found(
+        RankedRecord(
             each.record,
             each.hit.score,
             each.details,

@@ -63,7 +63,7 @@ def status(app: "App", caller: Caller, kinds: Sequence[Kind]) -> StoreState:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RecordCounts:
     """The counts by kind: of no repository, shown to people in a folder, and in all."""
 
     of_no_repository: Mapping[Kind, int]
@@ -72,9 +72,11 @@ class Kept:
 
 
 @operation()
-def kept_for(app: "App", caller: Caller, kinds: Sequence[Kind], folder: FolderScope) -> Kept:
+def kept_for(
+    app: "App", caller: Caller, kinds: Sequence[Kind], folder: FolderScope
+) -> RecordCounts:
     """Count the records of some kinds, as seen from a folder."""
-    return Kept(
+    return RecordCounts(
         *(
             dict(app.overview.counts(replace(caller, folder_scope=scope), kinds))
             for scope in (FolderScope(), folder, caller.folder_scope)

@@ -45,7 +45,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit(Generic[K]):
+class FusedHit(Generic[K]):
     """A candidate's fused score in [0, 1], and why: one share for each signal that fired."""
 
     id: K
@@ -86,7 +86,7 @@ def fuse(
     weights: Mapping[Signal, float],
     limit: int,
     strengths: Mapping[Signal, Mapping[K, float]] | None = None,
-) -> list[Hit[K]]:
+) -> list[FusedHit[K]]:
     """Rank candidates by the weighted mean of their strengths, ties by id; best `limit`.
 
     `signals` holds each signal's own score of each candidate, `strengths` the same candidates'
@@ -119,12 +119,12 @@ class Fused(Generic[K]):
         }
         self.scores = _mean(self._strengths, self._weight)
 
-    def best(self, limit: int) -> list[Hit[K]]:
+    def best(self, limit: int) -> list[FusedHit[K]]:
         """Return the best, ties by id, each with why it has its score."""
         best = nsmallest(limit, ((-score, id) for id, score in self.scores.items()))
         return self.hits([id for _, id in best])
 
-    def hits(self, ids: Iterable[K]) -> list[Hit[K]]:
+    def hits(self, ids: Iterable[K]) -> list[FusedHit[K]]:
         """Return some of the candidates, in the order given, each with why it has its score."""
         ranks = {signal: _ranks(strengths) for signal, strengths in self._strengths.items()}
 
@@ -136,7 +136,7 @@ class Fused(Generic[K]):
             return Share(signal, raw, value, rank, weight, part)
 
         return [
-            Hit(id, self.scores[id], tuple(share(signal, id) for signal in self._weight))
+            FusedHit(id, self.scores[id], tuple(share(signal, id) for signal in self._weight))
             for id in ids
         ]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from minutebook.search.answerability import FOUND_FROM, NOTHING_BELOW
 from minutebook.search.calibration import CUT, relevance, strength_of_late
-from minutebook.search.fusion import Hit, Signal
+from minutebook.search.fusion import FusedHit, Signal
 
 LIKELY = 0.5
 """The strength of a text that says much of what is asked; from a relevance of CUT on it is about it."""
@@ -21,7 +21,7 @@ class Verdict(StrEnum):
     UNMEASURED = "unmeasured"
 
 
-def verdict_of_text(hit: Hit[Any], details: Mapping[str, float]) -> Verdict:
+def verdict_of_text(hit: FusedHit[Any], details: Mapping[str, float]) -> Verdict:
     """Return the verdict on a memory or a decision, by its own strength, without its context.
 
     Words that match well, and a way through the graph, make an answer possible by themselves.

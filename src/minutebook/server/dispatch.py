@@ -27,7 +27,7 @@ from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.server.limits import RESERVED_THREADS, Limits
 from minutebook.server.logs import STACK, request_id
 from minutebook.server.protocol.provenance import client_of, with_origin
-from minutebook.services.maintenance.database import Database
+from minutebook.services.maintenance.database import EngineControl
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class Dispatcher:
         # Jobs that wait, for the store or for one another, must not keep these from a thread.
         self._reserved = anyio.CapacityLimiter(RESERVED_THREADS)
         self._connection = secrets.token_hex(4)
-        self._databases: dict[str, Database] = {}
+        self._databases: dict[str, EngineControl] = {}
 
     def caller(
         self,

@@ -67,7 +67,7 @@ _NOTED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FieldSecret:
     """A secret in a field of a record: `text` is the text that it stands in."""
 
     field: str
@@ -105,7 +105,7 @@ class Screening:
         secrets = [] if action is Redact.OFF else find(text)
         if not secrets:
             return text
-        _note(caller, [Found(field, text, secret) for secret in secrets], action)
+        _note(caller, [FieldSecret(field, text, secret) for secret in secrets], action)
         return mask(text, secrets) if action is Redact.MASK else text
 
     def captured_text(self, text: str) -> str:
@@ -139,9 +139,11 @@ class Screening:
         return Redact.MASK if of in CAPTURED else Redact.WARN
 
 
-def masked_fields(record: object, before: object = None) -> tuple[dict[str, Any], list[Found]]:
+def masked_fields(
+    record: object, before: object = None
+) -> tuple[dict[str, Any], list[FieldSecret]]:
     """Return the fields of a record that hold secrets, with these masked; and the secrets."""
-    masked, found = dict[str, Any](), list[Found]()
+    masked, found = dict[str, Any](), list[FieldSecret]()
     for name in TEXTS[type(record)]:
         value = getattr(record, name)
         if not value or (before is not None and getattr(before, name) == value):
@@ -153,7 +155,7 @@ def masked_fields(record: object, before: object = None) -> tuple[dict[str, Any]
     return masked, found
 
 
-def _masked(field: str, value: Any, found: list[Found], name: str = "") -> Any:
+def _masked(field: str, value: Any, found: list[FieldSecret], name: str = "") -> Any:
     """Return a value with its secrets masked; add them to those found. `name` is its key, if any."""
     match value:
         case str():
@@ -169,7 +171,7 @@ def _masked(field: str, value: Any, found: list[Found], name: str = "") -> Any:
                 for each in find(text)
                 if each.start >= len(lead)
             ]
-            found += (Found(field, value, each) for each in own)
+            found += (FieldSecret(field, value, each) for each in own)
             return mask(value, own) if own else value
         case Mapping():
             shown = dict[Any, Any]()
@@ -186,11 +188,11 @@ def _masked(field: str, value: Any, found: list[Found], name: str = "") -> Any:
             return value
 
 
-def _kinds(found: list[Found]) -> set[str]:
+def _kinds(found: list[FieldSecret]) -> set[str]:
     return {each.secret.kind for each in found}
 
 
-def _note(caller: Caller, found: list[Found], action: Redact) -> None:
+def _note(caller: Caller, found: list[FieldSecret], action: Redact) -> None:
     """Add secrets to the call's note about them, each kind in a field once."""
     done = "masked" if action is Redact.MASK else "kept"
     earlier = caller.call.notes.get("secrets")

@@ -89,7 +89,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Embedding:
+class TextVectors:
     """The embedding stored beside a text: its vectors as stored, float16 rows, and its token states.
 
     `space` names the form of the states, and no form if there are none.
@@ -99,7 +99,7 @@ class Embedding:
     vectors: NDArray[np.float16]
     states: bytes | None = None
 
-    def same_as(self, other: "Embedding | None") -> bool:
+    def same_as(self, other: "TextVectors | None") -> bool:
         """Tell whether two are the same, byte by byte."""
         return (
             other is not None
@@ -114,7 +114,7 @@ class Carried:
     """A record on its way into another store, and the embedding stored beside its text, if any."""
 
     record: Record
-    embedding: Embedding | None = None
+    embedding: TextVectors | None = None
 
 
 Gone: TypeAlias = tuple[type[Record], str]

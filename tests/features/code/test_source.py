@@ -5,7 +5,7 @@ import pytest
 from minutebook.domain.records import CodeChunk
 from minutebook.features.code.pages.source import code_hits
 from minutebook.features.code.search import FoundCode
-from minutebook.search.fusion import Hit
+from minutebook.search.fusion import FusedHit
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,6 @@ def test_the_lines_with_the_most_matches_are_shown(
         end_line=20,
         content=content,
     )
-    found = FoundCode(chunk, 1.0, Hit(("o", "c"), 1.0, ()), 0.5)
+    found = FoundCode(chunk, 1.0, FusedHit(("o", "c"), 1.0, ()), 0.5)
     [hit] = code_hits([found], "kettle", shown)
     assert hit.lines == lines

@@ -26,7 +26,7 @@ from minutebook.config import settings_with
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
-from minutebook.domain.rights.grants import Grant, IssuedToken
+from minutebook.domain.rights.grants import Grant, NewToken
 from minutebook.services.access.tokens import Tokens
 from tests import line_client
 
@@ -191,7 +191,7 @@ def tokens_of(home: Path) -> Iterator[Tokens]:
         app.close()
 
 
-def token(home: Path, name: str = "ci", role: Role = Role.AGENT, **grant: Any) -> IssuedToken:
+def token(home: Path, name: str = "ci", role: Role = Role.AGENT, **grant: Any) -> NewToken:
     """Make a token where the data directory is."""
     told: dict[str, Any] = {"organization": "acme", "repositories": None} | grant
     with tokens_of(home) as tokens:

@@ -18,7 +18,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.records import Role
 from minutebook.features.ledger.keys import approval_secret
-from minutebook.features.ledger.keys.approval_secret import LONGEST_WAIT, Secret
+from minutebook.features.ledger.keys.approval_secret import LONGEST_WAIT, ApprovalSecret
 from minutebook.features.ledger.services import LedgerServices
 from tests import cheap_secret
 from tests.contracts.requirements import requirement
@@ -221,5 +221,5 @@ def test_a_secret_counts_once_the_trail_says_so(
 def test_a_secret_of_any_signs_can_be_told(world: World, tmp_path: Path) -> None:
     strange = "päßwörd \ud800 日本"
     world.app.get(LedgerServices).secret.set(ADMIN, strange)
-    again: Secret = world.app.get(LedgerServices).secret
+    again: ApprovalSecret = world.app.get(LedgerServices).secret
     again.check(Caller(name="eve", role=Role.ADMIN), "accept", "proposal", strange)

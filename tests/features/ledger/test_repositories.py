@@ -28,7 +28,7 @@ from minutebook.domain.writing.lineage import Rule, superseding
 from minutebook.features.archives.copies.restores import Restores
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all
-from minutebook.features.ledger.search import Mode
+from minutebook.features.ledger.search import DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.places import data_directory
 from tests.contracts.requirements import requirement
@@ -228,7 +228,10 @@ def test_a_history_that_somebody_changed_is_found_served_as_it_was_and_never_men
     kept = world.kept()
     rewritten(world, lambda data: data.replace(old, new), made)
     assert parts(world).decisions.truths(AGENT) == [made]
-    assert parts(world).decision_search.search(AGENT, "SQLite", Mode.STRICT, 5)[0].record == made
+    assert (
+        parts(world).decision_search.search(AGENT, "SQLite", DecisionMode.STRICT, 5)[0].record
+        == made
+    )
     [state] = parts(world).ledgers.states()
     assert state.reason is not None
     assert str(rule) in state.reason or rule is Rule.KEPT

@@ -8,7 +8,7 @@ from minutebook.domain.caller import in_call
 from minutebook.domain.records import Decision, DecisionStatus
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.embedding import Embedding
-from minutebook.features.ledger.search import FoundDecision, Mode
+from minutebook.features.ledger.search import DecisionHit, DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.fusion import Signal
 from tests.contracts.requirements import requirement
@@ -22,7 +22,9 @@ QUESTIONS = Path(__file__).parents[3] / "benchmarks" / "decision_questions.jsonl
 """Decisions, paraphrases of what each answers, and questions that none answers."""
 
 
-def search(world: World, query: str, mode: Mode = Mode.BALANCED) -> list[FoundDecision]:
+def search(
+    world: World, query: str, mode: DecisionMode = DecisionMode.BALANCED
+) -> list[DecisionHit]:
     return world.app.get(LedgerServices).decision_search.search(AGENT, query, mode, 20)
 
 
@@ -50,9 +52,9 @@ def chain(world: World) -> list[Decision]:
 
 
 @requirement("ledger/search/graph-decides")
-@pytest.mark.parametrize("mode", [Mode.STRICT, Mode.BALANCED])
+@pytest.mark.parametrize("mode", [DecisionMode.STRICT, DecisionMode.BALANCED])
 def test_whoever_asks_in_old_words_gets_what_holds_now(
-    world: World, chain: list[Decision], mode: Mode
+    world: World, chain: list[Decision], mode: DecisionMode
 ) -> None:
     first, middle, last = chain
     found = search(world, KEPT, mode)[0]
@@ -74,7 +76,7 @@ def test_where_no_decision_is_about_the_question_it_says_so(
     for query, is_told in (("zebra", True), (NEW, False), ("copper", False)):
         caller = in_call(AGENT, notes={})
         found = world.app.get(LedgerServices).decision_search.search(
-            caller, query, Mode.BALANCED, 20
+            caller, query, DecisionMode.BALANCED, 20
         )
         assert bool(found) is not is_told
         assert ("relevance" in caller.call.notes) is is_told
@@ -96,7 +98,9 @@ def test_paraphrases_find_decisions_and_strangers_are_told(
 
     def asked(query: str) -> tuple[str, bool]:
         caller = in_call(AGENT, notes={})
-        best = world.app.get(LedgerServices).decision_search.search(caller, query, Mode.BALANCED, 1)
+        best = world.app.get(LedgerServices).decision_search.search(
+            caller, query, DecisionMode.BALANCED, 1
+        )
         return "".join(each.record.id for each in best), "relevance" in caller.call.notes
 
     answers = [(id, *asked(query)) for id, queries in made.items() for query in queries]
@@ -107,7 +111,7 @@ def test_paraphrases_find_decisions_and_strangers_are_told(
 
 def test_strict_shows_nothing_that_is_not_active(world: World, chain: list[Decision]) -> None:
     for query in (KEPT, "apples", NEW, "copper"):
-        for found in search(world, query, Mode.STRICT):
+        for found in search(world, query, DecisionMode.STRICT):
             assert found.record.status is DecisionStatus.ACTIVE
 
 
@@ -117,7 +121,7 @@ def test_balanced_shows_one_a_target_and_audit_shows_all_as_they_are(
 ) -> None:
     balanced = [each.record.target for each in search(world, KEPT)]
     assert sorted(balanced) == ["store", "wire"]
-    audited = search(world, KEPT, Mode.AUDIT)
+    audited = search(world, KEPT, DecisionMode.AUDIT)
     assert {each.record.id for each in audited} >= {each.id for each in chain}
     by_id = {each.record.id: each for each in audited}
     assert by_id[chain[0].id].record.status is DecisionStatus.SUPERSEDED
@@ -133,13 +137,13 @@ def test_what_was_withdrawn_shows_in_balanced_after_all_that_holds(opener: Opene
     )
     committed(world.app, written(1, title=KEPT, status=DecisionStatus.WITHDRAWN))
     assert [each.record.target for each in search(world, KEPT)] == ["wire", "store"]
-    assert [each.record.target for each in search(world, KEPT, Mode.STRICT)] == ["wire"]
+    assert [each.record.target for each in search(world, KEPT, DecisionMode.STRICT)] == ["wire"]
 
 
 def test_proposals_show_in_audit_only(world: World) -> None:
     made = world.app.get(LedgerServices).proposals.propose(AGENT, draft(title=KEPT))
     assert search(world, KEPT) == []
-    assert [each.record for each in search(world, KEPT, Mode.AUDIT)] == [made]
+    assert [each.record for each in search(world, KEPT, DecisionMode.AUDIT)] == [made]
 
 
 @requirement("ledger/search/candidates")
@@ -153,7 +157,7 @@ def test_without_a_model_words_find_the_truth_too(opener: Opener) -> None:
     world = opener(failed())
     old = world.app.get(LedgerServices).decisions.record(AGENT, draft(title=KEPT))
     new = world.app.get(LedgerServices).decisions.supersede(AGENT, [old.id], draft(title=NEW))
-    found = search(world, "geese", Mode.STRICT)[0]
+    found = search(world, "geese", DecisionMode.STRICT)[0]
     assert (found.record.id, found.followed) == (new.id, (old.id,))
 
 
@@ -165,7 +169,7 @@ def test_a_long_past_does_not_crowd_out_what_holds_elsewhere(world: World) -> No
     other = world.app.get(LedgerServices).decisions.record(
         AGENT, draft("wire", title="ducks and other things", rationale="nothing to add here")
     )
-    found = {each.record.id for each in search(world, KEPT, Mode.STRICT)}
+    found = {each.record.id for each in search(world, KEPT, DecisionMode.STRICT)}
     assert found == {one.id, other.id}
 
 
@@ -173,7 +177,7 @@ def test_nobody_finds_what_concerns_others(world: World) -> None:
     ana, ben = (replace(PERSON, organization="default", user=name) for name in ("ana", "ben"))
     old = world.app.get(LedgerServices).decisions.record(ana, draft(title=KEPT))
     world.app.get(LedgerServices).decisions.supersede(ana, [old.id], draft(title=NEW))
-    for mode in Mode:
+    for mode in DecisionMode:
         assert world.app.get(LedgerServices).decision_search.search(ben, KEPT, mode, 20) == []
         assert world.app.get(LedgerServices).decision_search.search(ana, KEPT, mode, 20) != []
 

@@ -22,7 +22,7 @@ from minutebook.domain.errors import (
     WrongSecret,
 )
 from minutebook.features.ledger.repositories import Deciding
-from minutebook.features.ledger.search import Mode
+from minutebook.features.ledger.search import DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from tests.features.ledger.decided import ADMIN, PERSON, SECRET, decisions_in, draft, git, ledger_of
 from tests.features.postgres import server as postgres_server
@@ -94,7 +94,12 @@ def test_a_server_that_does_not_reach_the_folder_reads_and_says_where_decisions_
     one.get(LedgerServices).decisions.record(PERSON, draft())
     assert titles(other) == ["Use SQLite"]
     assert (
-        len(other.get(LedgerServices).decision_search.search(PERSON, "SQLite", Mode.STRICT, 9)) == 1
+        len(
+            other.get(LedgerServices).decision_search.search(
+                PERSON, "SQLite", DecisionMode.STRICT, 9
+            )
+        )
+        == 1
     )
     error = refused(other)
     assert str(tmp_path / "volume") in error.reason

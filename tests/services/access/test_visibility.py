@@ -32,7 +32,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.search.text import TextQuery
-from minutebook.services.access.visibility import Moment, Records, Seen, View, everything_in
+from minutebook.services.access.visibility import Records, Seen, View, VisibleMoment, everything_in
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import (
     SPACES,
@@ -394,7 +394,7 @@ def test_the_readers_have_no_method_that_is_not_tried_here() -> None:
 
     tried = {*OF_RECORDS, *OF_EDGES, *OF_MEMORIES, *COUNTS, "successor"}
     assert public(View) == tried | NARROWING | OF_ORGANIZATIONS | CHECKED_BY_THEIR_READERS
-    assert public(Moment) == {"organization", "each", "count", "where", "narrowed"}
+    assert public(VisibleMoment) == {"organization", "each", "count", "where", "narrowed"}
     assert public(Seen) == NARROWING | {
         *("find", "page", "count", "listing"),
         *("of", "organizations", "views", "moments"),

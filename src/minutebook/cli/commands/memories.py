@@ -39,7 +39,7 @@ from minutebook.domain.records import (
 )
 from minutebook.features.ledger.operations import read_decision
 from minutebook.operations import memories
-from minutebook.operations.memories import Found, Shown
+from minutebook.operations.memories import RankedRecord, Shown
 from minutebook.search.fusion import Share
 from minutebook.services.access.provenance import written
 
@@ -238,7 +238,7 @@ def search(
             echo(style(f"        {_explained(share, each.details)}", dim=True))
 
 
-def _weighed(found: Found) -> str:
+def _weighed(found: RankedRecord) -> str:
     """Say the time and author of a hit, and its possible revision."""
     known = written(found.record)
     parts = [] if known is None else [f"{known.at:%Y-%m-%d}", known.by, known.status]
@@ -258,7 +258,7 @@ def _explained(share: Share, details: Mapping[str, float]) -> str:
     return f"{share.signal:<8} {adds}  {share.share:>4.0%} of the score  {rank:<9}  {measurements}".rstrip()
 
 
-def _found_shape(found: Found) -> dict[str, object]:
+def _found_shape(found: RankedRecord) -> dict[str, object]:
     return {
         **fields_of(found.record),
         "kind": found.record.kind,

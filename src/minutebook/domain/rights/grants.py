@@ -24,7 +24,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class IssuedToken:
+class NewToken:
     """A token, and its secret, which is shown this once."""
 
     token: Token

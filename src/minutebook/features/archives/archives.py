@@ -19,7 +19,7 @@ from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode, Own
 from minutebook.features.archives.archive_paths import ArchivePath, ArchivePaths
 from minutebook.features.archives.importing import HEARD_EVERY, Import, Imported, verified
 from minutebook.features.ledger.mirror.rebuilding import Rebuilds
-from minutebook.services.access.visibility import Moment
+from minutebook.services.access.visibility import VisibleMoment
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.maintenance.data_directory import DataDirectory
@@ -176,11 +176,11 @@ class Archives:
             policy.check_may_export(caller, whole=_is_whole(kinds))
 
 
-_Part = tuple[Kind, Moment, int]
+_Part = tuple[Kind, VisibleMoment, int]
 """A kind, where its records are, and how many there are."""
 
 
-def _parts(moments: Sequence[Moment], kinds: Collection[Kind]) -> list[_Part]:
+def _parts(moments: Sequence[VisibleMoment], kinds: Collection[Kind]) -> list[_Part]:
     return [
         (kind, moment, moment.count(CLASSES[kind]))
         for kind in KINDS

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class BackupState:
+class BackupReport:
     """The last backup and when it was made, when the next is due, and why one failed."""
 
     last: str | None
@@ -23,11 +23,11 @@ class BackupState:
 
 
 @operation()
-def backups(app: "App", caller: Caller) -> BackupState:
+def backups(app: "App", caller: Caller) -> BackupReport:
     """Tell which backup is the last, and when the next is due."""
     state, known = _services(app).scheduled_backups.state(), _services(app).backups.known()[:1]
     path, at = known[0] if known else (None, None)
-    return BackupState(
+    return BackupReport(
         None if path is None else str(path),
         at,
         state.next_at,

@@ -18,7 +18,7 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Project
 from minutebook.features.code import operations
-from minutebook.features.code.operations import Indexed
+from minutebook.features.code.operations import IndexedProject
 
 if TYPE_CHECKING:
     from minutebook.api.connection import Operating
@@ -176,7 +176,7 @@ def projects(options: dict[str, str], delete: str | None, as_json: bool) -> None
     say(shapes, lines or "No project is indexed; run `minutebook index`.", as_json)
 
 
-def _project_lines(indexed: Indexed) -> Iterator[str]:
+def _project_lines(indexed: IndexedProject) -> Iterator[str]:
     project = indexed.project
     yield (
         f"{style(project.id, bold=True)}  {project.state} {indexed.part:.0%}  "

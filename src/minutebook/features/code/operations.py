@@ -39,7 +39,7 @@ def search_code(
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class IndexedProject:
     """A project, how many chunks it has, and which part of it is indexed, in [0, 1]."""
 
     project: Project
@@ -48,14 +48,14 @@ class Indexed:
 
 
 @operation("knowledge")
-def projects(app: "App", caller: Caller) -> list[Indexed]:
+def projects(app: "App", caller: Caller) -> list[IndexedProject]:
     """List the projects that are indexed; where they lie is for people at this machine."""
     found = [
         _services(app).projects.progress(caller, each.id)
         for each in _services(app).projects.all(caller)
     ]
     return [
-        Indexed(
+        IndexedProject(
             each.project if is_at_keyboard(caller) else replace(each.project, path=""),
             each.chunks,
             each.part,

@@ -15,7 +15,7 @@ from minutebook.search.answerability import (
     Judgement,
     judge_code,
 )
-from minutebook.search.fusion import Fused, Hit, Signal, minmax
+from minutebook.search.fusion import Fused, FusedHit, Signal, minmax
 from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.search.verdict import Verdict, verdict_of_relevance
 from minutebook.services.access.visibility import Records, View
@@ -52,7 +52,7 @@ class FoundCode:
 
     chunk: CodeChunk
     score: float
-    hit: Hit[Key]
+    hit: FusedHit[Key]
     relevance: float
 
     @property

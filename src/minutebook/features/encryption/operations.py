@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Encryption:
+class EncryptionReport:
     """By which key the store is encrypted, if by one, and how many files beside it are still plain."""
 
     key: str | None
@@ -20,10 +20,10 @@ class Encryption:
 
 
 @operation()
-def encryption(app: "App", caller: Caller) -> Encryption:
+def encryption(app: "App", caller: Caller) -> EncryptionReport:
     """Tell by which key the store in a file is encrypted."""
     state = _services(app).encryption.state()
-    return Encryption(state.key, len(state.plain))
+    return EncryptionReport(state.key, len(state.plain))
 
 
 def _services(app: "App") -> "EncryptionServices":

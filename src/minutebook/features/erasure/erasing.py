@@ -28,7 +28,7 @@ from minutebook.domain.records import (
 from minutebook.domain.trust.trail import ERASE
 from minutebook.features.erasure.backup_texts import decisions_among, without
 from minutebook.features.erasure.order import Order, Orders
-from minutebook.features.erasure.selection import Choice, Selection
+from minutebook.features.erasure.selection import Choice, ErasureSelection
 from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of, search
 from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
 from minutebook.features.sync.copies import remove_copies
@@ -96,7 +96,7 @@ class Erasing:
     def __init__(
         self,
         infrastructure: Infrastructure,
-        selection: Selection,
+        selection: ErasureSelection,
         supersession: Supersession,
         mentions: Mentions,
         ledger_texts: LedgerTexts,

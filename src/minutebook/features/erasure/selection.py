@@ -55,7 +55,7 @@ class Choice:
         return not (self.ids or self.query or self.user or self.session)
 
 
-class Selection:
+class ErasureSelection:
     """Finds the chosen records among those a person may see, soft-deleted memories included."""
 
     def __init__(self, store: Records) -> None:

@@ -23,14 +23,14 @@ class ErasureServices(FeatureServices):
         """Erase records."""
         from minutebook.features.archives.copies.backups import known_backups
         from minutebook.features.erasure.erasing import Erasing, ErasurePlaces
-        from minutebook.features.erasure.selection import Selection
+        from minutebook.features.erasure.selection import ErasureSelection
 
         directory = data_directory(self.settings)
         folders = (*directory.derived, *directory.copies)
         copies = [path for path in folders if path != self.settings.models]
         return Erasing(
             self.infrastructure,
-            Selection(self.infrastructure.records),
+            ErasureSelection(self.infrastructure.records),
             self.app.supersession,
             self.app.mentions,
             self.app.get(LedgerServices).ledger_texts,

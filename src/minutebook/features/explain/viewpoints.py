@@ -20,9 +20,9 @@ from minutebook.domain.records import (
     Status,
 )
 from minutebook.domain.sources import TEXTS
-from minutebook.features.ledger.search import DecisionSearch, Mode
+from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 from minutebook.features.pages.explained import Explained, ExplainedRecall
-from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
+from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, fuse
 from minutebook.search.text import parse_query
 from minutebook.search.verdict import Verdict, verdict_of_text
 from minutebook.services.access.audit import EVERYTHING
@@ -63,7 +63,7 @@ class LeftOut:
 
     record: Memory | Decision | Proposal
     why: Absence
-    hit: Hit[Key]
+    hit: FusedHit[Key]
     place: int | None = None
     successor: Memory | None = None
 
@@ -156,7 +156,7 @@ class Viewpoints:
         views = list(self._store.seen_by(caller))
         signals = self._retriever.gather(Memory, views, embedding, parse_query(query), PROPOSED)
         signals.keep(signals.keys() - found)
-        hits: Sequence[Hit[Key]] = fuse(
+        hits: Sequence[FusedHit[Key]] = fuse(
             signals.found(), TEXT_WEIGHTS, LEFT_OUT, signals.strengths()
         )
         records = self._retriever.read(Memory, views, [hit.id for hit in hits])
@@ -174,7 +174,7 @@ class Viewpoints:
         found: set[Key],
         places: Mapping[Key, int],
     ) -> Iterable[LeftOut]:
-        near = self._decisions.search(caller, query, Mode.AUDIT, DECISIONS)
+        near = self._decisions.search(caller, query, DecisionMode.AUDIT, DECISIONS)
         for each in near:
             key = _key(each.record)
             if key not in found:

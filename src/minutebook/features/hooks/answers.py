@@ -19,7 +19,7 @@ from minutebook.features.hooks.events import (
     read_event,
 )
 from minutebook.features.hooks.known import Known, is_ignored
-from minutebook.features.hooks.operations import Asked, find
+from minutebook.features.hooks.operations import HookQuestion, find
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.server.daemon.operations import DaemonClient, unknown
 from minutebook.whereabouts import follows_folders, known_place, repository_known, scope_of
@@ -32,7 +32,7 @@ CONTRACT = "hooks"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HookAnswer:
     """The outcome of an event; the client's output, its tokens, and the ids of the records shown."""
 
     outcome: str
@@ -62,17 +62,17 @@ def serve(asking: DaemonClient, request: Mapping[str, Any]) -> None:
 
 def answer(
     app: "App", settings: Settings, client: str, fields: Mapping[str, Any], folder: Path | None
-) -> tuple[Answer, Callable[[], None]]:
+) -> tuple[HookAnswer, Callable[[], None]]:
     """Answer an event by its fields; return with it the function to note that the client printed it.
 
     `folder` is the client's configuration folder where a variable names it.
     """
     event = read_event(fields)
     if settings.of(HookSettings).hooks == "off":
-        return Answer("off"), nothing
+        return HookAnswer("off"), nothing
     place = known_place(settings, event.folder)
     if is_ignored(event.folder, settings.of(HookSettings).hook_ignore) or place.hooks_off:
-        return Answer("ignored"), nothing
+        return HookAnswer("ignored"), nothing
     caller = _caller(settings, client, event.session)
     if follows_folders(settings):
         caller = replace(caller, folder_scope=scope_of(place))
@@ -81,23 +81,23 @@ def answer(
             found = find(app, caller, asked_here(settings, client, event))
             given = found.given
             if given.text is None:
-                silent = Answer("nothing to say", is_briefing=given.is_briefing)
+                silent = HookAnswer("nothing to say", is_briefing=given.is_briefing)
                 return silent, lambda: found.note(app, caller)
             output = output_of(client, event.name, given.text)
-            said = Answer("answered", output, given.tokens, given.ids, given.is_briefing)
+            said = HookAnswer("answered", output, given.tokens, given.ids, given.is_briefing)
             return said, lambda: found.note(app, caller)
         case HookMoment.TURN | HookMoment.END:
             from minutebook.features.hooks.capture import capture
 
-            return Answer(capture(app, settings, caller, client, event, folder)), nothing
+            return HookAnswer(capture(app, settings, caller, client, event, folder)), nothing
         case None:
-            return Answer("unknown event"), nothing
+            return HookAnswer("unknown event"), nothing
 
 
-def asked_here(settings: Settings, client: str, event: HookEvent) -> Asked:
+def asked_here(settings: Settings, client: str, event: HookEvent) -> HookQuestion:
     """Return the request of a client of this machine, by the settings and the log of hooks."""
     known = Known(log.entries(str(settings.home)), event.session)
-    return Asked(
+    return HookQuestion(
         event.session,
         event.prompt if event.moment is HookMoment.PROMPT else None,
         frozenset(known.ids),

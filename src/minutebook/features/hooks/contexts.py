@@ -19,7 +19,7 @@ from minutebook.domain.trust.doors import LASTING_TYPES, Door, Voice, is_of_proj
 from minutebook.domain.writing.turns import Session
 from minutebook.embedding.service import Embedding
 from minutebook.features.hooks.private import without_private
-from minutebook.features.ledger.decisions import Decisions
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.summarizer.extractive import open_errors, without_errors
@@ -100,7 +100,7 @@ class HookContexts:
     def __init__(
         self,
         memories: Memories,
-        decisions: Decisions,
+        decisions: DecisionActs,
         proposals: Proposals,
         sessions: Sessions,
         summaries: Summaries,

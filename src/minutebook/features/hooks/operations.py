@@ -21,7 +21,7 @@ _MOST_TOKENS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HookQuestion:
     """A client's request: its session, the prompt (None when it starts), the limits of size and relevance.
 
     `known` are the ids of what the session was given already, `last` names the session before it in its
@@ -48,7 +48,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HookBrief:
     """The brief, the question that it answers, if one was asked, and the question's hits."""
 
     given: Given
@@ -61,7 +61,7 @@ class Found:
             app.note_answer(caller, ACT, self.question, self.got)
 
 
-def find(app: "App", caller: Caller, asked: Asked) -> Found:
+def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
     """Find the records about a session that starts, or a prompt; nothing is noted yet."""
     from minutebook.features.hooks.contexts import joined
     from minutebook.features.importers.sources.reading.conversation import session_name
@@ -77,14 +77,16 @@ def find(app: "App", caller: Caller, asked: Asked) -> Found:
     question = None if hits is None or asked.prompt is None else without_private(asked.prompt)
     context, got = joined(start, hits), () if hits is None else tuple(hits.got)
     if context is None:
-        return Found(Given(None, 0, (), is_briefing), question, got)
-    return Found(
+        return HookBrief(Given(None, 0, (), is_briefing), question, got)
+    return HookBrief(
         Given(context.text, context.tokens, tuple(context.ids), is_briefing), question, got
     )
 
 
 @operation("knowledge")
-def brief(app: "App", caller: Caller, asked: Asked, folder: FolderScope | None = None) -> Given:
+def brief(
+    app: "App", caller: Caller, asked: HookQuestion, folder: FolderScope | None = None
+) -> Given:
     """Return the brief for a session that starts, or a prompt."""
     check_range("tokens", asked.tokens, _MOST_TOKENS, 0)
     caller = in_folder(caller, folder)

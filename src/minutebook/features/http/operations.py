@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Kind, Token
-from minutebook.domain.rights.grants import Grant, IssuedToken
-from minutebook.operations.memories import Named, by_part
+from minutebook.domain.rights.grants import Grant, NewToken
+from minutebook.operations.memories import NamedRecord, by_part
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class UsedToken:
 
 
 @operation()
-def token_by_part(app: "App", caller: Caller, part: str) -> list[Named]:
+def token_by_part(app: "App", caller: Caller, part: str) -> list[NamedRecord]:
     """Find the tokens with ids that begin, or else end, with a part."""
     return list(by_part(app, caller, (Kind.TOKEN,), part))
 
@@ -36,7 +36,7 @@ def tokens(app: "App", caller: Caller) -> list[UsedToken]:
 
 
 @operation(writes=True)
-def create_token(app: "App", caller: Caller, grant: Grant) -> IssuedToken:
+def create_token(app: "App", caller: Caller, grant: Grant) -> NewToken:
     """Make a token."""
     return app.tokens.create(caller, grant)
 
@@ -54,7 +54,7 @@ def revoke_signed(app: "App", caller: Caller, name: str, is_id: bool) -> Token: 
 
 
 @operation(writes=True)
-def rotate_token(app: "App", caller: Caller, id: str, expires_at: datetime | None) -> IssuedToken:
+def rotate_token(app: "App", caller: Caller, id: str, expires_at: datetime | None) -> NewToken:
     """Replace the secret of a token."""
     return app.tokens.rotate(caller, id, expires_at)
 

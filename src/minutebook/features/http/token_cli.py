@@ -16,7 +16,7 @@ from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Token
 from minutebook.domain.rights.grants import (
     SIGNED_WITH_ID,
     Grant,
-    IssuedToken,
+    NewToken,
     is_live,
     is_of_signed,
 )
@@ -156,7 +156,7 @@ def _end(text: str) -> datetime | None:
     return instant_given("--expires", text) if span is None else datetime.now(UTC) + span
 
 
-def _show_issued(issued: IssuedToken, *, as_json: bool) -> None:
+def _show_issued(issued: NewToken, *, as_json: bool) -> None:
     now = datetime.now(UTC)
     # On stdout the secret alone, so that a script can take it.
     say({"secret": issued.secret, **_shape(issued.token, now)}, issued.secret, as_json)

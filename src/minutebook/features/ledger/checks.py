@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from minutebook.app import App
 from minutebook.domain.writing.lineage import Rule
-from minutebook.features.ledger.keys.approval_secret import Secret
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.maintenance.doctor import Check, Finding
@@ -17,7 +17,7 @@ def checks(app: App) -> Iterable[Check]:
     yield Check("The secret", lambda: _of_secret(parts.secret))
 
 
-def _of_secret(secret: Secret) -> list[Finding]:
+def _of_secret(secret: ApprovalSecret) -> list[Finding]:
     if not secret.is_another():
         return []
     finding = "The secret that is set here is not the one that accepts proposals"

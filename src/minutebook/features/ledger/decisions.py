@@ -20,7 +20,7 @@ from minutebook.features.ledger.recording import DecisionWriter
 from minutebook.services.infrastructure import Infrastructure
 
 
-class Decisions:
+class DecisionActs:
     """The use cases around decisions."""
 
     def __init__(self, infrastructure: Infrastructure, writer: DecisionWriter) -> None:

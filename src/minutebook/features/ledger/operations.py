@@ -44,7 +44,7 @@ def read_decision(app: "App", caller: Caller, id: str) -> Decision | Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionList:
     """Decisions; the ledgers that are read-only, each in a phrase; how many decisions wait from Git."""
 
     decisions: list[Decision]
@@ -58,7 +58,7 @@ def decisions(
     caller: Caller,
     target: str | None = None,
     every: bool = False,  # noqa: FBT001, FBT002
-) -> Decided:
+) -> DecisionList:
     """List the decisions that hold, all on a target, or every one."""
     if target is not None:
         found = _services(app).decisions.history(caller, target)
@@ -69,7 +69,7 @@ def decisions(
             else _services(app).decisions.truths(caller)
         )
     states = [each for each in _services(app).ledgers.states(caller) if each.reason is not None]
-    return Decided(
+    return DecisionList(
         list(found),
         [
             f"is read-only: {REASON}"

@@ -19,7 +19,7 @@ from minutebook.domain.writing.decision_drafts import (
     declined,
     pending_again,
 )
-from minutebook.features.ledger.keys.approval_secret import Secret
+from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.mirror.waiting import is_in_git
 from minutebook.features.ledger.recording import DecisionWriter
 from minutebook.services.infrastructure import Infrastructure
@@ -32,7 +32,7 @@ class Proposals:
         self,
         infrastructure: Infrastructure,
         writer: DecisionWriter,
-        secret: Secret,
+        secret: ApprovalSecret,
         window: timedelta,
     ) -> None:
         self._store = infrastructure.records

@@ -11,7 +11,7 @@ from minutebook.domain.records import Decision, DecisionStatus, Proposal, TextRe
 from minutebook.domain.sources import Source
 from minutebook.domain.writing.lineage import scoped_target
 from minutebook.features.ledger.repositories import Ledgers
-from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
+from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Records, View
@@ -39,7 +39,7 @@ MOST_FOLLOWED = 10_000
 NOTHING_DECIDED = Reason("No decision here is about that.")
 
 
-class Mode(StrEnum):
+class DecisionMode(StrEnum):
     """The kinds of results of a search for decisions.
 
     `strict`: what holds. `balanced`: one decision a target, what holds before what does not.
@@ -52,7 +52,7 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDecision:
+class DecisionHit:
     """A decision or proposal, its rank, its signals, the old one it follows from, its relevance in [0, 1].
 
     `followed` leads from the decision that matched to the one before this; empty where this matched
@@ -61,13 +61,13 @@ class FoundDecision:
 
     record: Decision | Proposal
     score: float
-    hit: Hit[Key]
+    hit: FusedHit[Key]
     followed: tuple[str, ...] = ()
     relevance: float = 0.0
 
 
 @dataclass(slots=True)
-class _Gathered:
+class _DecisionSignals:
     """The signals of decisions, all of them read, and how truths were reached."""
 
     signals: Signals
@@ -86,13 +86,15 @@ class DecisionSearch:
         self._signals = Retriever(store, embeddings)
         self._ledgers = ledgers
 
-    def search(self, caller: Caller, query: str, mode: Mode, limit: int) -> list[FoundDecision]:
+    def search(
+        self, caller: Caller, query: str, mode: DecisionMode, limit: int
+    ) -> list[DecisionHit]:
         """Rank by 0.73 meaning and 0.27 BM25 over the candidates; 1 more for active decisions.
 
         What is not active keeps a tenth of its score. Without a model words alone decide. Where no
         decision is about the query the call notes so; `audit` shows even then what is nearest.
         """
-        classes = (Decision, Proposal) if mode is Mode.AUDIT else (Decision,)
+        classes = (Decision, Proposal) if mode is DecisionMode.AUDIT else (Decision,)
         # What holds is not kept back while the model loads.
         embedding = self._signals.embed(query, caller, Decision)
         parsed = parse_query(query)
@@ -104,7 +106,7 @@ class DecisionSearch:
         own = signals.among(signals.keys() - found.followed.keys())
         judged = self._signals.judged(query, parsed, own, looked_through)
         is_nothing = found_nothing(caller, judged, looked_through, NOTHING_DECIDED)
-        if is_nothing and mode is not Mode.AUDIT:
+        if is_nothing and mode is not DecisionMode.AUDIT:
             return []
         hits = fuse(signals.found(), TEXT_WEIGHTS, len(found.records), signals.strengths())
         ranked = []
@@ -112,7 +114,7 @@ class DecisionSearch:
             record, followed = found.records[hit.id], found.followed.get(hit.id, ())
             score = _ranked(record, hit.score)
             relevance = judged.relevance((hit.id[0], followed[0]) if followed else hit.id)
-            ranked.append(FoundDecision(record, score, hit, followed, relevance))
+            ranked.append(DecisionHit(record, score, hit, followed, relevance))
         ranked.sort(key=lambda each: (-each.score, each.record.id))
         shown = list(_shown(ranked, mode))[:limit]
         attribute(caller, (each.record for each in shown))
@@ -144,14 +146,14 @@ class DecisionSearch:
         embedding: QueryEmbedding | None,
         query: TextQuery,
         classes: Iterable[type[Decision | Proposal]] = (Decision,),
-    ) -> _Gathered:
+    ) -> _DecisionSignals:
         """Return the best of each signal, each with its cosine, and the active decisions they lead to.
 
         A truth has the best score of all that lead to it. A long past does not crowd out what is
         active.
         """
         self._ledgers.sync_visible(caller)
-        total = _Gathered(self._signals.nothing(embedding), {}, {})
+        total = _DecisionSignals(self._signals.nothing(embedding), {}, {})
         for view in self._store.seen_by(caller):
             for of in classes:
                 self._add(view, of, embedding, query, total)
@@ -163,7 +165,7 @@ class DecisionSearch:
         of: type[Decision | Proposal],
         embedding: QueryEmbedding | None,
         query: TextQuery,
-        total: _Gathered,
+        total: _DecisionSignals,
     ) -> None:
         if not view.read_ids(of, (), 1):
             return
@@ -181,7 +183,7 @@ class DecisionSearch:
         of: type[Decision | Proposal],
         embedding: QueryEmbedding | None,
         query: TextQuery,
-        total: _Gathered,
+        total: _DecisionSignals,
     ) -> list[Decision | Proposal]:
         """Add the candidates of each signal in a place, each with its cosine; return the records."""
         found = self._signals.gather(of, [view], embedding, query, CANDIDATES)
@@ -190,7 +192,7 @@ class DecisionSearch:
         total.signals.add(found.among(records))
         return list(records.values())
 
-    def _credit_truths(self, view: View, old: Decision, total: _Gathered) -> None:
+    def _credit_truths(self, view: View, old: Decision, total: _DecisionSignals) -> None:
         """Add an old decision's score to that of the one that holds in its place."""
         before = (old.organization, old.id)
         for truth, path in self._truths(view, old):
@@ -230,12 +232,12 @@ def _ranked(record: Decision | Proposal, score: float) -> float:
     return score + FOR_ACTIVE if is_active else score * OF_ENDED
 
 
-def _shown(ranked: Iterable[FoundDecision], mode: Mode) -> Iterable[FoundDecision]:
+def _shown(ranked: Iterable[DecisionHit], mode: DecisionMode) -> Iterable[DecisionHit]:
     shown: set[object] = set()
     for each in ranked:
-        if mode is Mode.AUDIT:
+        if mode is DecisionMode.AUDIT:
             yield each
-        elif mode is Mode.BALANCED or each.record.status is DecisionStatus.ACTIVE:
+        elif mode is DecisionMode.BALANCED or each.record.status is DecisionStatus.ACTIVE:
             target_key = scoped_target(each.record)
             if target_key not in shown:
                 shown.add(target_key)

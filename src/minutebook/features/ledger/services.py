@@ -11,8 +11,8 @@ from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
-    from minutebook.features.ledger.decisions import Decisions
-    from minutebook.features.ledger.keys.approval_secret import Secret
+    from minutebook.features.ledger.decisions import DecisionActs
+    from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
     from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
     from minutebook.features.ledger.mirror.rebuilding import Rebuilds
     from minutebook.features.ledger.proposals import Proposals
@@ -61,11 +61,11 @@ class LedgerServices(FeatureServices):
         return DecisionWriter(self.infrastructure, self.ledgers)
 
     @service
-    def secret(self) -> "Secret":
+    def secret(self) -> "ApprovalSecret":
         """Keep the secret that accepts proposals."""
-        from minutebook.features.ledger.keys.approval_secret import Secret
+        from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 
-        return Secret(
+        return ApprovalSecret(
             secret_place_of(self.settings, self.infrastructure.store),
             self.infrastructure.locks,
             self.app.trail,
@@ -74,11 +74,11 @@ class LedgerServices(FeatureServices):
         )
 
     @service
-    def decisions(self) -> "Decisions":
+    def decisions(self) -> "DecisionActs":
         """Record decisions."""
-        from minutebook.features.ledger.decisions import Decisions
+        from minutebook.features.ledger.decisions import DecisionActs
 
-        return Decisions(self.infrastructure, self._decision_writer)
+        return DecisionActs(self.infrastructure, self._decision_writer)
 
     @service
     def proposals(self) -> "Proposals":

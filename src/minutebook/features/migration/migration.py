@@ -14,7 +14,7 @@ from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.transfer import Transfer
-from minutebook.store.values import Carried, Change, Embedding, Gone
+from minutebook.store.values import Carried, Change, Gone, TextVectors
 
 BATCH = 500
 """Changes that are moved in one transaction."""
@@ -165,7 +165,7 @@ def _by_ids(store: Tended, of: type[Record], organization: str, ids: Sequence[st
 
 def _beside(
     store: Tended, kind: Kind, organization: str, ids: Sequence[str]
-) -> dict[str, Embedding]:
+) -> dict[str, TextVectors]:
     if kind not in TEXT_CLASSES:
         # Any question will do that reaches the store.
         store.sequence(organization)

@@ -10,7 +10,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import CodeChunk, Entity, Memory, Proposal, Record, Turn
 from minutebook.domain.sources import Source
 from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
-from minutebook.search.fusion import Hit, Signal
+from minutebook.search.fusion import FusedHit, Signal
 from minutebook.search.text import words
 from minutebook.search.verdict import Verdict, verdict_of_relevance
 from minutebook.services.access.visibility import Records, View
@@ -47,7 +47,7 @@ class Explained:
     """
 
     record: Answering | Proposal
-    hit: Hit[Key]
+    hit: FusedHit[Key]
     details: Mapping[str, float]
     excerpt: tuple[Part, ...]
     words: tuple[str, ...]
@@ -191,7 +191,7 @@ def _way(
     return []
 
 
-def _graph_share(hit: Hit[Key]) -> float:
+def _graph_share(hit: FusedHit[Key]) -> float:
     return next((each.share for each in hit.shares if each.signal is Signal.GRAPH), 0.0)
 
 

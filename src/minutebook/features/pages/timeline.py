@@ -39,7 +39,7 @@ class MemoryThen:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MemoryChange:
     """The changes to one memory in a span of time, the entries that prove them, and its successor.
 
     `memory` is None for one that was removed for good. `at` is when it changed last.
@@ -57,7 +57,7 @@ class Change:
 class Changes:
     """The changes in a span of time, the latest first; `is_cut` tells that some are left out."""
 
-    changes: list[Change]
+    changes: list[MemoryChange]
     is_cut: bool
 
 
@@ -112,7 +112,7 @@ class Timeline:
 
     def changes(self, caller: Caller, since: datetime, until: datetime) -> Changes:
         """Return the changes from one instant on and before another."""
-        found: list[Change] = []
+        found: list[MemoryChange] = []
         is_cut = False
         for view in self._store.seen_by(caller):
             span = _TimelineSpan(view, since, until)
@@ -152,7 +152,9 @@ def _turned(span: _TimelineSpan) -> list[str]:
     return turned.read_ids(Memory, ("-id",), MOST + 1)
 
 
-def _changed(span: _TimelineSpan, turned: Sequence[str], *, tells_gone: bool) -> Iterable[Change]:
+def _changed(
+    span: _TimelineSpan, turned: Sequence[str], *, tells_gone: bool
+) -> Iterable[MemoryChange]:
     touched = _read(span.view, {*span.entries, *turned})
     successors = _read(
         span.view, {each.superseded_by for each in touched.values() if each.superseded_by}
@@ -164,11 +166,11 @@ def _changed(span: _TimelineSpan, turned: Sequence[str], *, tells_gone: bool) ->
             continue
         at = max([each.at for each in entries], default=_latest(memory, span))
         successor = successors.get(memory.superseded_by or "")
-        yield Change(id, memory, events, at, tuple(entries), successor)
+        yield MemoryChange(id, memory, events, at, tuple(entries), successor)
     for id in span.entries.keys() - touched.keys() if tells_gone else ():
         entries = span.entries[id]
         if any(each.act == "delete" for each in entries):
-            yield Change(id, None, (Event.REMOVED,), entries[-1].at, tuple(entries))
+            yield MemoryChange(id, None, (Event.REMOVED,), entries[-1].at, tuple(entries))
 
 
 def _read(view: View, ids: Iterable[str]) -> dict[str, Memory]:

@@ -18,7 +18,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.features.postgres import distribution, numbers, remains, schema
-from minutebook.features.postgres.errors import fault_of, translate_errors
+from minutebook.features.postgres.errors import driver_errors, fault_of
 from minutebook.features.postgres.shared_rows import PostgresLeases, PostgresSharedValues
 from minutebook.features.postgres.statements import PostgresConnection, Raw
 from minutebook.features.postgres.texts import text_adapters
@@ -70,7 +70,7 @@ class _Transaction:
     failed: BaseException | None = None
 
 
-class Connections(Database):
+class PostgresConnections(Database):
     """Lends connections, each to one thread at a time; a thread that writes keeps its own."""
 
     leases: PostgresLeases
@@ -96,7 +96,7 @@ class Connections(Database):
         }
 
     def _open(self, want: Callable[[], None]) -> None:
-        with translate_errors(self.place), self._opened() as connection:
+        with driver_errors(self.place), self._opened() as connection:
             schema.prepare(connection, self.place)
         self._writers, self._readers, self._streams = (self._pool(self._size) for _ in range(3))
         self._is_closed = False
@@ -144,7 +144,7 @@ class Connections(Database):
         """Yield the writing connection and the number of the organization to be written to."""
         transaction = self._transaction
         if transaction is None:
-            with self._whole_transaction((organization,)) as begun, translate_errors(self.place):
+            with self._whole_transaction((organization,)) as begun, driver_errors(self.place):
                 yield PostgresConnection(begun.connection), begun.organizations[organization]
             return
         with self._watched(transaction) as raw:
@@ -165,7 +165,7 @@ class Connections(Database):
         """Open a connection outside the current transaction, for rows that must survive its rollback."""
         if self._is_closed:
             raise self._closed()
-        with translate_errors(self.place), self._opened() as raw:
+        with driver_errors(self.place), self._opened() as raw:
             yield PostgresConnection(raw)
 
     def size(self) -> int:
@@ -268,7 +268,7 @@ class Connections(Database):
     def _lent(self, pool: Pool) -> Iterator[Raw]:
         connection = self._taken(pool)
         try:
-            with translate_errors(self.place):
+            with driver_errors(self.place):
                 yield connection
         finally:
             if (
@@ -294,7 +294,7 @@ class Connections(Database):
             raise self._closed() from None
         except PoolTimeout:
             pass
-        with translate_errors(self.place):
+        with driver_errors(self.place):
             self._opened().close()
         try:
             return pool.getconn(timeout=max(self._wait, _PROBED_AFTER))
@@ -325,7 +325,7 @@ class Connections(Database):
         if transaction.failed is not None:
             raise self._undone(transaction.failed)
         try:
-            with translate_errors(self.place):
+            with driver_errors(self.place):
                 yield transaction.connection
         except (NotFound, InvalidInput):
             # Raised before anything is written.
@@ -379,7 +379,7 @@ class Connections(Database):
                 connection.execute(f"RELEASE {name}".encode())
         except BaseException:
             if not connection.closed:
-                with translate_errors(self.place):
+                with driver_errors(self.place):
                     connection.execute(f"ROLLBACK TO {name}; RELEASE {name}".encode())
                 transaction.failed = None
             raise

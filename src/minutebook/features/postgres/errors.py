@@ -42,7 +42,7 @@ _ENDS = ("FATAL", "PANIC")
 """How severe an error is with which a server ends the connection."""
 
 
-class translate_errors(Translation[str]):  # noqa: N801 - reads as a word: `with translate_errors(place):`
+class driver_errors(Translation[str]):  # noqa: N801 - reads as a word: `with driver_errors(place):`
     """Turn errors of the driver into StoreErrors that name the database."""
 
     shows_cause = False

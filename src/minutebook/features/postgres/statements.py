@@ -13,7 +13,7 @@ from minutebook.features.postgres import numbers
 from minutebook.features.postgres.tables import CUT, derived, object_digest, quoted
 from minutebook.search.text import ANALYSIS
 from minutebook.store.sql import change_feed, entity_names
-from minutebook.store.sql.database import Condition, Connection, Kept, Row
+from minutebook.store.sql.database import Condition, Connection, KeptVectors, Row
 from minutebook.store.sql.embeddings import kept_of
 from minutebook.store.sql.entity_names import SHORT
 from minutebook.store.sql.rows import check_key
@@ -158,7 +158,7 @@ class PostgresConnection(Connection):
             if isinstance(each.record, Entity):
                 entity_names.keep(self, number, each.record)
 
-    def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: Kept) -> bool:
+    def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: KeptVectors) -> bool:
         """Write vectors and token states in the row of their record."""
         name = table_of(of).name
         there = f"SELECT 1 FROM {name} WHERE organization = %s AND id = %s"  # noqa: S608

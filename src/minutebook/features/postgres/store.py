@@ -8,7 +8,7 @@ from typing import Literal
 from minutebook.config import Settings
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
-from minutebook.features.postgres.connections import Connections
+from minutebook.features.postgres.connections import PostgresConnections
 from minutebook.features.postgres.upkeep import PostgresUpkeep
 from minutebook.search.text import TextQuery, terms
 from minutebook.store.sidecar.phrases import holding_all, match_phrases
@@ -43,7 +43,7 @@ class PostgresStore(SqlStore):
     the URL is none, StoreTooNew if a later version made the tables, else StoreError.
     """
 
-    database: Connections
+    database: PostgresConnections
     upkeep: PostgresUpkeep
 
     def __init__(
@@ -56,7 +56,7 @@ class PostgresStore(SqlStore):
         pool: int = 8,
         receives: bool = False,
     ) -> None:
-        connections = Connections(
+        connections = PostgresConnections(
             url, synchronous=durability == "full", writer_wait=writer_wait, size=pool
         )
         super().__init__(PostgresUpkeep(folder, connections, receives=receives))

@@ -3,7 +3,7 @@
 import threading
 
 from minutebook.domain.records import TEXT_CLASSES
-from minutebook.features.postgres.connections import Connections
+from minutebook.features.postgres.connections import PostgresConnections
 from minutebook.features.postgres.tables import packed_terms
 from minutebook.search.text import ANALYSIS
 from minutebook.store.sql.tables import table_of
@@ -20,7 +20,7 @@ class TextAnalysis:
     Several servers may do so at once: each text gives all of them the same terms.
     """
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: PostgresConnections) -> None:
         self._connections = connections
         self._turn = threading.Lock()
         self._place = 0

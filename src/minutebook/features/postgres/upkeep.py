@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from minutebook.features.postgres import remains
-from minutebook.features.postgres.connections import Connections
+from minutebook.features.postgres.connections import PostgresConnections
 from minutebook.features.postgres.text_analysis import TextAnalysis
 from minutebook.search.text import ANALYSIS
 from minutebook.store.sql import change_feed, entity_names
@@ -16,7 +16,7 @@ from minutebook.store.sql.upkeep import Upkeep
 class PostgresUpkeep(Upkeep):
     """`Upkeep` of a database on a server."""
 
-    def __init__(self, folder: Path, connections: Connections, *, receives: bool) -> None:
+    def __init__(self, folder: Path, connections: PostgresConnections, *, receives: bool) -> None:
         super().__init__(connections, receives=receives)
         self._folder = folder
         self._connections = connections

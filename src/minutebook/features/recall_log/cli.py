@@ -8,7 +8,7 @@ from minutebook.cli.printing import body, say, style
 from minutebook.cli.terminal import as_json, headline, identity
 from minutebook.domain.records import Memory, TextRecord
 from minutebook.features.recall_log import operations
-from minutebook.features.recall_log.operations import Recalled
+from minutebook.features.recall_log.operations import RecalledQuestion
 
 
 @click.command(short_help="See which records each question got.")
@@ -45,7 +45,7 @@ def recalls(
     say([_shape(each) for each in page.recalls], lines or none, as_json)
 
 
-def _shape(recalled: Recalled) -> dict[str, object]:
+def _shape(recalled: RecalledQuestion) -> dict[str, object]:
     entry = recalled.entry
     names = ("at", "question", "actor", "client", "contract", "act", "session", "organization")
     return {
@@ -56,7 +56,7 @@ def _shape(recalled: Recalled) -> dict[str, object]:
     }
 
 
-def _lines(recalled: Recalled) -> list[str]:
+def _lines(recalled: RecalledQuestion) -> list[str]:
     entry = recalled.entry
     through = " ".join(part for part in (entry.client, entry.contract, entry.act) if part)
     session = f"  {style(entry.session, dim=True)}" if entry.session else ""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecalledQuestion:
     """A question that is in the log, and the records that it got, each with its score."""
 
     entry: LoggedRecall
@@ -25,7 +25,7 @@ class Recalled:
 class RecallPage:
     """Part of the log of questions, and whether it is kept at all."""
 
-    recalls: list[Recalled]
+    recalls: list[RecalledQuestion]
     is_off: bool
 
 
@@ -50,7 +50,8 @@ def recalls(
         offset=offset,
     )
     return RecallPage(
-        [Recalled(each.entry, each.got) for each in found], _services(app).recalls.mode == "off"
+        [RecalledQuestion(each.entry, each.got) for each in found],
+        _services(app).recalls.mode == "off",
     )
 
 

@@ -87,7 +87,7 @@ _WORD = re.compile(r"[^\W\d_][\w'-]*[^\W_]|[^\W\d_]", re.UNICODE)
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SessionSentence:
     """A sentence of a session, its turn, whether the person said it, and how much its place and form speak for it."""
 
     text: str
@@ -124,7 +124,7 @@ def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
     )
 
 
-def sayings(turns: Iterable[Turn], count: int) -> Iterator[Sentence]:
+def sayings(turns: Iterable[Turn], count: int) -> Iterator[SessionSentence]:
     """Yield the sentences of a session of `count` turns that a summary may quote, in order.
 
     Thoughts are none: they are the agent's notes to itself, and hold its uses of tools.
@@ -141,7 +141,9 @@ def sayings(turns: Iterable[Turn], count: int) -> Iterator[Sentence]:
                 # What came of it the agent says last, and what answers a prompt first.
                 late = _LATE if index == count - 1 and not by_user else 1.0
                 first = _FIRST if place == 0 and not by_user else 1.0
-                yield Sentence(each, index, by_user, _weight(each, by_user=by_user) * late * first)
+                yield SessionSentence(
+                    each, index, by_user, _weight(each, by_user=by_user) * late * first
+                )
 
 
 def _weight(sentence: str, *, by_user: bool) -> float:
@@ -161,7 +163,7 @@ def _weight(sentence: str, *, by_user: bool) -> float:
     return weight
 
 
-def chances_of(found: Sequence[Sentence]) -> dict[int, float]:
+def chances_of(found: Sequence[SessionSentence]) -> dict[int, float]:
     """Return how likely a later turn took back each of the sentences that a summary may quote, by index."""
     ranked = sorted(range(len(found)), key=lambda index: (-found[index].weight, index))
     said = [Said(each.text, each.turn, each.by_user, is_request(each.text)) for each in found]
@@ -169,7 +171,7 @@ def chances_of(found: Sequence[Sentence]) -> dict[int, float]:
     return {index: each.chance for index, each in chances.items()}
 
 
-def _outline(found: Sequence[Sentence], chances: dict[int, float]) -> Iterator[str]:
+def _outline(found: Sequence[SessionSentence], chances: dict[int, float]) -> Iterator[str]:
     """Yield the lines of a summary: the person's requests, each with its last result, and the open ends."""
     chosen = _chosen(found, chances)
     last = max((each.turn for each in found), default=0)
@@ -178,7 +180,7 @@ def _outline(found: Sequence[Sentence], chances: dict[int, float]) -> Iterator[s
         for each in map(found.__getitem__, chosen)
         if each.turn == last and not each.by_user and _SAYS_OPEN.search(each.text)
     ]
-    by_turn: defaultdict[int, list[Sentence]] = defaultdict(list)
+    by_turn: defaultdict[int, list[SessionSentence]] = defaultdict(list)
     for index in chosen:
         by_turn[found[index].turn].append(found[index])
     line = ""
@@ -198,7 +200,9 @@ def _outline(found: Sequence[Sentence], chances: dict[int, float]) -> Iterator[s
         yield _OPEN + " ".join(each.text.removeprefix(_OPEN) for each in left_open)
 
 
-def _headings(found: Sequence[Sentence], chances: dict[int, float], turn: int) -> Iterator[str]:
+def _headings(
+    found: Sequence[SessionSentence], chances: dict[int, float], turn: int
+) -> Iterator[str]:
     """Yield the person's requests in a turn, in few words, if they name a subject."""
     for index, each in enumerate(found):
         is_own = each.turn == turn and each.by_user and chances.get(index, 1.0) < TAKEN_BACK
@@ -208,7 +212,7 @@ def _headings(found: Sequence[Sentence], chances: dict[int, float], turn: int) -
             return
 
 
-def _chosen(found: Sequence[Sentence], chances: dict[int, float]) -> list[int]:
+def _chosen(found: Sequence[SessionSentence], chances: dict[int, float]) -> list[int]:
     """Choose the most salient sentences that stand, unlike one another, within the words of a summary; in order."""
     standing = [index for index, chance in chances.items() if chance < TAKEN_BACK]
     weights = dict(zip(standing, weighed([found[index].text for index in standing]), strict=True))
@@ -269,7 +273,7 @@ def without_errors(summary: str) -> str:
     return rest if last.startswith(_ERRORS) else summary
 
 
-def title(found: Sequence[Sentence], facts: SessionFacts) -> str:
+def title(found: Sequence[SessionSentence], facts: SessionFacts) -> str:
     """Name a session by a whole phrase of at most ten words.
 
     By what the user asked for or told first, else by the most telling sentence that holds such a phrase;
@@ -295,7 +299,7 @@ def title(found: Sequence[Sentence], facts: SessionFacts) -> str:
     return title_of(found[0].text) if found else ""
 
 
-def _fitness(each: Sentence) -> float:
+def _fitness(each: SessionSentence) -> float:
     """Return how fit a sentence of the user is as the session's topic."""
     asks = is_request(each.text) or (each.turn == 0 and is_about_a_fault(each.text))
     says = _FOR_GOAL if asks and _telling(each.text) > 2 else 1.0
@@ -309,7 +313,7 @@ def _telling(sentence: str) -> int:
     return sum(not (is_stop_term(term) or term in FILLER_TERMS) for term in terms)
 
 
-def _topics(found: Sequence[Sentence]) -> list[str]:
+def _topics(found: Sequence[SessionSentence]) -> list[str]:
     """Return up to four words or bigrams that several turns share, most frequent first."""
     turns: dict[str, set[int]] = defaultdict(set)
     seen: Counter[str] = Counter()

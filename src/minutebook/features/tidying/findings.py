@@ -10,7 +10,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind
 
 
-class Finding(StrEnum):
+class FindingKind(StrEnum):
     """The kind of a finding, which implies the suggested change."""
 
     DUPLICATE = "duplicate"
@@ -71,7 +71,7 @@ class Suggestion:
 
     organization: str
     id: str
-    finding: Finding
+    finding: FindingKind
     certainty: float
     subjects: tuple[Subject, ...]
     found_at: datetime
@@ -93,20 +93,20 @@ def suggestion_id(topic: str, subjects: Sequence[Subject], more: str = "") -> st
     return f"{topic}.{digest[:32]}"
 
 
-def parse_rules(given: Sequence[str]) -> Mapping[Finding, float]:
+def parse_rules(given: Sequence[str]) -> Mapping[FindingKind, float]:
     """Read rules such as `duplicate=0.95`: the certainty from which a finding is applied unasked.
 
     Raises InvalidInput if one is no such rule.
     """
-    rules: dict[Finding, float] = {}
+    rules: dict[FindingKind, float] = {}
     for each in given:
         name, equals, least = each.partition("=")
         try:
-            rules[Finding(name.strip())] = number = float(least)
+            rules[FindingKind(name.strip())] = number = float(least)
         except ValueError:
             number = -1.0
         if not equals or not 0.0 <= number <= 1.0:
-            known = ", ".join(Finding)
+            known = ", ".join(FindingKind)
             raise InvalidInput(
                 "tidy_rules",
                 "must name a finding and a certainty from 0 to 1, such as duplicate=0.95 (got {given!r}); findings are {names}",

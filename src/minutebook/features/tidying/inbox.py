@@ -10,7 +10,7 @@ from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
 from minutebook.features.tidying.changing import Changing
-from minutebook.features.tidying.findings import Finding, State, Suggestion
+from minutebook.features.tidying.findings import FindingKind, State, Suggestion
 from minutebook.features.tidying.looking.examining import Examined, Examining
 from minutebook.features.tidying.looking.state import suggestions, visible_records
 from minutebook.features.tidying.rows import TidyRows
@@ -39,7 +39,7 @@ class Listing:
     """Part of the open suggestions, and how many of each kind there are that the reader may see."""
 
     waiting: list[Waiting]
-    counts: Counter[Finding]
+    counts: Counter[FindingKind]
 
 
 class Inbox:
@@ -64,11 +64,11 @@ class Inbox:
         caller: Caller,
         limit: int,
         offset: int = 0,
-        kinds: frozenset[Finding] = frozenset(Finding),
+        kinds: frozenset[FindingKind] = frozenset(FindingKind),
     ) -> Listing:
         """Return a page of the open suggestions of some kinds, the most certain kinds first, with all counts."""
-        counts = Counter[Finding]()
-        seen: list[tuple[Finding, str, int]] = []
+        counts = Counter[FindingKind]()
+        seen: list[tuple[FindingKind, str, int]] = []
         for view in self._views(caller):
             for each in suggestions(self._rows, view.organization, State.OPEN):
                 if visible_records(self._store, view, each) is None:
@@ -76,7 +76,7 @@ class Inbox:
                 counts[each.finding] += 1
                 if each.finding in kinds:
                     seen.append((each.finding, each.organization, each.number))
-        order = list(Finding)
+        order = list(FindingKind)
         seen.sort(key=lambda each: (order.index(each[0]), each[1:]))
         waiting: list[Waiting] = []
         for _, organization, number in seen[offset:]:
@@ -144,9 +144,11 @@ class Inbox:
             self._settle(caller, suggestion, State.OPEN, "")
         return self.read(caller, name)
 
-    def apply_by_rules(self, caller: Caller, rules: Mapping[Finding, float]) -> Counter[Finding]:
+    def apply_by_rules(
+        self, caller: Caller, rules: Mapping[FindingKind, float]
+    ) -> Counter[FindingKind]:
         """Apply the open suggestions at least as certain as a rule wants; once, whether or not it works."""
-        applied = Counter[Finding]()
+        applied = Counter[FindingKind]()
         for view in self._views(caller):
             for each in suggestions(self._rows, view.organization, State.OPEN):
                 least = rules.get(each.finding)
@@ -171,7 +173,7 @@ class Inbox:
             raise Conflict(
                 shown.name, "its records changed since; the next `minutebook tidy` looks again"
             )
-        if examined.finding is Finding.NO_SUMMARY:
+        if examined.finding is FindingKind.NO_SUMMARY:
             # A model may take long: nobody waits for the writer's lock meanwhile.
             undo = self._changing.make(caller, examined)
             self._settle(caller, suggestion, State.APPLIED, undo)

@@ -10,7 +10,7 @@ from minutebook.domain.caller import Caller, FolderScope, in_call
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Record
 from minutebook.domain.rights.redaction import redacted_for
-from minutebook.features.tidying.findings import Finding, State, Topic
+from minutebook.features.tidying.findings import FindingKind, State, Topic
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import check_range, operation
 
@@ -27,7 +27,7 @@ class Suggested:
 
     name: str
     organization: str
-    finding: Finding
+    finding: FindingKind
     state: State
     certainty: float
     reason: str
@@ -87,7 +87,7 @@ def tidy(
 
 
 @dataclass(frozen=True, slots=True)
-class TidyState:
+class TidyReport:
     """The state of tidying: the last round, its findings, the open items, and the rounds that did not run."""
 
     last_at: datetime | None
@@ -99,10 +99,10 @@ class TidyState:
 
 
 @operation()
-def tidy_state(app: "App", caller: Caller) -> TidyState:
+def tidy_state(app: "App", caller: Caller) -> TidyReport:
     """Return when the last round was, and the open items."""
     state = _services(app).tidy_status.state(caller)
-    return TidyState(
+    return TidyReport(
         state.last_at,
         state.looked_at,
         state.found.total(),
@@ -180,21 +180,21 @@ def reason_of(each: "Waiting") -> str:
     if examined is None:
         return ""
     match examined.finding:
-        case Finding.DUPLICATE:
+        case FindingKind.DUPLICATE:
             return "both say the same"
-        case Finding.CONTRADICTION:
+        case FindingKind.CONTRADICTION:
             return f"“{facts['old']}” there, “{facts['new']}” here"
-        case Finding.MERGE:
+        case FindingKind.MERGE:
             return _of_wording(facts)
-        case Finding.EXPIRED:
+        case FindingKind.EXPIRED:
             return f"“{facts['words']}”, from when it was written: past since {facts['past']}"
-        case Finding.ENDED:
+        case FindingKind.ENDED:
             return f"its validity ended on {examined.due:%Y-%m-%d}"
-        case Finding.UNUSED_RULE:
+        case FindingKind.UNUSED_RULE:
             return f"no question got it in the {facts['days']} days of the recall log (since {facts['since']})"
-        case Finding.SAME_ENTITY:
+        case FindingKind.SAME_ENTITY:
             return facts["reason"]
-        case Finding.NO_SUMMARY:
+        case FindingKind.NO_SUMMARY:
             return f"the session {facts['session']} has {facts['turns']} turns and no summary"
         case _:
             return "an agent wrote it, and nobody verified it"

@@ -11,9 +11,9 @@ from minutebook.domain.errors import Conflict, InvalidInput, NotFound
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record, Status
-from minutebook.features.ledger.decisions import Decisions
+from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
-from minutebook.features.tidying.findings import WAITING, Finding, Topic
+from minutebook.features.tidying.findings import WAITING, FindingKind, Topic
 from minutebook.features.tidying.inbox import SUGGESTION, Inbox, Waiting
 from minutebook.services.access.doors import Doors
 from minutebook.services.access.visibility import Clock
@@ -31,7 +31,7 @@ MEMORIES: Mapping[Topic, Status] = {
 ACCEPTED_ELSEWHERE = Reason("accepting it needs the secret; `minutebook accept` asks for it")
 """Why a proposal is not accepted from the list."""
 
-_FINDINGS = frozenset(Finding) - {Finding.UNVERIFIED}
+_FINDINGS = frozenset(FindingKind) - {FindingKind.UNVERIFIED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Review:
         links: Links,
         status: StatusChanges,
         proposals: Proposals,
-        decisions: Decisions,
+        decisions: DecisionActs,
         doors: Doors,
         clock: Clock,
     ) -> None:
@@ -114,7 +114,9 @@ class Review:
                 elif topic is Topic.CLASH:
                     items += [Item(topic, "", tuple(each)) for each in clashes[offset:end]]
                 else:
-                    listing = self._inbox.listing(caller, room, offset, frozenset({Finding(topic)}))
+                    listing = self._inbox.listing(
+                        caller, room, offset, frozenset({FindingKind(topic)})
+                    )
                     items += [
                         Item(topic, each.name, each.records, each) for each in listing.waiting
                     ]

@@ -11,14 +11,14 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
-from minutebook.features.tidying.findings import Finding, parse_rules
+from minutebook.features.tidying.findings import FindingKind, parse_rules
 from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
     from minutebook.features.tidying.changing import Changing
     from minutebook.features.tidying.inbox import Inbox
-    from minutebook.features.tidying.looking.candidates import Candidates
+    from minutebook.features.tidying.looking.candidates import MemoryNeighbours
     from minutebook.features.tidying.looking.examining import Examining
     from minutebook.features.tidying.looking.rounds import Rounds
     from minutebook.features.tidying.looking.state import TidyStatus
@@ -45,10 +45,10 @@ class TidyingServices(FeatureServices):
         return Examining(self.infrastructure.store, self._candidates, self.app.clock)
 
     @service
-    def _candidates(self) -> "Candidates":
-        from minutebook.features.tidying.looking.candidates import Candidates
+    def _candidates(self) -> "MemoryNeighbours":
+        from minutebook.features.tidying.looking.candidates import MemoryNeighbours
 
-        return Candidates(
+        return MemoryNeighbours(
             self.infrastructure.store, self.app.similar, self.app.embedding, self.app.clock
         )
 
@@ -109,7 +109,7 @@ class TidyingServices(FeatureServices):
             self._examining,
             self.inbox,
             parse_rules(self.settings.of(TidyingSettings).tidy_rules),
-            frozenset(Finding(each) for each in self.settings.of(TidyingSettings).tidy_kinds),
+            frozenset(FindingKind(each) for each in self.settings.of(TidyingSettings).tidy_kinds),
             self._every,
         )
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from minutebook.config import Settings
-from minutebook.config.kinds import Kind, at_least, separated, setting
+from minutebook.config.kinds import SettingKind, at_least, separated, setting
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import Reason
-from minutebook.features.tidying.findings import Finding, parse_rules
+from minutebook.features.tidying.findings import FindingKind, parse_rules
 
 _COMMAS = separated(",", Reason(""))
 
@@ -23,7 +23,7 @@ def _rules(value: Any, folder: str) -> tuple[str, ...]:
 
 def _kinds(value: Any, folder: str) -> tuple[str, ...]:
     named = _COMMAS.parse(value, folder)
-    return tuple(str(Finding(each)) for each in named)
+    return tuple(str(FindingKind(each)) for each in named)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +37,15 @@ class TidyingSettings(Settings):
         "itself; 0: none. `minutebook tidy` looks at once.",
     )
     tidy_kinds: tuple[str, ...] = setting(
-        tuple(str(each) for each in Finding),
-        Kind(_kinds, Reason("a list of {names}, with commas between", names=", ".join(Finding))),
+        tuple(str(each) for each in FindingKind),
+        SettingKind(
+            _kinds, Reason("a list of {names}, with commas between", names=", ".join(FindingKind))
+        ),
         "What is looked for.",
     )
     tidy_rules: tuple[str, ...] = setting(
         (),
-        Kind(_rules, Reason("a list such as duplicate=0.95,expired=0.9")),
+        SettingKind(_rules, Reason("a list such as duplicate=0.95,expired=0.9")),
         "What a suggestion of a kind is applied by, unasked: the least certainty, such as "
         "`duplicate=0.95,expired=0.9`. None named: nothing without a person.",
     )

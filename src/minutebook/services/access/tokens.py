@@ -23,7 +23,7 @@ from minutebook.domain.rights.grants import (
     SIGNED_BEFORE,
     SIGNED_WITH_ID,
     Grant,
-    IssuedToken,
+    NewToken,
     caller_with,
     check_end,
     check_grant,
@@ -95,7 +95,7 @@ class Tokens:
             self._is_shared = bool(self._store.find(Token, _ALL, limit=1))
         return self._is_shared
 
-    def create(self, caller: Caller, grant: Grant) -> IssuedToken:
+    def create(self, caller: Caller, grant: Grant) -> NewToken:
         """Make a token.
 
         Raises Forbidden to all but the owner of the data directory, InvalidInput if the grant is
@@ -123,7 +123,7 @@ class Tokens:
             policy.check_may_issue(caller)
             audit.check(_TOKENS)
             self._store.put(token)
-        return IssuedToken(token, secret)
+        return NewToken(token, secret)
 
     def list(self, caller: Caller) -> Sequence[Token]:
         """Return every token, newest first.
@@ -195,7 +195,7 @@ class Tokens:
         if (noted := by_id or by_name) is not None:
             raise self.refused("Revoked", Reason("this token was revoked"), noted)
 
-    def rotate(self, caller: Caller, id: str, expires_at: datetime | None) -> IssuedToken:
+    def rotate(self, caller: Caller, id: str, expires_at: datetime | None) -> NewToken:
         """Replace the secret and the expiry of a token; the old secret is invalid from now on.
 
         Raises Forbidden as `create` does, NotFound if there is no such token, Conflict if it was
@@ -210,7 +210,7 @@ class Tokens:
             audit.note_before(known)
             token = replace(known, digest=_digest(secret), expires_at=expires_at)
             self._store.put(token)
-        return IssuedToken(token, secret)
+        return NewToken(token, secret)
 
     def caller_of(self, secret: str) -> Caller:
         """Return the caller that a secret authenticates.

@@ -260,7 +260,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class VisibleMoment:
     """The records that a view shows as of one moment; edges all, wherever they lead."""
 
     _snapshot: Snapshot = field(repr=False, compare=False)
@@ -271,13 +271,13 @@ class Moment:
         """The organization."""
         return self._where.organization
 
-    def where(self, **conditions: Unpack[Conditions]) -> "Moment":
+    def where(self, **conditions: Unpack[Conditions]) -> "VisibleMoment":
         """Return it with conditions in the place of those of their names."""
-        return Moment(self._snapshot, replace(self._where, **conditions))
+        return VisibleMoment(self._snapshot, replace(self._where, **conditions))
 
-    def narrowed(self, **equal: object) -> "Moment":
+    def narrowed(self, **equal: object) -> "VisibleMoment":
         """Return the part of those records with fields that also equal these values."""
-        return Moment(self._snapshot, narrowed(self._where, **equal))
+        return VisibleMoment(self._snapshot, narrowed(self._where, **equal))
 
     def each(self, of: type[R], order: Sequence[str] = ()) -> Iterator[R]:
         """Yield the records one at a time."""
@@ -342,10 +342,10 @@ class Seen:
         return found, self.count(of)
 
     @contextmanager
-    def moments(self) -> Iterator[list[Moment]]:
+    def moments(self) -> Iterator[list[VisibleMoment]]:
         """Open a reader of each organization, all as of one moment from now on; it may stay open long."""
         with self._store.snapshot(*self.organizations) as snapshot:
-            yield [Moment(snapshot, each._where) for each in self.views]
+            yield [VisibleMoment(snapshot, each._where) for each in self.views]
 
 
 class Records:

@@ -32,7 +32,7 @@ LONGEST_TURN = timedelta(hours=2)
 
 
 @dataclass(frozen=True, slots=True)
-class TurnPage:
+class SessionTurns:
     """Part of a session in order, and how many turns the whole has."""
 
     turns: list[Turn]
@@ -126,7 +126,7 @@ class Sessions:
             if is_captured and are_one_program(last.origin.client, client):
                 yield last
 
-    def page(self, caller: Caller, session: str, limit: int, offset: int) -> TurnPage:
+    def page(self, caller: Caller, session: str, limit: int, offset: int) -> SessionTurns:
         """Return the turns of a session that the caller may see, oldest first; none if it is unknown.
 
         If several organizations have a session of this name, they follow one another.
@@ -143,7 +143,7 @@ class Sessions:
                 )
             total += view.count(Turn)
         attribute(caller, turns)
-        return TurnPage(turns, total)
+        return SessionTurns(turns, total)
 
     def overview(self, caller: Caller, limit: int, offset: int) -> SessionPage:
         """Return a page of the sessions that the caller may see, last written first."""

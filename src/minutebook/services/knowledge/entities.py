@@ -25,7 +25,7 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbourhood:
+class EntityNeighbourhood:
     """The entities within some steps of one, without it, and the relations that were followed."""
 
     entities: list[Entity]
@@ -123,7 +123,9 @@ class Entities:
             audit.subject = relation.id
             return relation
 
-    def related(self, caller: Caller, id: str, depth: int, direction: Direction) -> Neighbourhood:
+    def related(
+        self, caller: Caller, id: str, depth: int, direction: Direction
+    ) -> EntityNeighbourhood:
         """Walk the relations from an entity, breadth first, up to `depth` steps.
 
         Raises NotFound if there is no such entity or the caller may not see it.
@@ -146,7 +148,7 @@ class Entities:
                 walked[edge.id] = edge
             frontier = following
         del reached[start.id]
-        return Neighbourhood(
+        return EntityNeighbourhood(
             sorted(reached.values(), key=lambda e: e.id),
             sorted(walked.values(), key=lambda e: e.id),
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller, Note
 from minutebook.domain.records import Memory
-from minutebook.language.revisions import Candidate, revisions
+from minutebook.language.revisions import DatedText, revisions
 from minutebook.search.late_interaction import likeness, whole
 from minutebook.services.access.visibility import Clock, Records, Seen, View
 from minutebook.services.embeddings import Embeddings
@@ -171,8 +171,8 @@ class SimilarMemories:
         """Return those that the memory perhaps revises."""
         others = near.view.where(ids=frozenset(near.states)).find(Memory)
         candidates = [
-            Candidate(near.memory.text, near.memory.updated_at, near.own),
-            *(Candidate(each.text, each.event_time, near.states[each.id]) for each in others),
+            DatedText(near.memory.text, near.memory.updated_at, near.own),
+            *(DatedText(each.text, each.event_time, near.states[each.id]) for each in others),
         ]
         found = revisions(candidates, self._embeddings.spell)
         return [others[old - 1] for old, by in sorted(found.items()) if old and by.newer == 0]

@@ -55,7 +55,7 @@ class Health:
     uptime: float
 
 
-class Database:
+class EngineControl:
     """Keeps the engine running as long as one connection of this process wants it to.
 
     A connection, known by its caller's session, wants it from its first call until it stops it or

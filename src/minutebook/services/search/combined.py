@@ -7,7 +7,7 @@ from typing import Protocol
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import CodeChunk, Kind
 from minutebook.domain.sources import Source
-from minutebook.search.fusion import Hit, Signal, z_normalise
+from minutebook.search.fusion import FusedHit, Signal, z_normalise
 from minutebook.services.access.provenance import attribute
 from minutebook.services.search.newest_first import NewestFirst, RevisedBy
 from minutebook.services.search.passages import Passages
@@ -25,7 +25,7 @@ class Ranked:
     record: Answering | CodeChunk
     text: str
     score: float
-    hit: Hit[Key]
+    hit: FusedHit[Key]
     relevance: float
     """How likely it is about the question, in [0, 1]."""
     details: Mapping[str, float] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
-from minutebook.language.revisions import Candidate, revisions
+from minutebook.language.revisions import DatedText, revisions
 from minutebook.search.context import label_of
 from minutebook.search.late_interaction import whole
 from minutebook.services.access.provenance import written
@@ -57,7 +57,7 @@ class NewestFirst:
         ][:JUDGED]
         states = self._states(judged)
         candidates = [
-            Candidate(each.record.text, _said_at(each.record), states.get(each.hit.id))
+            DatedText(each.record.text, _said_at(each.record), states.get(each.hit.id))
             for each in judged
         ]
         question = None if asked.embedding is None else asked.embedding.question

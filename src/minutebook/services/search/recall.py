@@ -20,7 +20,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.sources import Source
 from minutebook.search.answerability import Judgement
-from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
+from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, Records, View
@@ -87,7 +87,7 @@ class Recalled:
     """
 
     record: Answering
-    hit: Hit[Key]
+    hit: FusedHit[Key]
     relevance: float
     """How likely it is about the question, in [0, 1], by its own signals."""
     details: Mapping[str, float] = field(default_factory=dict)
@@ -262,7 +262,7 @@ class Recall:
         found.lift(standings, asked.query)
         return found
 
-    def _read_said(self, found: _Gathered, hits: Sequence[Hit[Key]]) -> dict[Key, Answering]:
+    def _read_said(self, found: _Gathered, hits: Sequence[FusedHit[Key]]) -> dict[Key, Answering]:
         """Read the turns and summaries among hits."""
         read: dict[Key, Answering] = {}
         for of in (Turn, Summary):
@@ -274,7 +274,7 @@ class Recall:
     def _read(
         self,
         found: _Gathered,
-        hits: Sequence[Hit[Key]],
+        hits: Sequence[FusedHit[Key]],
         said: Mapping[Key, Answering],
         judged: Judgement[Key],
     ) -> list[Recalled]:
@@ -380,7 +380,7 @@ def _credit_successors(view: View, past: Signals, found: Signals) -> None:
                 scores[key] = max(score, scores.get(key, score))
 
 
-def _by_turns(hits: Sequence[Hit[Key]], said: Mapping[Key, Answering]) -> list[Hit[Key]]:
+def _by_turns(hits: Sequence[FusedHit[Key]], said: Mapping[Key, Answering]) -> list[FusedHit[Key]]:
     """Order hits so that each session says one thing before another says its second."""
     count: Counter[tuple[object, ...]] = Counter()
     turns = []
@@ -396,7 +396,7 @@ def _by_turns(hits: Sequence[Hit[Key]], said: Mapping[Key, Answering]) -> list[H
     return [hits[at] for at in order]
 
 
-def _is_lifted(hit: Hit[Key], found: _Gathered) -> bool:
+def _is_lifted(hit: FusedHit[Key], found: _Gathered) -> bool:
     """Tell whether a hit was said beside an answer in its session, or the graph leads to it.
 
     Notes of a session only happen to stand beside one another.

@@ -21,7 +21,7 @@ R = TypeVar("R", bound=Turn | Summary)
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[R]):
+class JournalHit(Generic[R]):
     """A record, its fused score, its cosine distance (None while it has no vector), and its relevance in [0, 1]."""
 
     record: R
@@ -39,7 +39,7 @@ class JournalSearch:
 
     def turns(
         self, caller: Caller, query: str, limit: int, session: str | None = None
-    ) -> list[Found[Turn]]:
+    ) -> list[JournalHit[Turn]]:
         """Return the best turns, best first; only those of one session if it is named.
 
         0.73 meaning and 0.27 BM25 choose, and what stands beside a turn counts for it; without a
@@ -51,14 +51,14 @@ class JournalSearch:
 
     def summaries(
         self, caller: Caller, query: str, limit: int, category: Category | None = None
-    ) -> list[Found[Summary]]:
+    ) -> list[JournalHit[Summary]]:
         """Return the best summaries, best first; only those of one category if it is named."""
         named = {} if category is None else {"category": category}
         return self._search(Summary, caller, query, limit, named)
 
     def _search(
         self, of: type[R], caller: Caller, query: str, limit: int, named: Mapping[str, object]
-    ) -> list[Found[R]]:
+    ) -> list[JournalHit[R]]:
         embedding = self._signals.embed(query, caller, of)
         reach = list(self._store.seen_by(caller).narrowed(**named))
         parsed = parse_query(query)
@@ -79,12 +79,12 @@ class JournalSearch:
                 continue
             cosine = (signals.vector or {}).get(key)
             distance = None if cosine is None else 1.0 - cosine
-            found.append(Found(records[key], scores[key], distance, judged.relevance(key)))
+            found.append(JournalHit(records[key], scores[key], distance, judged.relevance(key)))
         found.sort(key=_nearest_first)
         attribute(caller, (each.record for each in found))
         return found
 
 
-def _nearest_first(found: Found[R]) -> tuple[bool, float, float, str]:
+def _nearest_first(found: JournalHit[R]) -> tuple[bool, float, float, str]:
     distance = found.distance
     return (distance is None, distance or 0.0, -found.score, found.record.id)

@@ -9,7 +9,7 @@ import numpy as np
 
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import Places
-from minutebook.store.sidecar.view import Conditions, Layer, View
+from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 
 _KEPT_ORDERS: Mapping[tuple[str, ...], bool] = {
     ("ingestion_time",): False,
@@ -21,8 +21,8 @@ _KEPT_ORDERS: Mapping[tuple[str, ...], bool] = {
 class Columns:
     """The columns of a view, and the conditions on them."""
 
-    _view: View[Any]
-    _conditions: Conditions
+    _view: IndexView[Any]
+    _conditions: ColumnConditions
 
     def count(self) -> int:
         """Count the records that meet the conditions."""

@@ -19,7 +19,7 @@ from minutebook.domain.reason import of_system
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.block import Block, P, cut, merged
 from minutebook.store.sidecar.segment import Damaged
-from minutebook.store.sidecar.view import Layer, View
+from minutebook.store.sidecar.view import IndexView, Layer
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ _MERGED_UP_TO = 2
 
 def load(
     folder: Path, identity: Identity, payload: type[P], key: Key | None = None
-) -> View[P] | None:
+) -> IndexView[P] | None:
     """Map the files that the manifest names, or decrypt them into memory.
 
     None if there are none, or they are not sound, or not encrypted with the key that there is.
@@ -50,7 +50,7 @@ def load(
             if manifest["identity"] != identity:
                 return None
             witness = manifest["witness"]
-            return View(
+            return IndexView(
                 int(manifest["sequence"]),
                 None if witness is None else (str(witness[0]), int(witness[1])),
                 tuple(_layer(folder, payload, key, **named) for named in manifest["segments"]),
@@ -82,7 +82,9 @@ def _other_format(found: int) -> str:
     return f"it has format {found}, which no release wrote"
 
 
-def save(folder: Path, identity: Identity, view: View[P], key: Key | None = None) -> View[P]:
+def save(
+    folder: Path, identity: Identity, view: IndexView[P], key: Key | None = None
+) -> IndexView[P]:
     """Write the layer in memory, joined with the smaller of the last segments; under the lock.
 
     On a disk that is full or cannot be written the view stays as it was.
@@ -96,7 +98,9 @@ def save(folder: Path, identity: Identity, view: View[P], key: Key | None = None
         return view
 
 
-def scrub(folder: Path, identity: Identity, view: View[P], key: Key | None = None) -> View[P]:
+def scrub(
+    folder: Path, identity: Identity, view: IndexView[P], key: Key | None = None
+) -> IndexView[P]:
     """Write anew, without dead records, each segment that holds one, and the layer in memory; under the lock.
 
     Nothing of a dead record is left in the files then. Raises OSError.
@@ -110,7 +114,9 @@ def scrub(folder: Path, identity: Identity, view: View[P], key: Key | None = Non
     return _replaced(folder, identity, replace(view, layers=tuple(layers)), key)
 
 
-def _replaced(folder: Path, identity: Identity, view: View[P], key: Key | None) -> View[P]:
+def _replaced(
+    folder: Path, identity: Identity, view: IndexView[P], key: Key | None
+) -> IndexView[P]:
     """Let the manifest name the layers of a view, all written, and remove the files it names no more."""
     segments = [_named(folder, layer, key) for layer in view.layers]
     manifest = {

@@ -14,13 +14,13 @@ from minutebook.domain.reason import of_system
 from minutebook.store.sidecar import files, sizes
 from minutebook.store.sidecar.block import Block, P
 from minutebook.store.sidecar.files import Identity
-from minutebook.store.sidecar.view import View, Witness
+from minutebook.store.sidecar.view import IndexView, Witness
 
 _REBUILD_WAIT = 60.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Page(Generic[P]):
+class ChangedRecords(Generic[P]):
     """The changes after some sequence: the ids, and a block of those that belong in the index.
 
     The page leads up to `sequence`; `witness` is the last change in it, and nothing follows a page
@@ -34,7 +34,7 @@ class Page(Generic[P]):
     is_last: bool
 
 
-class Source(Protocol[P]):
+class RecordSnapshot(Protocol[P]):
     """One snapshot of the records that an index is derived from."""
 
     def sequence(self) -> int:
@@ -43,14 +43,14 @@ class Source(Protocol[P]):
     def unread(self, since: int) -> int:
         """Return how much there is to read after a sequence: at least its changes, of any kind; long texts count for more."""
 
-    def page(self, since: int) -> Page[P]:
+    def page(self, since: int) -> ChangedRecords[P]:
         """Return the records that changed after a sequence, a bounded number of changes at a time."""
 
     def knows(self, witness: Witness) -> bool:
         """Tell whether a record changed at that sequence or later."""
 
 
-Sources: TypeAlias = Callable[[], AbstractContextManager[Source[P]]]
+Sources: TypeAlias = Callable[[], AbstractContextManager[RecordSnapshot[P]]]
 
 
 class Index(Generic[P]):
@@ -76,17 +76,17 @@ class Index(Generic[P]):
         self._want_saving = want_saving
         self._turn = threading.Lock()
         self._saving = threading.Lock()
-        self._view: View[P] | None = None
+        self._view: IndexView[P] | None = None
         self._next_try = 0
 
-    def within(self, source: Source[P]) -> View[P]:
+    def within(self, source: RecordSnapshot[P]) -> IndexView[P]:
         """Return the view as of a transaction that may yet be rolled back; the index itself stays as it was."""
         view = self.current()
         while view.sequence < source.sequence():
             view = _advanced(view, source.page(view.sequence))
         return view
 
-    def current(self) -> View[P]:
+    def current(self) -> IndexView[P]:
         """Return the view as of the latest commit."""
         with self._sources() as source:
             latest = source.sequence()
@@ -104,7 +104,7 @@ class Index(Generic[P]):
         with self._sources() as source:
             return source.unread(view.sequence)
 
-    def if_large(self) -> View[P] | None:
+    def if_large(self) -> IndexView[P] | None:
         """Return the view as of the latest commit; None if it holds few records, or many changes are still to be read."""
         is_large = self._known().size >= sizes.MANY_TEXTS
         return self.current() if is_large and self.behind() <= sizes.BEHIND else None
@@ -112,7 +112,7 @@ class Index(Generic[P]):
     def advance(self) -> bool:
         """Read one page of changes; tell whether it was the last."""
         with self._turn:
-            view, is_last = self._read(self._view or self._loaded() or View())
+            view, is_last = self._read(self._view or self._loaded() or IndexView())
             self._view = view
         if self._is_worth_saving(view):
             self._want_saving()
@@ -137,7 +137,7 @@ class Index(Generic[P]):
         with self._saving, self._turn:
             with files.locked(self._folder, wait=_REBUILD_WAIT):
                 files.remove_all(self._folder)
-            self._view = self._saved(self._caught_up(View()))
+            self._view = self._saved(self._caught_up(IndexView()))
             self._next_try = 0
 
     def scrub(self) -> None:
@@ -169,19 +169,19 @@ class Index(Generic[P]):
                 self._next_try = 0
                 return
 
-    def _is_worth_saving(self, view: View[P]) -> bool:
+    def _is_worth_saving(self, view: IndexView[P]) -> bool:
         share = min(view.saved // sizes.SAVED_SHARE, sizes.MOST_UNSAVED)
         enough = max(sizes.LEAST_SAVED, share)
         return view.pending >= max(enough, self._next_try)
 
-    def _caught_up(self, view: View[P] | None) -> View[P]:
+    def _caught_up(self, view: IndexView[P] | None) -> IndexView[P]:
         """Read page after page; a whole file's worth is saved on the way, which bounds memory."""
-        view, is_last = self._read(view or self._loaded() or View())
+        view, is_last = self._read(view or self._loaded() or IndexView())
         while not is_last:
             view, is_last = self._read(view)
         return view
 
-    def _read(self, view: View[P]) -> tuple[View[P], bool]:
+    def _read(self, view: IndexView[P]) -> tuple[IndexView[P], bool]:
         """Read one page of changes; tell whether it was the last."""
         if view.unsaved >= sizes.LARGEST:
             view = self._saved(view)
@@ -189,14 +189,14 @@ class Index(Generic[P]):
             page = source.page(view.sequence)
         return _advanced(view, page), page.is_last
 
-    def _known(self) -> View[P]:
+    def _known(self) -> IndexView[P]:
         """Return the view as it is, without the changes since."""
         if self._view is None:
             with self._turn:
-                self._view = self._view or self._loaded() or View()
+                self._view = self._view or self._loaded() or IndexView()
         return self._view
 
-    def _loaded(self) -> View[P] | None:
+    def _loaded(self) -> IndexView[P] | None:
         """Open the files, if they are sound and were made from these records."""
         view = files.load(self._folder, self._identity, self._payload, self._key)
         if view is None:
@@ -207,7 +207,7 @@ class Index(Generic[P]):
             )
         return view if is_ours else None
 
-    def _saved(self, view: View[P]) -> View[P]:
+    def _saved(self, view: IndexView[P]) -> IndexView[P]:
         """Save a view; or take over the segments that another process has saved since the view was loaded."""
         lock: FileLock | None = files.try_lock(self._folder)
         if lock is None:
@@ -223,8 +223,8 @@ class Index(Generic[P]):
             lock.close()
 
 
-def _advanced(view: View[P], page: Page[P]) -> View[P]:
-    return View(
+def _advanced(view: IndexView[P], page: ChangedRecords[P]) -> IndexView[P]:
+    return IndexView(
         page.sequence,
         page.witness or view.witness,
         view.changed(page.ids, page.block),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from minutebook.search import binary_codes
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import Block, Columns, Places
-from minutebook.store.sidecar.view import Conditions, Layer, View
+from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 from minutebook.store.values import Candidate
 
 _GATHERED_SHARE = 8
@@ -92,12 +92,12 @@ class VectorRows:
 
 
 VectorBlock: TypeAlias = Block[VectorRows]
-VectorView: TypeAlias = View[VectorRows]
+VectorView: TypeAlias = IndexView[VectorRows]
 
 
 def nearest(
     view: VectorView,
-    conditions: Conditions,
+    conditions: ColumnConditions,
     vector: Query,
     limit: int,
     also: Collection[bytes] = (),
@@ -137,7 +137,7 @@ def rows_of(view: VectorView) -> Iterator[tuple[bytes, bytes]]:
                 yield id, rows.vectors[ends[row] : ends[row + 1]].tobytes()
 
 
-def _places(layer: Layer[VectorRows], conditions: Conditions) -> Places | None:
+def _places(layer: Layer[VectorRows], conditions: ColumnConditions) -> Places | None:
     """Return the positions of the vectors of records that meet the conditions; None for all."""
     rows = layer.block.payload
     if conditions.ids is not None:

@@ -13,7 +13,7 @@ Witness: TypeAlias = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
+class ColumnConditions:
     """A filter over the columns of a block: allowed values, instants, or the very ids."""
 
     facets: Sequence[tuple[str, Collection[str | None]]] = ()
@@ -47,7 +47,7 @@ class Layer(Generic[P]):
         dead[places] = True
         return replace(self, dead=dead)
 
-    def passing(self, conditions: Conditions) -> Mask | None:
+    def passing(self, conditions: ColumnConditions) -> Mask | None:
         """Tell of each record whether it is alive and meets the conditions; None if all do."""
         if conditions.ids is not None:
             mask = np.zeros(len(self.block), np.bool_)
@@ -56,25 +56,25 @@ class Layer(Generic[P]):
         masks = list(self._masks(conditions, slice(None)))
         return np.logical_and.reduce(masks) if masks else None
 
-    def places(self, conditions: Conditions) -> Places | None:
+    def places(self, conditions: ColumnConditions) -> Places | None:
         """Return the positions, ascending, of the records that `passing` tells of; None for all."""
         if conditions.ids is not None:
             return self.named(conditions, conditions.ids)
         mask = self.passing(conditions)
         return None if mask is None else np.flatnonzero(mask)
 
-    def count(self, conditions: Conditions) -> int:
+    def count(self, conditions: ColumnConditions) -> int:
         """Count the records that are alive and meet the conditions."""
         mask = self.passing(conditions)
         return len(self.block) if mask is None else int(np.count_nonzero(mask))
 
-    def named(self, conditions: Conditions, ids: Collection[bytes]) -> Places:
+    def named(self, conditions: ColumnConditions, ids: Collection[bytes]) -> Places:
         """Return the positions of those of some records that pass, without a look at the others."""
         places = np.sort(self.block.places_of(list(ids)))
         masks = list(self._masks(conditions, places))
         return places[np.logical_and.reduce(masks)] if masks else places
 
-    def _masks(self, conditions: Conditions, at: Places | slice) -> Iterator[Mask]:
+    def _masks(self, conditions: ColumnConditions, at: Places | slice) -> Iterator[Mask]:
         """Yield the mask of each condition, but that on the ids, for the records at some places."""
         block, extent, instant = self.block, self.block.extent, conditions.valid_at
         if self.dead is not None:
@@ -95,7 +95,7 @@ class Layer(Generic[P]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View(Generic[P]):
+class IndexView(Generic[P]):
     """The layers, oldest first, that hold every record of one index as of `sequence`.
 
     `witness` is the id and sequence of the latest change that the layers took in: a store that

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from minutebook.search.text import TextQuery
 from minutebook.store.sidecar.block import Columns, Places
-from minutebook.store.sidecar.view import Conditions, Layer, View
+from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 from minutebook.store.values import Candidate
 
 K1, B = 1.2, 0.75
@@ -130,7 +130,7 @@ class Postings:
         return slice(int(self.starts[index]), int(self.starts[index + 1]))
 
 
-WordView: TypeAlias = View[Postings]
+WordView: TypeAlias = IndexView[Postings]
 
 _PACKED = struct.Struct("<II")
 
@@ -149,7 +149,7 @@ def packed(terms: Sequence[str]) -> bytes:
 
 
 def match(
-    view: WordView, conditions: Conditions, terms: Sequence[str], limit: int
+    view: WordView, conditions: ColumnConditions, terms: Sequence[str], limit: int
 ) -> list[Candidate]:
     """Rank the records that hold any of the terms by BM25 (Robertson and Zaragoza 2009); ties by id.
 
@@ -201,7 +201,7 @@ def sums_of(view: WordView) -> Iterator[tuple[bytes, int]]:
 class _Part:
     """The scores of the records of one layer that meet the conditions, while they are added up."""
 
-    def __init__(self, layer: Layer[Postings], conditions: Conditions) -> None:
+    def __init__(self, layer: Layer[Postings], conditions: ColumnConditions) -> None:
         self._ids = layer.block.ids
         self._postings = layer.block.payload
         self._passing = None if conditions.ids is not None else layer.passing(conditions)

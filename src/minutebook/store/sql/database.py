@@ -24,7 +24,7 @@ Condition: TypeAlias = tuple[str, Sequence[Any]]
 """A condition, and the values that it names by question marks."""
 
 
-class Kept(NamedTuple):
+class KeptVectors(NamedTuple):
     """The values stored beside a text: the number of the space, the vectors, the form of token states and these."""
 
     space: int
@@ -140,7 +140,7 @@ class Connection(ABC):
         """Write records of another store, with these vectors and states and no others; `spaces` numbers theirs."""
 
     @abstractmethod
-    def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: Kept) -> bool:
+    def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: KeptVectors) -> bool:
         """Write vectors and token states in place of earlier ones, as the next change; False if there is no such record."""
 
     @abstractmethod

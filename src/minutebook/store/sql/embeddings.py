@@ -14,9 +14,9 @@ from minutebook.domain.records import TEXT_CLASSES, TextRecord
 from minutebook.search import late_interaction
 from minutebook.search.late_interaction import HEAD
 from minutebook.store.sql.conditions import selection
-from minutebook.store.sql.database import Connection, Database, Kept
+from minutebook.store.sql.database import Connection, Database, KeptVectors
 from minutebook.store.sql.tables import table_of, value_text
-from minutebook.store.values import Embedding, T, Vectors, VectorSpace
+from minutebook.store.values import T, TextVectors, Vectors, VectorSpace
 
 
 class Spaces:
@@ -129,16 +129,18 @@ Place: TypeAlias = tuple[int, str, int]
 """Where a record is, as of when: the number of its organization, its id and its sequence."""
 
 
-def put(connection: Connection, number: int, of: type[TextRecord], id: str, kept: Kept) -> None:
+def put(
+    connection: Connection, number: int, of: type[TextRecord], id: str, kept: KeptVectors
+) -> None:
     """Keep a record's vectors and states in place of earlier ones. Raises NotFound."""
     if not connection.put_embedding(number, of, id, kept):
         raise NotFound(of.kind, id)
 
 
-def kept_of(embedding: Embedding, spaces: Mapping[VectorSpace, int]) -> Kept:
+def kept_of(embedding: TextVectors, spaces: Mapping[VectorSpace, int]) -> KeptVectors:
     """Return an embedding as it is kept; `spaces` numbers its space."""
     form = None if embedding.states is None else embedding.space.states
-    return Kept(spaces[embedding.space], embedding.vectors.tobytes(), form, embedding.states)
+    return KeptVectors(spaces[embedding.space], embedding.vectors.tobytes(), form, embedding.states)
 
 
 def get(
@@ -164,7 +166,7 @@ def whole(
     of: type[TextRecord],
     ids: Collection[str],
     spaces: Spaces,
-) -> dict[str, Embedding]:
+) -> dict[str, TextVectors]:
     """Return, by id, the rows and states of those records that have vectors."""
     name, (vectors, joined) = table_of(of).name, connection.vectors
     states, states_joined = connection.states
@@ -180,7 +182,7 @@ def whole(
     for id, in_space, stored, form, token_states in found:
         space = replace(spaces.of(in_space), states=value_text(form) or "")
         rows = rows_of(stored, space.dimensions, name)
-        embeddings[value_text(id)] = Embedding(space, rows, token_states)
+        embeddings[value_text(id)] = TextVectors(space, rows, token_states)
     return embeddings
 
 

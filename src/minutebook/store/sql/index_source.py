@@ -12,9 +12,9 @@ from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Memory
 from minutebook.search.text import terms
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import ALWAYS, NEVER, Block, P, block_of
-from minutebook.store.sidecar.index import Page
+from minutebook.store.sidecar.index import ChangedRecords
 from minutebook.store.sidecar.vectors import VectorRows
-from minutebook.store.sidecar.view import Conditions, Witness
+from minutebook.store.sidecar.view import ColumnConditions, Witness
 from minutebook.store.sidecar.words import Postings, packed
 from minutebook.store.sql import change_feed
 from minutebook.store.sql.database import Connection, Row
@@ -86,7 +86,9 @@ def block_of_rows(table: Table, found: Iterable[tuple[Any, Sequence[Any]]], payl
     )
 
 
-def conditions(table: Table, where: Filter, selected: Callable[[], Collection[str]]) -> Conditions:
+def conditions(
+    table: Table, where: Filter, selected: Callable[[], Collection[str]]
+) -> ColumnConditions:
     """Write a Filter as conditions on those columns; `selected` gives the ids where they do not do."""
     known = facets(table)
     allowed: list[tuple[str, Collection[str | None]]] = [
@@ -110,7 +112,7 @@ def conditions(table: Table, where: Filter, selected: Callable[[], Collection[st
         if where.differs_between is not None:
             one, other = where.differs_between
             times["differs_between"] = microseconds(one), microseconds(other)
-    return Conditions(
+    return ColumnConditions(
         facets=allowed,
         with_hidden=where.with_deleted,
         ids=None if ids is None else {id_bytes(id) for id in ids},
@@ -161,7 +163,7 @@ WORDS = 0
 """What stands for words where vectors have the number of their space, which begins at 1."""
 
 
-class Key(NamedTuple):
+class IndexKey(NamedTuple):
     """The organization and kind of records; `space` is that of their vectors, or WORDS."""
 
     organization: int
@@ -169,10 +171,10 @@ class Key(NamedTuple):
     space: int
 
 
-class Source(ABC, Generic[P]):
+class IndexRecords(ABC, Generic[P]):
     """The records that belong in an index, as a connection sees them."""
 
-    def __init__(self, connection: Connection, key: Key) -> None:
+    def __init__(self, connection: Connection, key: IndexKey) -> None:
         self._connection = connection
         self._key = key
         self._table = table_of(CLASSES[key.kind])
@@ -209,7 +211,7 @@ class Source(ABC, Generic[P]):
         )
         return latest is not None and int(latest[0]) >= sequence
 
-    def page(self, since: int) -> Page[P]:
+    def page(self, since: int) -> ChangedRecords[P]:
         """Return the records that changed after a sequence, a bounded number of changes at a time."""
         # Statements may see what others commit in between: a page leads to what was the latest before it.
         # What changed again after that is in a later page, and until then in the index as it was.
@@ -217,7 +219,7 @@ class Source(ABC, Generic[P]):
         found = self._changed(since, latest)
         is_last = len(found) < self._page_size()
         last = found[-1] if found else None
-        return Page(
+        return ChangedRecords(
             sequence=last[0] if last and not is_last else latest,
             ids=[id_bytes(row[1]) for row in found],
             block=self._block([row for row in found if row[2]]),
@@ -252,10 +254,10 @@ class Source(ABC, Generic[P]):
         )
 
 
-class VectorSource(Source[VectorRows]):
+class VectorSource(IndexRecords[VectorRows]):
     """The vectors of one space."""
 
-    def __init__(self, connection: Connection, key: Key, dimensions: int) -> None:
+    def __init__(self, connection: Connection, key: IndexKey, dimensions: int) -> None:
         super().__init__(connection, key)
         self._dimensions = dimensions
 
@@ -271,7 +273,7 @@ class VectorSource(Source[VectorRows]):
         return VectorRows.of_bytes(stored, self._dimensions)
 
 
-class WordSource(Source[Postings]):
+class WordSource(IndexRecords[Postings]):
     """The terms of texts: those that stand in the row, else those of the text."""
 
     def _page_size(self) -> int:

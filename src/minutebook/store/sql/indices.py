@@ -19,12 +19,18 @@ from minutebook.store.sidecar.columns import Columns
 from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.open_indices import OpenIndices
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
-from minutebook.store.sidecar.view import Conditions, Layer, View
+from minutebook.store.sidecar.view import ColumnConditions, IndexView, Layer
 from minutebook.store.sidecar.words import Postings, sums_of
 from minutebook.store.sql import change_feed, index_source, rows
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.embeddings import Spaces
-from minutebook.store.sql.index_source import WORDS, Key, Source, VectorSource, WordSource
+from minutebook.store.sql.index_source import (
+    WORDS,
+    IndexKey,
+    IndexRecords,
+    VectorSource,
+    WordSource,
+)
 from minutebook.store.sql.tables import id_bytes, table_of, value_text
 from minutebook.store.values import Candidate, Vectors, VectorSpace
 
@@ -40,10 +46,10 @@ class Indices:
         self._database = database
         self._spaces = spaces
         self._want_saving = want_saving
-        self._open = OpenIndices[Key]()
+        self._open = OpenIndices[IndexKey]()
         self._guard = threading.Lock()
-        self._wanted: set[Key] = set()
-        self._behind: set[Key] = set()
+        self._wanted: set[IndexKey] = set()
+        self._behind: set[IndexKey] = set()
 
     def nearest(
         self,
@@ -60,17 +66,17 @@ class Indices:
         if in_space is None:
             return []
         asked = self.conditions(number, of, where)
-        view: View[VectorRows] = self.view(Key(number, of.kind, in_space))
+        view: IndexView[VectorRows] = self.view(IndexKey(number, of.kind, in_space))
         named = {id_bytes(id) for id in also}
         return nearest(view, asked, vector.astype(np.float32), limit, named)
 
-    def words(self, number: int, of: type[TextRecord]) -> View[Postings]:
+    def words(self, number: int, of: type[TextRecord]) -> IndexView[Postings]:
         """Return the index of the words of an organization's records of a kind, as the thread sees them."""
-        return self.view(Key(number, of.kind, WORDS))
+        return self.view(IndexKey(number, of.kind, WORDS))
 
-    def prompt_words(self, number: int, of: type[TextRecord]) -> View[Postings] | None:
+    def prompt_words(self, number: int, of: type[TextRecord]) -> IndexView[Postings] | None:
         """Return that index as of the latest commit; None while many changes are still to be read, which then happens in the background."""
-        key = Key(number, of.kind, WORDS)
+        key = IndexKey(number, of.kind, WORDS)
         index = self._index(key)
         if index.behind() <= sizes.BEHIND:
             return index.current()
@@ -102,10 +108,10 @@ class Indices:
             or not self.is_large(number, of)
         ):
             return None
-        view = self._index(Key(number, of.kind, in_space)).if_large()
+        view = self._index(IndexKey(number, of.kind, in_space)).if_large()
         return None if view is None else Columns(view, self.conditions(number, of, where))
 
-    def conditions(self, number: int, of: type[TextRecord], where: Filter) -> Conditions:
+    def conditions(self, number: int, of: type[TextRecord], where: Filter) -> ColumnConditions:
         """Write a Filter as conditions on columns of the index; SQL checks the conditions that it lacks."""
 
         def selected() -> list[str]:
@@ -159,7 +165,7 @@ class Indices:
                 name = "word" if key.space == WORDS else "vector"
                 yield f"the {name} index {_folder_name(key)} is wrong about {count_of(wrong, 'record')}"
 
-    def view(self, key: Key) -> View[Any]:
+    def view(self, key: IndexKey) -> IndexView[Any]:
         """Return the thread's view of an index: inside a transaction, with its own writes too."""
         index = self._index(key)
         if not self._database.is_writing:
@@ -176,7 +182,7 @@ class Indices:
                 shutil.rmtree(folder, ignore_errors=True)
         return [self._index(key) for key in keys]
 
-    def _index(self, key: Key) -> Index[Any]:
+    def _index(self, key: IndexKey) -> Index[Any]:
         """Open an index, unless it is open."""
         index = self._open.get(key)
         if index is not None:
@@ -197,7 +203,7 @@ class Indices:
             identity["vector"] = [space.name, space.digest, space.dimensions]
 
         @contextmanager
-        def sources() -> Iterator[Source[Any]]:
+        def sources() -> Iterator[IndexRecords[Any]]:
             with self._database.committed() as connection:
                 yield self._source(connection, key)
 
@@ -218,12 +224,12 @@ class Indices:
         # In a transaction the numbers may yet be undone and stand for others afterwards.
         return opened if self._database.is_writing else self._open.add(key, opened)
 
-    def _source(self, connection: Connection, key: Key) -> Source[Any]:
+    def _source(self, connection: Connection, key: IndexKey) -> IndexRecords[Any]:
         if key.space == WORDS:
             return WordSource(connection, key)
         return VectorSource(connection, key, self._spaces.of(key.space).dimensions)
 
-    def _keys(self) -> list[Key]:
+    def _keys(self) -> list[IndexKey]:
         """Return the keys of all possible indices of all organizations."""
         keys = []
         for of in TEXT_CLASSES.values():
@@ -233,12 +239,12 @@ class Indices:
                 )
             for organization in sorted({organization for organization, _ in found}):
                 if self.is_large(organization, of):
-                    keys.append(Key(organization, of.kind, WORDS))
+                    keys.append(IndexKey(organization, of.kind, WORDS))
             for organization, space in sorted(row for row in found if row[1] is not None):
-                keys.append(Key(organization, of.kind, space))
+                keys.append(IndexKey(organization, of.kind, space))
         return keys
 
-    def _differences(self, connection: Connection, key: Key, view: View[Any]) -> int:
+    def _differences(self, connection: Connection, key: IndexKey, view: IndexView[Any]) -> int:
         """Count the records that the view lacks, has otherwise or has without a record.
 
         What changed after the view was taken is left out.
@@ -250,7 +256,7 @@ class Indices:
         while not is_last:
             page = source.page(since)
             if page.block is not None:
-                found = digests(View(layers=(Layer(page.block),)))
+                found = digests(IndexView(layers=(Layer(page.block),)))
                 suspected.update(id for id, digest in found if held.pop(id, None) != digest)
             since, is_last = page.sequence, page.is_last
         suspected.update(held)
@@ -258,9 +264,9 @@ class Indices:
         return len(suspected - {id_bytes(change.id) for change in later})
 
 
-def _row_digests(view: View[VectorRows]) -> Iterator[tuple[bytes, int]]:
+def _row_digests(view: IndexView[VectorRows]) -> Iterator[tuple[bytes, int]]:
     return ((id, hash(vectors)) for id, vectors in rows_of(view))
 
 
-def _folder_name(key: Key) -> str:
+def _folder_name(key: IndexKey) -> str:
     return f"{key.organization}-{key.kind}-{key.space}"

@@ -27,10 +27,10 @@ from minutebook.store.transaction_names import TransactionNames, check_in_snapsh
 from minutebook.store.values import (
     Candidate,
     Change,
-    Embedding,
     Group,
     R,
     T,
+    TextVectors,
     Tie,
     Vectors,
     VectorSpace,
@@ -269,7 +269,7 @@ class SqlStore(ABC):
         states: bytes | None = None,
     ) -> None:
         """Keep vectors and token states of a record's text. Raises NotFound, InvalidInput."""
-        kept = Embedding(space, checked_rows(space, vectors, states), states)
+        kept = TextVectors(space, checked_rows(space, vectors, states), states)
         with self._registered(organization, [space]) as (connection, number, spaces):
             embeddings.put(connection, number, of, id, embeddings.kept_of(kept, spaces))
 

@@ -11,7 +11,7 @@ from minutebook.store.sql.embeddings import Spaces
 from minutebook.store.sql.side_tables import SideTable, all_tables
 from minutebook.store.sql.tables import value_text
 from minutebook.store.token_uses import TokenUses
-from minutebook.store.values import Carried, Embedding, Gone
+from minutebook.store.values import Carried, Gone, TextVectors
 
 _BATCH = 500
 
@@ -29,7 +29,7 @@ class Transfer:
 
     def embeddings(
         self, of: type[TextRecord], organization: str, ids: Collection[str]
-    ) -> dict[str, Embedding]:
+    ) -> dict[str, TextVectors]:
         """Return, by id, the vectors and token states of those records that have vectors."""
         number = self._database.number_of(organization)
         with self._database.reading() as connection:

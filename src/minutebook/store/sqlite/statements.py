@@ -8,7 +8,7 @@ import apsw
 
 from minutebook.domain.records import Record, TextRecord
 from minutebook.store.sql import change_feed, rows
-from minutebook.store.sql.database import Condition, Connection, Kept, Row
+from minutebook.store.sql.database import Condition, Connection, KeptVectors, Row
 from minutebook.store.sql.embeddings import kept_of
 from minutebook.store.sql.tables import Table, Value, table_of, value_text
 from minutebook.store.sqlite import texts
@@ -183,7 +183,7 @@ class SqliteConnection(Connection):
                 else:
                     self.put_embedding(number, of, id, kept_of(kept, spaces))
 
-    def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: Kept) -> bool:
+    def put_embedding(self, number: int, of: type[TextRecord], id: str, kept: KeptVectors) -> bool:
         """Write vectors and token states in tables of their own, because few records' are read."""
         name = table_of(of).name
         found = self.row(

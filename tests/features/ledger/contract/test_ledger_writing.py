@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from minutebook.domain.records import Authorship, DecisionStatus, Role
-from minutebook.features.ledger.search import Mode
+from minutebook.features.ledger.search import DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.search.fusion import Signal
 from tests.contracts.requirements import requirement
@@ -71,7 +71,7 @@ def test_each_act_is_one_commit_and_a_refused_one_none(agent: Client) -> None:
 def test_a_decision_is_found_by_vectors_at_once(agent: Client) -> None:
     id = agent.record("database", "Use SQLite")
     (found,) = agent.world.app.get(LedgerServices).decision_search.search(
-        agent.world.caller, "sqlite", Mode.BALANCED, 5
+        agent.world.caller, "sqlite", DecisionMode.BALANCED, 5
     )
     assert found.record.id == id
     assert {share.signal: share.rank for share in found.hit.shares}[Signal.VECTOR] == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.features.tidying.judging.names import Named, blocks, sameness
+from minutebook.features.tidying.judging.names import NamedEntity, blocks, sameness
 
 NEAR = frozenset({"billing"})
 
@@ -10,24 +10,34 @@ NEAR = frozenset({"billing"})
 @pytest.mark.parametrize(
     ("one", "other", "are_one"),
     [
-        (Named("Payments team", "team"), Named("payments-team", "Team"), True),
-        (Named("PostgreSQL", "tool"), Named("Postgres", "tool"), True),
-        (Named("Zürich", "city"), Named("Zurich", "city"), True),
-        (Named("Müller GmbH", "firm"), Named("Mueller GmbH", "firm"), True),
-        (Named("User", "concept"), Named("Users", "concept"), True),
-        (Named("CI", "concept"), Named("Continuous Integration", "concept"), True),
-        (Named("X", "person", ("Ana",)), Named("Ana", "person"), True),
-        (Named("Anna", "person", (), NEAR), Named("Anna Keller", "person", (), NEAR), True),
-        (Named("Anna", "person"), Named("Anna Keller", "person"), False),
-        (Named("Kepler", "room"), Named("Kepler", "service"), False),
-        (Named("Kepler", "entity", (), NEAR), Named("Kepler", "service", (), NEAR), True),
-        (Named("Server 1", "server"), Named("Server 2", "server"), False),
-        (Named("C", "language"), Named("C++", "language"), False),
-        (Named("React", "tool"), Named("Preact", "tool"), False),
-        (Named("…", "tool"), Named("…", "tool"), False),
+        (NamedEntity("Payments team", "team"), NamedEntity("payments-team", "Team"), True),
+        (NamedEntity("PostgreSQL", "tool"), NamedEntity("Postgres", "tool"), True),
+        (NamedEntity("Zürich", "city"), NamedEntity("Zurich", "city"), True),
+        (NamedEntity("Müller GmbH", "firm"), NamedEntity("Mueller GmbH", "firm"), True),
+        (NamedEntity("User", "concept"), NamedEntity("Users", "concept"), True),
+        (NamedEntity("CI", "concept"), NamedEntity("Continuous Integration", "concept"), True),
+        (NamedEntity("X", "person", ("Ana",)), NamedEntity("Ana", "person"), True),
+        (
+            NamedEntity("Anna", "person", (), NEAR),
+            NamedEntity("Anna Keller", "person", (), NEAR),
+            True,
+        ),
+        (NamedEntity("Anna", "person"), NamedEntity("Anna Keller", "person"), False),
+        (NamedEntity("Kepler", "room"), NamedEntity("Kepler", "service"), False),
+        (
+            NamedEntity("Kepler", "entity", (), NEAR),
+            NamedEntity("Kepler", "service", (), NEAR),
+            True,
+        ),
+        (NamedEntity("Server 1", "server"), NamedEntity("Server 2", "server"), False),
+        (NamedEntity("C", "language"), NamedEntity("C++", "language"), False),
+        (NamedEntity("React", "tool"), NamedEntity("Preact", "tool"), False),
+        (NamedEntity("…", "tool"), NamedEntity("…", "tool"), False),
     ],
 )
-def test_names_types_and_neighbours_tell(one: Named, other: Named, are_one: bool) -> None:
+def test_names_types_and_neighbours_tell(
+    one: NamedEntity, other: NamedEntity, are_one: bool
+) -> None:
     for ours, theirs in ((one, other), (other, one)):
         certainty, reason = sameness(ours, theirs)
         assert (certainty >= 0.7, bool(reason)) == (are_one, are_one)

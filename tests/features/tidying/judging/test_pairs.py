@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.features.tidying.judging.pairs import LONGEST, Verdict, compare
+from minutebook.features.tidying.judging.pairs import LONGEST, PairVerdict, compare
 
 PATTERNS = Path(__file__).parents[4] / "benchmarks" / "tidy_patterns.jsonl"
 
@@ -15,22 +15,22 @@ PATTERNS = Path(__file__).parents[4] / "benchmarks" / "tidy_patterns.jsonl"
 @pytest.mark.parametrize(
     ("older", "newer", "verdict"),
     [
-        ("Tea at four.", "tea  at four.", Verdict.SAME),
-        ("The retry limit is 3.", "The retry limit is 5.", Verdict.OTHERWISE),
-        ("Ticket 4411 was fixed.", "Ticket 4502 was fixed.", Verdict.APART),
-        ("Refunds above 500 euros wait.", "Refunds above 800 euros wait.", Verdict.OTHERWISE),
-        ("Priya owns the billing service.", "Jonas owns the billing service.", Verdict.OTHERWISE),
-        ("Priya likes the billing service.", "Jonas likes the billing service.", Verdict.APART),
-        ("Tests may use the network.", "Tests may not use the network.", Verdict.OTHERWISE),
-        ("The search is on for all.", "The search is off for all.", Verdict.OTHERWISE),
-        ("Anna prefers tea.", "Anna likes tea.", Verdict.SAME),
-        ("Die Sitzung beginnt um 14 Uhr.", "Die Sitzung beginnt um 16 Uhr.", Verdict.OTHERWISE),
-        ("The key for Stripe is in the vault.", "The key for Mailgun is in the vault.", Verdict.APART),
-        ("", "Tea", Verdict.APART),
-        ("x" * (LONGEST + 1), "y" * 9, Verdict.APART),
+        ("Tea at four.", "tea  at four.", PairVerdict.SAME),
+        ("The retry limit is 3.", "The retry limit is 5.", PairVerdict.OTHERWISE),
+        ("Ticket 4411 was fixed.", "Ticket 4502 was fixed.", PairVerdict.APART),
+        ("Refunds above 500 euros wait.", "Refunds above 800 euros wait.", PairVerdict.OTHERWISE),
+        ("Priya owns the billing service.", "Jonas owns the billing service.", PairVerdict.OTHERWISE),
+        ("Priya likes the billing service.", "Jonas likes the billing service.", PairVerdict.APART),
+        ("Tests may use the network.", "Tests may not use the network.", PairVerdict.OTHERWISE),
+        ("The search is on for all.", "The search is off for all.", PairVerdict.OTHERWISE),
+        ("Anna prefers tea.", "Anna likes tea.", PairVerdict.SAME),
+        ("Die Sitzung beginnt um 14 Uhr.", "Die Sitzung beginnt um 16 Uhr.", PairVerdict.OTHERWISE),
+        ("The key for Stripe is in the vault.", "The key for Mailgun is in the vault.", PairVerdict.APART),
+        ("", "Tea", PairVerdict.APART),
+        ("x" * (LONGEST + 1), "y" * 9, PairVerdict.APART),
     ],
 )  # fmt: skip
-def test_what_differs_tells(older: str, newer: str, verdict: Verdict) -> None:
+def test_what_differs_tells(older: str, newer: str, verdict: PairVerdict) -> None:
     assert compare(older, newer).verdict is verdict
 
 
@@ -46,20 +46,20 @@ def test_the_words_that_differ_are_told_and_which_text_says_more() -> None:
     ("older", "newer", "verdict"),
     [
         # A bare name where the verb asks for no place says where the rest holds.
-        ("Run the smoke tests in gallery.", "Run the smoke tests in wishlist.", Verdict.APART),
-        ("The team works in Lisbon.", "The team works in Porto.", Verdict.OTHERWISE),
-        ("The keys are kept in Vault.", "The keys are kept in Bitwarden.", Verdict.OTHERWISE),
-        ("Die Kopien werden in Dublin gebaut.", "Die Kopien werden in Bern gebaut.", Verdict.OTHERWISE),
+        ("Run the smoke tests in gallery.", "Run the smoke tests in wishlist.", PairVerdict.APART),
+        ("The team works in Lisbon.", "The team works in Porto.", PairVerdict.OTHERWISE),
+        ("The keys are kept in Vault.", "The keys are kept in Bitwarden.", PairVerdict.OTHERWISE),
+        ("Die Kopien werden in Dublin gebaut.", "Die Kopien werden in Bern gebaut.", PairVerdict.OTHERWISE),
         # The name beside a word for one of several things says which.
-        ("Ask the Orion team first.", "Ask the Lyra team first.", Verdict.APART),
-        ("Hay que reiniciar el servicio pagos.", "Hay que reiniciar el servicio fotos.", Verdict.APART),
+        ("Ask the Orion team first.", "Ask the Lyra team first.", PairVerdict.APART),
+        ("Hay que reiniciar el servicio pagos.", "Hay que reiniciar el servicio fotos.", PairVerdict.APART),
         # What does something in a later clause is what the text is about.
-        ("When it rains, Ana takes a cab.", "When it rains, Ben takes a cab.", Verdict.APART),
-        ("Das Team wartet auf Suche.", "Das Team wartet auf Kasse.", Verdict.OTHERWISE),
+        ("When it rains, Ana takes a cab.", "When it rains, Ben takes a cab.", PairVerdict.APART),
+        ("Das Team wartet auf Suche.", "Das Team wartet auf Kasse.", PairVerdict.OTHERWISE),
     ],
 )  # fmt: skip
 def test_a_name_that_says_where_which_or_who_is_no_value(
-    older: str, newer: str, verdict: Verdict
+    older: str, newer: str, verdict: PairVerdict
 ) -> None:
     assert compare(older, newer).verdict is verdict
 
@@ -78,13 +78,13 @@ def test_what_differs_among_notes_of_one_pattern_is_seldom_a_value() -> None:
     ]
     found = [compare(*pair) for pair in pairs]
     assert len(pairs) == 240
-    assert all(each.verdict is not Verdict.SAME for each in found)
-    contradicted = [each for each in found if each.verdict is Verdict.OTHERWISE]
+    assert all(each.verdict is not PairVerdict.SAME for each in found)
+    contradicted = [each for each in found if each.verdict is PairVerdict.OTHERWISE]
     assert len(contradicted) <= 30
     assert all(each.is_exchangeable for each in contradicted)
 
 
 def test_another_value_in_a_note_of_such_a_pattern_is_found() -> None:
     pairs = [(each["older"], each["newer"]) for each in labelled() if "older" in each]
-    found = [compare(*pair).verdict is Verdict.OTHERWISE for pair in pairs]
+    found = [compare(*pair).verdict is PairVerdict.OTHERWISE for pair in pairs]
     assert (len(found), sum(found)) == (33, 30)

@@ -25,7 +25,7 @@ from minutebook.domain.records import (
 from minutebook.features.archives.exports.mirrored_folder import MirroredFolder
 from minutebook.features.archives.exports.organization_notes import OrganizationNotes
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Moment, Records
+from minutebook.services.access.visibility import Records, VisibleMoment
 
 IN_TABLES = (
     *(Kind.MEMORY, Kind.ENTITY, Kind.RELATION, Kind.LINK),
@@ -77,7 +77,7 @@ class FolderExports:
         caller: Caller,
         folder: Path,
         form: str,
-        write: "Callable[[list[Moment], MirroredFolder, Caller], Counter[Kind]]",
+        write: "Callable[[list[VisibleMoment], MirroredFolder, Caller], Counter[Kind]]",
     ) -> FolderExported:
         home = default_organization(caller)
         with self._trail.audit_refusals(caller, None, "export", Kind.MEMORY, form):
@@ -93,7 +93,9 @@ class FolderExports:
         return FolderExported(folder, counts, target.changed, target.removed, tuple(target.kept))
 
 
-def _write_notes(moments: list[Moment], folder: MirroredFolder, caller: Caller) -> Counter[Kind]:
+def _write_notes(
+    moments: list[VisibleMoment], folder: MirroredFolder, caller: Caller
+) -> Counter[Kind]:
     """Write the notes of all organizations; return how many of each kind."""
     counts: Counter[Kind] = Counter()
     for moment in moments:
@@ -105,7 +107,9 @@ def _write_notes(moments: list[Moment], folder: MirroredFolder, caller: Caller) 
     return counts
 
 
-def _write_tables(moments: list[Moment], folder: MirroredFolder, caller: Caller) -> Counter[Kind]:
+def _write_tables(
+    moments: list[VisibleMoment], folder: MirroredFolder, caller: Caller
+) -> Counter[Kind]:
     counts: Counter[Kind] = Counter()
     for number, kind in enumerate(IN_TABLES):
         caller.call.progress(number / len(IN_TABLES), f"{kind}")
@@ -113,7 +117,7 @@ def _write_tables(moments: list[Moment], folder: MirroredFolder, caller: Caller)
     return counts
 
 
-def _rows(moments: list[Moment], kind: Kind, counts: Counter[Kind]) -> Iterator[bytes]:
+def _rows(moments: list[VisibleMoment], kind: Kind, counts: Counter[Kind]) -> Iterator[bytes]:
     """Yield a heading, then a line a record; edges only where the caller may see both ends."""
     of = CLASSES[kind]
     names = [each.name for each in fields(of)]
@@ -127,7 +131,7 @@ def _rows(moments: list[Moment], kind: Kind, counts: Counter[Kind]) -> Iterator[
             yield _row(_cell(getattr(record, name)) for name in names)
 
 
-def _ends(moment: Moment, of: type[Record]) -> set[str]:
+def _ends(moment: VisibleMoment, of: type[Record]) -> set[str]:
     """Return the ids of the records that edges of a class may join."""
     if not issubclass(of, Edge):
         return set()

@@ -13,7 +13,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.records import Entity, Kind, Memory, Mention, Relation
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, Moment, Records
+from minutebook.services.access.visibility import Clock, Records, VisibleMoment
 
 EXPORTED = (Kind.ENTITY, Kind.MEMORY, Kind.RELATION)
 
@@ -76,7 +76,7 @@ class GraphExports:
 class _Graph:
     """The visible entities, and which memories are about which."""
 
-    def __init__(self, moments: list[Moment]) -> None:
+    def __init__(self, moments: list[VisibleMoment]) -> None:
         self._moments = moments
         self._nodes: dict[str, _Node] = {}
         self._names: dict[tuple[str, str], str] = {}
@@ -131,7 +131,7 @@ class _Graph:
         if entity.description:
             node.descriptions.append(entity.description)
 
-    def _assign(self, moment: Moment) -> None:
+    def _assign(self, moment: VisibleMoment) -> None:
         """Note for each memory the entities at which it stands; its text is read when it is written."""
         named: dict[str, list[str]] = defaultdict(list)
         for mention in moment.each(Mention):

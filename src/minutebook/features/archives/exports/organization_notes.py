@@ -23,7 +23,7 @@ from minutebook.domain.records import (
 )
 from minutebook.features.archives.exports import note_form
 from minutebook.features.archives.exports.note_form import Target
-from minutebook.services.access.visibility import Moment
+from minutebook.services.access.visibility import VisibleMoment
 
 File: TypeAlias = tuple[Kind, str, Iterable[bytes]]
 """Kind, name and content of a note."""
@@ -35,7 +35,7 @@ _Links: TypeAlias = Mapping[str, list[tuple[str, Target]]]
 class OrganizationNotes:
     """The notes of one organization, as of one moment."""
 
-    def __init__(self, moment: Moment, paths: Mapping[str, str] | None = None) -> None:
+    def __init__(self, moment: VisibleMoment, paths: Mapping[str, str] | None = None) -> None:
         """Name the notes; `paths` gives by id those of memories that have a place of their own, without `.md`."""
         self._moment = moment
         name = moment.organization

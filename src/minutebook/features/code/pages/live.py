@@ -13,11 +13,11 @@ from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import IndexState
 from minutebook.features.code.pages.projects import projects_part
 from minutebook.features.code.services import CodeServices
-from minutebook.features.pages.frame.catalogue import Language, speaking, spoken
+from minutebook.features.pages.frame.catalogue import PageLanguage, speaking, spoken
 from minutebook.features.pages.frame.host import Host
 from minutebook.features.pages.views.live import BEAT, EVERY
 
-Eyes = tuple[str | None, frozenset[str] | None, str | None, Language]
+Eyes = tuple[str | None, frozenset[str] | None, str | None, PageLanguage]
 """What is shown depends on: organization, repositories, user, and the language."""
 
 

@@ -16,7 +16,7 @@ from minutebook.features.code.chunking.highlighting import HighlightedPart, Piec
 from minutebook.features.code.search import FoundCode
 from minutebook.features.pages.frame.markup import visible
 from minutebook.search.excerpt import Span, matched_words, matches, sought_terms
-from minutebook.search.fusion import Hit
+from minutebook.search.fusion import FusedHit
 from minutebook.search.verdict import Verdict
 
 SHOWN = 12
@@ -38,7 +38,7 @@ class CodeHit:
     chunk: CodeChunk
     lines: Sequence[tuple[int, Markup]]
     has_more: bool
-    hit: Hit[Any]
+    hit: FusedHit[Any]
     verdict: Verdict
     details: Mapping[str, float]
     words: tuple[str, ...]

@@ -18,7 +18,7 @@ from minutebook.features.http.requests.authentication import Authenticator, user
 from minutebook.features.http.requests.errors import refusal
 from minutebook.server.dispatch import OpenApp, new_session
 from minutebook.server.limits import RESERVED_THREADS, Limits
-from minutebook.services.maintenance.database import Database
+from minutebook.services.maintenance.database import EngineControl
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class AccessControl:
 
         return await anyio.to_thread.run_sync(run, limiter=threads or self._threads)
 
-    def release(self, database: Database) -> None:
+    def release(self, database: EngineControl) -> None:
         """Forget the sessions of all requests: the server ends, and others may have the store open too."""
         for session in (SESSION, *self._sessions.values()):
             database.release(session)

@@ -13,7 +13,7 @@ from minutebook.domain.errors import StoreError
 from minutebook.domain.records import CodeChunk, Decision, Entity, Memory, Proposal, Summary, Turn
 from minutebook.server.app_loader import AppLoader
 from minutebook.services.journal.summaries import Tally
-from minutebook.services.maintenance.database import Database
+from minutebook.services.maintenance.database import EngineControl
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ def _of_summaries(tally: Tally) -> Iterator[Metric]:
     )
 
 
-def _records(database: Database) -> Metric:
+def _records(database: EngineControl) -> Metric:
     records = GaugeMetricFamily("minutebook_records", "Records, by kind.", labels=["kind"])
     try:
         for kind, count in database.counts(COUNTED).items():

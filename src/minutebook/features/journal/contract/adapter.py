@@ -21,7 +21,7 @@ from minutebook.services.maintenance.database import (
     HealthStatus,
     health_unopened,
 )
-from minutebook.services.search.sessions import Found
+from minutebook.services.search.sessions import JournalHit
 
 Shape = dict[str, Any]
 
@@ -271,7 +271,7 @@ def _found(query: str, results: Sequence[Shape]) -> Shape:
     return {"query": query, "count": len(results), "results": results}
 
 
-def _nearness(hit: Found[Turn] | Found[Summary]) -> Shape:
+def _nearness(hit: JournalHit[Turn] | JournalHit[Summary]) -> Shape:
     """Show how likely a record is about the question, and its distance where it has a vector."""
     relevance = {"relevance": round(hit.relevance, 2)}
     if hit.distance is None:

@@ -9,7 +9,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.records import Decision, Proposal
 from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.features.ledger.search import FoundDecision, Mode
+from minutebook.features.ledger.search import DecisionHit, DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 
 PREVIEW = 200
@@ -45,7 +45,7 @@ def supersede_decision(
 
 def search_decisions(app: App, caller: Caller, query: str, limit: int, mode: str) -> Shape:
     """Find decisions, followed to those that hold now."""
-    found = app.get(LedgerServices).decision_search.search(caller, query, Mode(mode), limit)
+    found = app.get(LedgerServices).decision_search.search(caller, query, DecisionMode(mode), limit)
     app.note_answer(
         caller, "search_decisions", query, ((each.record, each.score) for each in found)
     )
@@ -92,7 +92,7 @@ def _done(message: str, **more: Any) -> Shape:
     return {"status": "success", "message": message, **more}
 
 
-def _result(found: FoundDecision) -> Shape:
+def _result(found: DecisionHit) -> Shape:
     record = found.record
     return {
         "id": record.id,

@@ -69,7 +69,7 @@ class _Attempt:
         return cls(_Kept(**kept), organization, None if before is None else _Kept(**before))
 
 
-class Secret:
+class ApprovalSecret:
     """Pins a secret for a store, and compares guesses with it.
 
     `given` is what this process was started with, None without one. Its place holds a scrypt hash

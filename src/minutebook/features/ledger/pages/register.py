@@ -7,7 +7,7 @@ from typing import Any
 from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.features.ledger.pages import decisions
-from minutebook.features.ledger.search import FoundDecision, Mode
+from minutebook.features.ledger.search import DecisionHit, DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.pages.explained import EXCERPT, Explained
 from minutebook.features.pages.frame.catalogue import later
@@ -17,10 +17,10 @@ from minutebook.search.excerpt import excerpt_and_words, sought_terms
 
 def _search(visit: Visit, text: str, limit: int) -> Sequence[Explained]:
     search = visit.app.get(LedgerServices).decision_search
-    return explained(text, search.search(visit.caller, text, Mode.AUDIT, limit))
+    return explained(text, search.search(visit.caller, text, DecisionMode.AUDIT, limit))
 
 
-def explained(query: str, found: Sequence[FoundDecision]) -> list[Explained]:
+def explained(query: str, found: Sequence[DecisionHit]) -> list[Explained]:
     """Say why decisions and proposals were found, in their order."""
     terms, hits = sought_terms(query), []
     for each in found:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, Unidentified
 from minutebook.features.pages.frame import catalogue
-from minutebook.features.pages.frame.catalogue import Language
+from minutebook.features.pages.frame.catalogue import PageLanguage
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.host import Host, Rejected
 from minutebook.features.pages.frame.page import Events, Frame, Goto, OpenWay, Page, View, Visit
@@ -112,7 +112,7 @@ class BrowserAuthentication:
         self.ways_in: Sequence[OpenWay] = ()
         self._sign_ins = sign_ins
 
-    def language(self, request: Request) -> Language:
+    def language(self, request: Request) -> PageLanguage:
         """Return the language in which a browser is answered."""
         choice = request.cookies.get(self._language_cookie(request), "")
         return catalogue.chosen(choice, request.headers.get("accept-language", ""))

@@ -21,7 +21,7 @@ LONGEST_HEADER = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class PageLanguage:
     """A language of the pages: its tag, its name in itself, and how it writes numbers and times."""
 
     code: str
@@ -33,15 +33,15 @@ class Language:
     """The day of an instant, for `strftime`."""
 
 
-ENGLISH = Language("en", "English", ",", ".", "%", "%Y-%m-%d")
+ENGLISH = PageLanguage("en", "English", ",", ".", "%", "%Y-%m-%d")
 
-LANGUAGES: Mapping[str, Language] = {
+LANGUAGES: Mapping[str, PageLanguage] = {
     "en": ENGLISH,
-    "de": Language("de", "Deutsch", ".", ",", "\N{NO-BREAK SPACE}%", "%d.%m.%Y"),
+    "de": PageLanguage("de", "Deutsch", ".", ",", "\N{NO-BREAK SPACE}%", "%d.%m.%Y"),
 }
 """The languages by tag; each but English has a catalogue in `locale/`."""
 
-_SPOKEN: ContextVar[Language] = ContextVar("language", default=ENGLISH)
+_SPOKEN: ContextVar[PageLanguage] = ContextVar("language", default=ENGLISH)
 
 
 class Later:
@@ -109,13 +109,13 @@ def with_marks(number: str) -> str:
     return number.translate(str.maketrans(",.", language.thousands + language.decimal))
 
 
-def spoken() -> Language:
+def spoken() -> PageLanguage:
     """Return the language in use."""
     return _SPOKEN.get()
 
 
 @contextmanager
-def speaking(language: Language) -> Iterator[None]:
+def speaking(language: PageLanguage) -> Iterator[None]:
     """Use a language for the work inside, in threads that are begun inside, too."""
     token = _SPOKEN.set(language)
     try:
@@ -124,7 +124,7 @@ def speaking(language: Language) -> Iterator[None]:
         _SPOKEN.reset(token)
 
 
-def chosen(cookie: str, accepted: str) -> Language:
+def chosen(cookie: str, accepted: str) -> PageLanguage:
     """Return the language that a person chose, else the first that their browser asks for, else English."""
     if cookie in LANGUAGES:
         return LANGUAGES[cookie]

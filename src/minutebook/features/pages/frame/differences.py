@@ -13,7 +13,7 @@ _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-class Change(StrEnum):
+class TextChange(StrEnum):
     """The change of a stretch of text."""
 
     SAME = "same"
@@ -25,7 +25,7 @@ class Change(StrEnum):
 class Stretch:
     """Some text, and its change."""
 
-    change: Change
+    change: TextChange
     text: str
 
 
@@ -44,9 +44,9 @@ def _stretches(
 ) -> Iterator[Stretch]:
     for name, a, b, c, d in matcher.get_opcodes():
         if name == "equal":
-            yield Stretch(Change.SAME, "".join(old[a:b]))
+            yield Stretch(TextChange.SAME, "".join(old[a:b]))
             continue
         if a < b:
-            yield Stretch(Change.REMOVED, "".join(old[a:b]))
+            yield Stretch(TextChange.REMOVED, "".join(old[a:b]))
         if c < d:
-            yield Stretch(Change.ADDED, "".join(new[c:d]))
+            yield Stretch(TextChange.ADDED, "".join(new[c:d]))

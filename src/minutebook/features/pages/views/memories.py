@@ -42,7 +42,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class MemoryAct:
     """An act on a memory: words for its page, the fields of its form, and the service's act.
 
     `run` does it and returns the address to go to. Each asks for a reason too, which the trail keeps.
@@ -234,14 +234,14 @@ def _standing(memory: Memory) -> dict[str, str]:
     return {"title": memory.title or "", "text": memory.content}
 
 
-def _act(visit: Visit) -> Act:
+def _act(visit: Visit) -> MemoryAct:
     name = visit.path["act"]
     if name not in ACTS:
         raise InvalidInput(_("the act"), must_be_one_of(ACTS, name))
     return ACTS[name]
 
 
-def _check_fields(act: Act, form: Mapping[str, str]) -> None:
+def _check_fields(act: MemoryAct, form: Mapping[str, str]) -> None:
     """Raise InvalidInput if a field that an act asks for is empty or too long."""
     for name in act.fields:
         if not form.get(name, "").strip() and name not in act.may_be_empty:
@@ -356,17 +356,17 @@ ASKS: Mapping[str, Sequence[Later]] = _TEXTS["asks"]
 """The fields that an act may ask for: the name, and a word of help."""
 DONE: Mapping[str, Later] = _TEXTS["done"]
 
-ACTS: dict[str, Act] = {
-    "edit": Act(**_TEXTS["acts"]["edit"], run=_edit, asks=("title", "text")),
-    "verify": Act(**_TEXTS["acts"]["verify"], run=_verify),
-    "deprecate": Act(**_TEXTS["acts"]["deprecate"], run=_deprecate, needs_reason=True),
-    "supersede": Act(
+ACTS: dict[str, MemoryAct] = {
+    "edit": MemoryAct(**_TEXTS["acts"]["edit"], run=_edit, asks=("title", "text")),
+    "verify": MemoryAct(**_TEXTS["acts"]["verify"], run=_verify),
+    "deprecate": MemoryAct(**_TEXTS["acts"]["deprecate"], run=_deprecate, needs_reason=True),
+    "supersede": MemoryAct(
         **_TEXTS["acts"]["supersede"], run=_supersede, asks=("title", "text"), needs_reason=True
     ),
-    "invalidate": Act(**_TEXTS["acts"]["invalidate"], run=_invalidate, needs_reason=True),
-    "reinstate": Act(**_TEXTS["acts"]["reinstate"], run=_reinstate),
-    "lock": Act(**_TEXTS["acts"]["lock"], run=_lock),
-    "unlock": Act(**_TEXTS["acts"]["unlock"], run=_unlock),
-    "restore": Act(**_TEXTS["acts"]["restore"], run=_restore),
-    "forget": Act(**_TEXTS["acts"]["forget"], run=_forget, is_final=True),
+    "invalidate": MemoryAct(**_TEXTS["acts"]["invalidate"], run=_invalidate, needs_reason=True),
+    "reinstate": MemoryAct(**_TEXTS["acts"]["reinstate"], run=_reinstate),
+    "lock": MemoryAct(**_TEXTS["acts"]["lock"], run=_lock),
+    "unlock": MemoryAct(**_TEXTS["acts"]["unlock"], run=_unlock),
+    "restore": MemoryAct(**_TEXTS["acts"]["restore"], run=_restore),
+    "forget": MemoryAct(**_TEXTS["acts"]["forget"], run=_forget, is_final=True),
 }

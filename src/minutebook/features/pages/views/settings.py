@@ -13,7 +13,7 @@ from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.policy import Policy
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
-from minutebook.domain.rights.grants import Grant, IssuedToken, is_live
+from minutebook.domain.rights.grants import Grant, NewToken, is_live
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.domain.writing import lineage
 from minutebook.features.pages.frame.catalogue import LANGUAGES, Later, later, texts_beside
@@ -121,7 +121,7 @@ def _shown(visit: Visit, given: Mapping[str, str], trouble: Trouble | None = Non
     return Page("settings.html", facts, 200 if trouble is None else trouble.status)
 
 
-def _issued(issued: IssuedToken) -> Page:
+def _issued(issued: NewToken) -> Page:
     return Page("issued.html", {"token": issued.token, "secret": issued.secret})
 
 

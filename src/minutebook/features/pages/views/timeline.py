@@ -12,7 +12,7 @@ from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.differences import Stretch, differences
 from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.services import PageServices
-from minutebook.features.pages.timeline import Change, Event
+from minutebook.features.pages.timeline import Event, MemoryChange
 from minutebook.features.pages.views.find import day, offset, shown
 
 LISTED = 20
@@ -176,7 +176,9 @@ def _is_day(start: date, days: int) -> bool:
     return 1 <= start.toordinal() + days < date.max.toordinal()
 
 
-def _edit(visit: Visit, change: Change, since: datetime, until: datetime) -> list[Stretch] | None:
+def _edit(
+    visit: Visit, change: MemoryChange, since: datetime, until: datetime
+) -> list[Stretch] | None:
     """Compare the text of a memory before and after, if it was edited."""
     if Event.EDITED not in change.events or change.memory is None:
         return None

@@ -22,7 +22,7 @@ _LEAST_LEFT_OUT = 0.55
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedEntity:
     """An entity as tidying knows it: its names, its type, the ids of its neighbours."""
 
     name: str
@@ -31,7 +31,7 @@ class Named:
     neighbours: Set[str] = field(default_factory=frozenset)
 
 
-def sameness(one: Named, other: Named) -> tuple[float, str]:
+def sameness(one: NamedEntity, other: NamedEntity) -> tuple[float, str]:
     """Return how certain it is that two entities are one, in [0, 1], and the reason."""
     types = {one.type.casefold(), other.type.casefold()}
     shared = len(one.neighbours & other.neighbours)

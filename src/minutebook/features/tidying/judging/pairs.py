@@ -30,7 +30,7 @@ _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*%?|[^\W\d_](?:[\w'’.+#/-]*[\w+#])?|[€$
 _SENTENCE_END = re.compile(r"[.!?:;]\s*$")
 
 
-class Verdict(StrEnum):
+class PairVerdict(StrEnum):
     """The relation of a newer text to an older one that it is like."""
 
     SAME = "same"
@@ -46,7 +46,7 @@ class Comparison:
     one name or word, which may be a value or, where more notes are made so, what each is about.
     """
 
-    verdict: Verdict
+    verdict: PairVerdict
     certainty: float
     old: str = ""
     new: str = ""
@@ -94,12 +94,12 @@ class _Span:
 def compare(older: str, newer: str) -> Comparison:
     """Compare a newer text with an older one that it is like."""
     if " ".join(older.split()).casefold() == " ".join(newer.split()).casefold():
-        return Comparison(Verdict.SAME, 0.99)
+        return Comparison(PairVerdict.SAME, 0.99)
     if len(older) > LONGEST or len(newer) > LONGEST:
-        return Comparison(Verdict.APART, 0.5)
+        return Comparison(PairVerdict.APART, 0.5)
     old, new = _words(older), _words(newer)
     if not old or not new:
-        return Comparison(Verdict.APART, 0.5)
+        return Comparison(PairVerdict.APART, 0.5)
     only_old, only_new = _missing(old, new), _missing(new, old)
     differing = _Differing(_said(only_old), _said(only_new))
     if _denials(old) != _denials(new) or _are_opposed(old, new):
@@ -124,8 +124,8 @@ def _opposed(
     # What both are about must be the same: a name or a number beside the denial is another thing.
     others = [each for each in (*only_old, *only_new) if each.is_number or each.is_name]
     if shared < 0.5 or others:
-        return Comparison(Verdict.APART, shared)
-    return Comparison(Verdict.OTHERWISE, min(0.95, 0.6 + 0.35 * shared), *differing)
+        return Comparison(PairVerdict.APART, shared)
+    return Comparison(PairVerdict.OTHERWISE, min(0.95, 0.6 + 0.35 * shared), *differing)
 
 
 def _one_fuller(
@@ -140,11 +140,13 @@ def _one_fuller(
     whole = old if only_old else new
     telling = sum(each.is_telling for each in whole)
     if not more:
-        return Comparison(Verdict.SAME, 0.95)
+        return Comparison(PairVerdict.SAME, 0.95)
     share = 1 - len(more) / max(1, telling)
     if share < _LEAST_COMMON:
-        return Comparison(Verdict.APART, share)
-    return Comparison(Verdict.SAME, 0.7 + 0.25 * share, *differing, is_older_fuller=bool(only_old))
+        return Comparison(PairVerdict.APART, share)
+    return Comparison(
+        PairVerdict.SAME, 0.7 + 0.25 * share, *differing, is_older_fuller=bool(only_old)
+    )
 
 
 def _replaced(
@@ -152,10 +154,10 @@ def _replaced(
 ) -> Comparison:
     """Judge texts that agree word for word but in a few places."""
     shared = _share(old, new)
-    apart = Comparison(Verdict.APART, shared)
+    apart = Comparison(PairVerdict.APART, shared)
     # Only the verb is another: the same in other words.
     if all(_is_reworded(each) for each in spans):
-        return Comparison(Verdict.SAME, 0.85, *differing)
+        return Comparison(PairVerdict.SAME, 0.85, *differing)
     values = [each for each in spans if not _is_reworded(each)]
     is_alone = len(values) == 1
     if any(_is_subject(each) and not (is_alone and _plays_role(each)) for each in values):
@@ -169,7 +171,9 @@ def _replaced(
     if all(_is_value(each) for each in values) and shared >= 0.34:
         is_exchangeable = is_alone and _is_exchangeable(values[0])
         certainty = min(0.95, 0.7 + 0.25 * shared)
-        return Comparison(Verdict.OTHERWISE, certainty, *differing, is_exchangeable=is_exchangeable)
+        return Comparison(
+            PairVerdict.OTHERWISE, certainty, *differing, is_exchangeable=is_exchangeable
+        )
     return apart
 
 
@@ -183,10 +187,10 @@ def _reworded(
     """Judge texts that say things in another order or in other words."""
     shared = _share(old, new)
     if any(each.is_number or each.is_name for each in (*only_old, *only_new)):
-        return Comparison(Verdict.APART, shared)
+        return Comparison(PairVerdict.APART, shared)
     if shared < _LEAST_COMMON:
-        return Comparison(Verdict.APART, shared)
-    return Comparison(Verdict.SAME, 0.5 + 0.45 * shared, *differing)
+        return Comparison(PairVerdict.APART, shared)
+    return Comparison(PairVerdict.SAME, 0.5 + 0.45 * shared, *differing)
 
 
 @lru_cache(8)

@@ -12,7 +12,7 @@ LOOKED_AT = 5
 """Memories with the same words that are compared where there is no model."""
 
 
-class Candidates:
+class MemoryNeighbours:
     """Finds the memories that one is compared with: by meaning or, without a model, by words."""
 
     def __init__(

@@ -20,12 +20,12 @@ from minutebook.domain.records import (
 from minutebook.domain.writing.turns import summary_id, turns_of
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
-from minutebook.features.tidying.findings import Finding, Subject, Suggestion, suggestion_id
-from minutebook.features.tidying.judging.names import Named, sameness
-from minutebook.features.tidying.judging.pairs import Comparison, Verdict, compare
+from minutebook.features.tidying.findings import FindingKind, Subject, Suggestion, suggestion_id
+from minutebook.features.tidying.judging.names import NamedEntity, sameness
+from minutebook.features.tidying.judging.pairs import Comparison, PairVerdict, compare
 from minutebook.features.tidying.judging.times import end_of
 from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
-from minutebook.features.tidying.looking.candidates import Candidates
+from minutebook.features.tidying.looking.candidates import MemoryNeighbours
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Tended
 
@@ -57,7 +57,7 @@ class Examined:
     `due` is from when on it is so; `facts` are shown to people and kept nowhere.
     """
 
-    finding: Finding
+    finding: FindingKind
     certainty: float
     subjects: tuple[Subject, ...]
     records: tuple[Record, ...]
@@ -68,7 +68,7 @@ class Examined:
 class Examining:
     """Examines records for anyone: findings are shown only to callers that may see all of them."""
 
-    def __init__(self, store: Tended, candidates: Candidates, clock: Clock) -> None:
+    def __init__(self, store: Tended, candidates: MemoryNeighbours, clock: Clock) -> None:
         self._store = store
         self._recalls = RecallRows(store.database)
         self._candidates = candidates
@@ -77,9 +77,9 @@ class Examining:
     def again(self, suggestion: Suggestion) -> Examined | None:
         """Look at the records of a suggestion again; None if there is nothing to suggest any more."""
         organization = suggestion.organization
-        if suggestion.finding is Finding.NO_SUMMARY:
+        if suggestion.finding is FindingKind.NO_SUMMARY:
             return self.session(organization, suggestion.subjects[0][1])
-        if suggestion.finding is Finding.SAME_ENTITY:
+        if suggestion.finding is FindingKind.SAME_ENTITY:
             ids = [id for _, id in suggestion.subjects]
             entities = [self._store.get(Entity, organization, id) for id in ids]
             return None if None in entities else self.entities(*entities)  # type: ignore[arg-type]
@@ -87,11 +87,11 @@ class Examining:
         present = [each for each in memories if each is not None]
         if len(present) < len(memories):
             return None
-        if suggestion.finding in (Finding.DUPLICATE, Finding.CONTRADICTION):
+        if suggestion.finding in (FindingKind.DUPLICATE, FindingKind.CONTRADICTION):
             found = self.pair(*present)
-        elif suggestion.finding is Finding.MERGE:
+        elif suggestion.finding is FindingKind.MERGE:
             found = self.wording(present[0])
-        elif suggestion.finding is Finding.UNUSED_RULE:
+        elif suggestion.finding is FindingKind.UNUSED_RULE:
             found = self.rule(present[0])
         else:
             of_one = self.alone(present[0])
@@ -110,14 +110,14 @@ class Examining:
             # An end that somebody planned, and that came; who ended it by hand has seen to it.
             is_planned = memory.valid_until > memory.updated_at
             if is_planned and memory.superseded_by is None and memory.status in _STANDING:
-                yield Examined(Finding.ENDED, 0.99, subjects, records, memory.valid_until)
+                yield Examined(FindingKind.ENDED, 0.99, subjects, records, memory.valid_until)
         elif (end := end_of(memory.text, self._written(memory).date())) is not None:
             due = datetime.combine(end.past_from, time(), UTC)
             facts = {"words": end.words, "past": end.past_from.isoformat()}
             if due > memory.valid_from:
-                yield Examined(Finding.EXPIRED, end.certainty, subjects, records, due, facts)
+                yield Examined(FindingKind.EXPIRED, end.certainty, subjects, records, due, facts)
         if memory.status is Status.UNVERIFIED and holds_at(memory, now):
-            yield Examined(Finding.UNVERIFIED, 0.5, subjects, records)
+            yield Examined(FindingKind.UNVERIFIED, 0.5, subjects, records)
 
     def pair(self, one: Memory, other: Memory) -> Examined | None:
         """Compare two memories that are alike; None if both are to stay."""
@@ -126,16 +126,16 @@ class Examining:
             return None
         newer, older = sorted((one, other), key=self._age, reverse=True)
         found = compare(older.text, newer.text)
-        if found.verdict is Verdict.APART or self._is_pattern(older, newer, found):
+        if found.verdict is PairVerdict.APART or self._is_pattern(older, newer, found):
             return None
         stays, goes = (older, newer) if found.is_older_fuller else (newer, older)
         if not _may_change(goes) or self._are_linked(one, other):
             return None
         if newer.id in merged_ids(older.metadata) or older.id in merged_ids(newer.metadata):
             return None
-        is_same = found.verdict is Verdict.SAME
+        is_same = found.verdict is PairVerdict.SAME
         return Examined(
-            Finding.DUPLICATE if is_same else Finding.CONTRADICTION,
+            FindingKind.DUPLICATE if is_same else FindingKind.CONTRADICTION,
             found.certainty,
             ((Kind.MEMORY, stays.id), (Kind.MEMORY, goes.id)),
             (stays, goes),
@@ -178,7 +178,7 @@ class Examining:
             return None
         found = faithfulness(memory.text, [each.text for each in goes])
         return Examined(
-            Finding.MERGE,
+            FindingKind.MERGE,
             found.certainty,
             tuple((Kind.MEMORY, each.id) for each in (memory, *goes)),
             (memory, *goes),
@@ -201,7 +201,7 @@ class Examining:
         stays, goes = sorted((one, other), key=lambda e: (weights[e.id], e.created_at, e.id))
         subjects = ((Kind.ENTITY, stays.id), (Kind.ENTITY, goes.id))
         facts = {"reason": reason}
-        return Examined(Finding.SAME_ENTITY, certainty, subjects, (stays, goes), facts=facts)
+        return Examined(FindingKind.SAME_ENTITY, certainty, subjects, (stays, goes), facts=facts)
 
     def rule(self, memory: Memory) -> Examined | None:
         """Tell of a rule that nobody recalled since the log was begun; None if the log cannot tell."""
@@ -219,7 +219,7 @@ class Examining:
             return None
         subjects = ((Kind.MEMORY, memory.id),)
         facts = {"since": since.date().isoformat(), "days": str((now - since).days)}
-        return Examined(Finding.UNUSED_RULE, 0.6, subjects, (memory,), facts=facts)
+        return Examined(FindingKind.UNUSED_RULE, 0.6, subjects, (memory,), facts=facts)
 
     def log_since(self, organization: str) -> datetime | None:
         """Return the begin of the recall log; None if it is too young, or holds too little, to tell."""
@@ -243,15 +243,15 @@ class Examining:
             return None
         facts = {"session": turn.session, "turns": str(self._store.count(Turn, here))}
         subjects = ((Kind.TURN, turn.id),)
-        return Examined(Finding.NO_SUMMARY, 0.9, subjects, (turn,), facts=facts)
+        return Examined(FindingKind.NO_SUMMARY, 0.9, subjects, (turn,), facts=facts)
 
     def _uses_hooks(self, organization: str) -> bool:
         everything = RecallQuery(organization=organization)
         return any(each.act == CLIENT_HOOK for each in self._recalls.find(everything, 200))
 
-    def _named(self, entity: Entity) -> Named:
+    def _named(self, entity: Entity) -> NamedEntity:
         beside = {e.other_end(entity.id) for e in self._edges(entity) if e.kind is Kind.RELATION}
-        return Named(entity.name, entity.type, entity.aliases, frozenset(beside))
+        return NamedEntity(entity.name, entity.type, entity.aliases, frozenset(beside))
 
     def _edges(self, entity: Entity) -> Sequence[Edge]:
         return self._store.edges(entity.organization, [entity.id], _MOST_EDGES)
@@ -275,16 +275,16 @@ class Examining:
 def suggestion_of(organization: str, examined: Examined, now: datetime) -> Suggestion:
     """Return a finding as a suggestion without a number."""
     finding = examined.finding
-    is_pair = finding in (Finding.DUPLICATE, Finding.CONTRADICTION)
+    is_pair = finding in (FindingKind.DUPLICATE, FindingKind.CONTRADICTION)
     more = ""
-    if finding in (Finding.EXPIRED, Finding.ENDED) and examined.due is not None:
+    if finding in (FindingKind.EXPIRED, FindingKind.ENDED) and examined.due is not None:
         # A text that names another day asks another question.
         more = examined.due.isoformat()
     subjects = examined.subjects
-    if finding is Finding.MERGE:
+    if finding is FindingKind.MERGE:
         # It stays one suggestion when one of the memories that are to go has gone already.
         subjects = subjects[:1]
-    if finding is Finding.NO_SUMMARY and isinstance(turn := examined.records[0], Turn):
+    if finding is FindingKind.NO_SUMMARY and isinstance(turn := examined.records[0], Turn):
         subjects, more = (), summary_id(turn.session, turn.repository, turn.user)
     return Suggestion(
         organization=organization,
