@@ -82,6 +82,8 @@ class Feature:
     to values, None to show nothing; empty: the page has all."""
     page_acts: Mapping[str, str] = field(default_factory=dict)
     """The acts behind forms of such parts: by address, a function from an App and a Caller to the address to go to."""
+    setup: str = ""
+    """Its steps of `setup`: a function from the command's options to Offers."""
     on_reset: str = ""
     """What a reset removes: a function from an App, a Caller and an organization to a Reset."""
 

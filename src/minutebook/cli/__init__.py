@@ -12,6 +12,7 @@ from minutebook.feature import features
 
 _CORE: dict[str, dict[str, tuple[str, ...]]] = {
     "Begin": {
+        "minutebook.cli.commands.setup": ("setup",),
         "minutebook.cli.commands.serving": ("serve", "export-schema"),
         "minutebook.cli.commands.completion": ("completion",),
     },

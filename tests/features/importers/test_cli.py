@@ -73,7 +73,6 @@ def test_a_usual_place_may_be_moved(
     [
         (("claude-code", "nowhere"), "must exist"),
         (("what", "x.jsonl"), "SOURCE"),
-        ((), "SOURCE"),
         (("claude-code", "a", "b"), "one file or one folder"),
         (("claude-code", "a", "--replace"), "--replace"),
         (("all.jsonl", "--dry-run"), "--dry-run"),

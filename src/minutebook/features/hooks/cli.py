@@ -57,7 +57,7 @@ def hooks(options: dict[str, str], as_json: bool, switch: str | None) -> None:  
     settings = settings_of(options)
     check_begun(settings)
     rows = lately(log.entries(str(settings.home)))
-    lines = [_row(row) for row in rows] or [
+    lines = [event_line(row) for row in rows] or [
         f"No hook was called yet. `minutebook install CLIENT --hooks` enters them: {', '.join(HOOKS)}."
     ]
     if settings.of(HookSettings).hooks == "off":
@@ -104,7 +104,8 @@ def _median(values: Sequence[int]) -> int | None:
     return sorted(values)[len(values) // 2] if values else None
 
 
-def _row(row: Mapping[str, Any]) -> str:
+def event_line(row: Mapping[str, Any]) -> str:
+    """Write the calls of a client at an event as a line."""
     outcomes = ", ".join(f"{name} {count}" for name, count in row["outcomes"].items())
     took = "" if row["milliseconds"] is None else f"; {row['milliseconds']} ms"
     tokens = "" if row["tokens"] is None else f"; {row['tokens']} tokens where something was said"

@@ -7,6 +7,7 @@ FEATURE = Feature(
     needs=("importers", "install", "ledger", "projects", "recall_log", "summarizer"),
     settings=".settings:HookSettings",
     checks_here=".checks:checks_here",
+    setup=".setup:offers",
     services=".services:HookServices",
     daemon_requests={"hook": ".answers:serve"},
     operations=".operations:OPERATIONS",

@@ -14,6 +14,7 @@ from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.importers.places import found_here, usual_place
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.importers.sources.registry import SOURCES, SourceKind
 from minutebook.whereabouts import repository_by_path
@@ -21,6 +22,7 @@ from minutebook.whereabouts import repository_by_path
 if TYPE_CHECKING:
     from minutebook.features.archives.importing import Imported
     from minutebook.features.importers.source_imports import SourceReport
+    from minutebook.features.importers.sources.reading.files import ImportSource
 
 _LISTED = 20
 """Reasons that are printed for what was left out; `--json` has all that are kept."""
@@ -54,9 +56,16 @@ def import_(
     as JSON with the fields of the journal's data model, one a line. In a governed store (`minutebook
     status` says so) more than turns and summaries needs --role admin.
 
-    A SOURCE is one of those that docs/guides/import.md lists, and PATH its file or folder; some have a
-    usual place. It may be imported again at any time: only what is new is added.
+    A SOURCE is claude-code, codex, copilot-cli, gemini-cli, server-memory, markdown, mcp-memory-service,
+    chat-export, instructions, chroma, claude-mem, mem0, adr, neo4j or graphiti, and PATH its file or folder; some
+    have a usual place. `minutebook import` alone says what is there of each. A source may be imported again at
+    any time: only what is new is added.
     """
+    if not what:
+        found = found_here()
+        rows = [_source_row(name, kind, found.get(name)) for name, kind in SOURCES.items()]
+        say(rows, [_source_line(row) for row in rows], as_json)
+        return
     name = str(what[0]) if what else ""
     if name in SOURCES:
         if replace:
@@ -65,7 +74,8 @@ def import_(
             raise InvalidInput("--own", "is for archives; what a source brings is yours")
         if len(what) > 2:
             raise InvalidInput("PATH", "must be one file or one folder")
-        _import_source(options, name, what[1] if len(what) > 1 else None, dry_run, as_json)
+        path = what[1] if len(what) > 1 else None
+        import_source(options, name, path, dry_run=dry_run, as_json=as_json)
         return
     if len(what) != 1:
         known = ", ".join(SOURCES)
@@ -75,6 +85,22 @@ def import_(
     if dry_run:
         raise InvalidInput("--dry-run", "is for sources ({names})", names=", ".join(SOURCES))
     _import_archive(options, what[0], replace, own, as_json)
+
+
+def _source_row(name: str, kind: SourceKind, source: "ImportSource | None") -> dict[str, object]:
+    place = usual_place(kind)
+    files = 0 if source is None else len(source.files)
+    return {"source": name, "title": kind.title, "path": place and str(place), "files": files}
+
+
+def _source_line(row: dict[str, object]) -> str:
+    if row["path"] is None:
+        there = f"minutebook import {row['source']} PATH"
+    else:
+        there = (
+            f"{row['files']:,} files in {row['path']}" if row["files"] else f"none in {row['path']}"
+        )
+    return f"{row['source']:<20}{row['title']}: {there}"
 
 
 def _import_archive(
@@ -124,58 +150,58 @@ def _archive_shape(outcome: "Imported") -> dict[str, object]:
     }
 
 
-def _import_source(
-    options: dict[str, str],
-    name: str,
-    path: Path | None,
-    dry_run: bool,  # noqa: FBT001
-    as_json: bool,  # noqa: FBT001
+def import_source(
+    options: dict[str, str], name: str, path: Path | None, *, dry_run: bool, as_json: bool
 ) -> None:
+    """Bring in a source, or count its records, and say how many there were.
+
+    `path` None is the usual place. Raises InvalidInput if there is none.
+    """
+    place = _place(name, SOURCES[name], path)
+    report = report_of(options, name, place, dry_run=dry_run)
+    head = f"{SOURCES[name].title} in {place.resolve()}"
+    say(_shape(name, place.resolve(), report), _lines(head, report, dry_run), as_json)
+
+
+def report_of(options: dict[str, str], name: str, place: Path, *, dry_run: bool) -> "SourceReport":
+    """Bring in a source, or with `dry_run` count its records, and return the counts."""
     from minutebook.features.importers.sources.registry import found_in
 
     kind = SOURCES[name]
-    place = _place(name, kind, path)
     source = kind.files(place)
     # A dry run keeps no names for repositories either.
     settings = dataclasses.replace(settings_of(options), read_only=dry_run)
-    if dry_run and not _is_begun(options):
+    if dry_run and not is_begun(options):
         from minutebook.features.importers.source_imports import counted_as_new
 
         # A dry run begins no store.
-        report = counted_as_new(found_in(source, kind))
-    else:
-        with (
-            made_here(options) as (app, caller),
-            interruptible(
-                "Stopped. What was read so far is kept; the same command goes on from there."
-            ),
-            bar("Importing", hidden=False) as progress,
-        ):
-            report = app.get(ImporterServices).source_imports.run(
-                in_call(caller, progress=progress),
-                f"{name}: {source.root}",
-                found_in(source, kind),
-                lambda: source.part,
-                dry_run=dry_run,
-                repository_of=repository_by_path(settings),
-            )
-    head = f"{kind.title} in {source.root}"
-    say(_shape(name, source.root, report), _lines(head, report, dry_run), as_json)
+        return counted_as_new(found_in(source, kind))
+    with (
+        made_here(options) as (app, caller),
+        interruptible(
+            "Stopped. What was read so far is kept; the same command goes on from there."
+        ),
+        bar("Looking" if dry_run else "Importing", hidden=False) as progress,
+    ):
+        return app.get(ImporterServices).source_imports.run(
+            in_call(caller, progress=progress),
+            f"{name}: {source.root}",
+            found_in(source, kind),
+            lambda: source.part,
+            dry_run=dry_run,
+            repository_of=repository_by_path(settings),
+        )
 
 
 def _place(name: str, kind: SourceKind, path: Path | None) -> Path:
     """Return where to read. Raises InvalidInput if nobody says where, and the source has no usual place."""
-    if path is not None:
-        return path.absolute()
-    if kind.usual_place is None:
+    place = usual_place(kind) if path is None else path.absolute()
+    if place is None:
         raise InvalidInput("PATH", "must be given: {name} has no usual place", name=name)
-    from minutebook.features.install.cli import places_here
-
-    usual = kind.usual_place
-    return places_here().folder(usual.variable, *usual.folder).joinpath(*usual.below)
+    return place
 
 
-def _is_begun(options: dict[str, str]) -> bool:
+def is_begun(options: dict[str, str]) -> bool:
     """Tell whether there is a store; a dry run must not begin one."""
     try:
         check_begun(settings_of(options))

@@ -6,5 +6,6 @@ FEATURE = Feature(
     name="importers",
     needs=("archives", "install", "projects"),
     services=".services:ImporterServices",
+    setup=".setup:offers",
     commands={"Take out and bring in": {".cli": ("import",)}},
 )

@@ -69,7 +69,7 @@ def install(
         raise InvalidInput(
             "--token-env", "needs --url: a server that the client starts takes no token"
         )
-    entry = _Entry(options, client, contracts, server_name, "project" if project else "user")
+    entry = ClientEntry(options, client, contracts, server_name, "project" if project else "user")
     plans = []
     if remove and not hooks:
         plans.append(entry.removal())
@@ -86,7 +86,7 @@ def install(
         plans = [*(each for each in plans if each.path != hooked.path), hooked]
     served = entry.served() if url is None and not remove else ""
     for plan in plans:
-        _apply(plan, served if plan is plans[0] else "", dry_run=dry_run)
+        apply_plan(plan, served if plan is plans[0] else "", dry_run=dry_run)
     if token_env is not None and not remove:
         echo(body(f"The token goes into the variable {token_env} of whatever starts the client."))
     return [
@@ -101,7 +101,7 @@ def install(
     ]
 
 
-class _Entry:
+class ClientEntry:
     """The part of a client's configuration for these settings: plans of it, and of its removal."""
 
     def __init__(
@@ -156,6 +156,14 @@ class _Entry:
             self._client, command=command, environment=import_path(environment()), **self._named
         )
 
+    def plans(self, *, hooks: bool) -> "list[Installation]":
+        """Plan the entry of a server, and hooks, a plan a file."""
+        server = self.local()
+        if not hooks:
+            return [server]
+        hooked = self.hooks(remove=False, earlier=server, url=None, token_variable=None)
+        return [*([server] if server.path != hooked.path else []), hooked]
+
     def served(self) -> str:
         """Name the tools that the client is served, for a person."""
         settings = load(self._entered)
@@ -202,7 +210,7 @@ def _as_it_comes(
     return {name: value for name, value in comes.items() if name not in said}
 
 
-def _apply(plan: "Installation", served: str, *, dry_run: bool) -> None:
+def apply_plan(plan: "Installation", served: str, *, dry_run: bool) -> None:
     """Show a change of a client's file, or make it and name the tools that are served."""
     from minutebook.features.install import clients
 

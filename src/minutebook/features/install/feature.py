@@ -5,6 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="install",
     commands={"Begin": {".cli": ("install",)}},
+    setup=".setup:offers",
     checks_here=".checks:checks_here",
     page_parts={"settings.below": {"install/clients.html": ".page_parts:clients"}},
 )
