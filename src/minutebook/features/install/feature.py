@@ -7,5 +7,8 @@ FEATURE = Feature(
     commands={"Begin": {".cli": ("install",)}},
     setup=".setup:offers",
     checks_here=".checks:checks_here",
-    page_parts={"settings.below": {"install/clients.html": ".page_parts:clients"}},
+    page_parts={
+        "find.empty": {"install/empty.html": ""},
+        "settings.below": {"install/clients.html": ".page_parts:clients"},
+    },
 )

@@ -73,6 +73,7 @@ def show(visit: Visit) -> Page:
         "beside": [],
         "count": 0,
         "links": parts("find.links", visit),
+        "begin": parts("find.empty", visit),
         "listed": None,
         "is_empty": False,
     }
