@@ -163,6 +163,7 @@ def test_an_unknown_memory_is_named(run: Run, command: str) -> None:
     assert "there is no memory nobody" in refused(run, command, "nobody", "--role", "manager")
 
 
+@pytest.mark.needs("audit_proof", "journal")
 def test_which_program_wrote_what_is_shown_and_asked_for(run: Run, tmp_path: Path) -> None:
     asks = Caller(name="agent", role=Role.AGENT, call=Call(session="session_1"))
     origin = Origin(client="cursor", version="1.2.3", contract="knowledge", session="session_1")

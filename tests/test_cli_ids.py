@@ -93,6 +93,7 @@ def test_a_part_that_no_id_has_is_named(run: Run, kept: dict[str, str]) -> None:
     assert "there is no token 9z9z9z9z" in run("token", "revoke", "9z9z9z9z").stderr
 
 
+@pytest.mark.needs("journal")
 def test_the_beginning_of_a_sessions_name_is_enough(run: Run, kept: dict[str, str]) -> None:
     assert json.loads(done(run, "session", "tu", "--json"))["session"] == "tuesday"
     several = run("session", "mon")
@@ -121,6 +122,7 @@ COMPLETED: dict[tuple[str, ...], set[str]] = {
 }
 
 
+@pytest.mark.whole
 def test_a_shell_completes_commands_options_values_and_ids(kept: dict[str, str]) -> None:
     assert {words: set(completed(*words)) for words in COMPLETED} == COMPLETED
 

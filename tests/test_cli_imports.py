@@ -79,6 +79,7 @@ print(json.dumps(loaded))
 
 
 @pytest.mark.cold_start
+@pytest.mark.whole
 def test_a_command_imports_nothing_that_it_does_not_need(run: Run) -> None:
     run("remember", "Tea at four.")
     loaded = _loaded([words for words, _, _ in COMMANDS])

@@ -35,6 +35,8 @@ class Feature:
     """Its services, a `FeatureServices`, which `App.get` makes."""
     commands: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """Its commands: by heading of the help and module, the names of those that the module has."""
+    examples: Mapping[str, str] = field(default_factory=dict)
+    """Commands at the head of the help: as they are typed, with what they do."""
     operations: str = ""
     """What its commands ask of an open store: a tuple of operations."""
     contract: str = ""

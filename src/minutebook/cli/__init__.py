@@ -43,6 +43,11 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """The commands of the core by what they are about, and the module of each."""
 
+_EXAMPLES = {
+    'remember "…"': "keep something yourself",
+    'search "…"': "find it by meaning and by words",
+}
+
 
 @cache
 def subjects() -> Mapping[str, Mapping[str, Sequence[str]]]:
@@ -73,8 +78,25 @@ def _note_token(context: click.Context, option: click.Parameter, variable: str |
     context.meta[SERVER] = Server(server.url, variable)
 
 
+def _help() -> str:
+    """Return the head of the help, with what is typed first."""
+    typed = _EXAMPLES | {each: said for one in features() for each, said in one.examples.items()}
+    width = max(map(len, typed))
+    lines = "\n".join(f"minutebook {each:<{width}}   {said}" for each, said in typed.items())
+    return f"""Keep a memory that AI agents can use and that you can read, correct and keep.
+
+\b
+{lines}
+
+An ID may be shortened to a beginning, or an ending, that no other record has.
+"""
+
+
 @click.group(
-    cls=SubjectGroup, subjects=subjects(), context_settings={"help_option_names": ["-h", "--help"]}
+    cls=SubjectGroup,
+    subjects=subjects(),
+    help=_help(),
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="minutebook")
 @click.option(
@@ -94,15 +116,4 @@ def _note_token(context: click.Context, option: click.Parameter, variable: str |
 )
 @identity
 def main(_: dict[str, str]) -> None:
-    """Keep a memory that AI agents can use and that you can read, correct and keep.
-
-    \b
-    minutebook install claude-code   connect a client
-    minutebook remember "…"          keep something yourself
-    minutebook search "…"            find it by meaning and by words
-    minutebook index .               let agents find this folder's code
-    minutebook decide                put a decision on the record
-    minutebook sessions              see what your agents did, session by session
-
-    An ID may be shortened to a beginning, or an ending, that no other record has.
-    """
+    """Keep a memory that AI agents can use and that you can read, correct and keep."""

@@ -109,6 +109,7 @@ def test_an_index_of_code_is_taken_along_if_that_is_asked_for(run: Run, tmp_path
 
 
 @pytest.mark.parametrize("form", ["contract", "journal"])
+@pytest.mark.needs("journal")
 def test_sessions_go_out_and_in_by_the_journals_data_model(
     run: Run, tmp_path: Path, form: str
 ) -> None:

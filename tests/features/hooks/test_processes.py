@@ -186,6 +186,7 @@ def test_an_agent_s_rule_is_told_once_a_person_confirmed_it(
     assert f"verified by a person, {id})" in told
 
 
+@pytest.mark.needs("journal")
 def test_a_session_that_ends_is_kept_without_what_is_private(
     machine: Machine, daemon: DaemonAddress
 ) -> None:

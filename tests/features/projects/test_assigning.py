@@ -51,6 +51,7 @@ def sessions(run: Run) -> dict[str, object]:
     return {each["name"]: each["repository"] for each in read(run, "sessions")}
 
 
+@pytest.mark.needs("journal")
 def test_what_was_noted_moves_after_a_review_and_back(
     run: Run, api: Path, ids: dict[str, str]
 ) -> None:
@@ -81,6 +82,7 @@ def test_what_was_noted_moves_after_a_review_and_back(
     assert (again["moved"], len(again["left"])) == ([], 2)
 
 
+@pytest.mark.needs("journal")
 def test_a_plan_is_written_edited_and_applied(
     run: Run, ids: dict[str, str], tmp_path: Path
 ) -> None:

@@ -90,6 +90,7 @@ def test_a_claim_is_believed_and_no_longer(run: Run, tmp_path: Path) -> None:
     assert run("where", "--trust", "--distrust").exit_code == 1
 
 
+@pytest.mark.needs("journal")
 def test_an_import_gives_each_session_the_repository_of_its_folder_once(
     run: Run, on: None, tmp_path: Path
 ) -> None:

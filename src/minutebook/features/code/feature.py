@@ -11,6 +11,7 @@ FEATURE = Feature(
     jobs=".services:jobs",
     lists=".services:listed_source",
     on_reset=".services:removed",
+    examples={"index .": "let agents find this folder's code"},
     commands={"Code": {".cli": ("index", "code", "projects")}},
     pages=".pages.register:PAGES",
     page_parts={"health.below": {"code/health.html": ".pages.register:projects_of"}},

@@ -4,6 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="install",
+    examples={"install claude-code": "connect a client"},
     commands={"Begin": {".cli": ("install",)}},
     setup=".setup:offers",
     checks_here=".checks:checks_here",

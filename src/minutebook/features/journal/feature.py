@@ -6,5 +6,6 @@ FEATURE = Feature(
     name="journal",
     needs=("archives",),
     contract=".contract:journal",
+    examples={"sessions": "see what your agents did, session by session"},
     commands={"Sessions": {".cli": ("sessions", "session", "summarize")}},
 )

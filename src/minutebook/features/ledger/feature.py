@@ -15,6 +15,7 @@ FEATURE = Feature(
     jobs=".services:jobs",
     checks=".checks:checks",
     texts=".services:text_source",
+    examples={"decide": "put a decision on the record"},
     commands={
         "Decisions": {".cli": ("decide", "decisions", "proposals", "accept", "secret", "ledger")}
     },
