@@ -1,7 +1,7 @@
 """The shared SQL on PostgreSQL: parameters, and the words and writes that differ."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, TypeAlias
 
 import psycopg
@@ -67,7 +67,8 @@ class PostgresConnection(Connection):
     ) -> list[Row]:
         """Run a statement and return its rows."""
         cursor = self.raw.execute(_with_marks(statement), values or None, binary=binary)
-        return [] if cursor.description is None else cursor.fetchall()
+        # A cursor's description makes an object for each column of each answer.
+        return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         """Run a statement and yield its rows, holding few of them; the connection is inside a transaction."""
@@ -211,6 +212,7 @@ class PostgresConnection(Connection):
         numbers.register_space(self.raw, space)
 
 
+@lru_cache(maxsize=1024)
 def _with_marks(statement: str) -> bytes:
     return statement.replace("?", "%s").encode()
 

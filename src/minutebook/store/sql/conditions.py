@@ -16,24 +16,28 @@ def selection(
 
     Raises AttributeError if it names a field that the records lack.
     """
-    parts, values = list[str](), list[Any]()
-    for condition, named in _conditions(connection, number, of, where):
+    table = table_of(of)
+    parts, values = ["r.organization = ?"], list[Any]([number])
+    if "kind" in table.stored:
+        parts.append("r.kind = ?")
+        values.append(of.kind)
+    for condition, named in _further(connection, table, of, where):
         parts.append(condition)
         values += named
+    if of is Memory and not where.with_deleted:
+        parts.append("r.deleted_at IS NULL")
     return " AND ".join(parts), values
 
 
-def _conditions(
-    connection: Connection, number: int | None, of: type[Record], where: Filter
+def _further(
+    connection: Connection, table: Table, of: type[Record], where: Filter
 ) -> Iterator[Condition]:
-    table = table_of(of)
-    yield "r.organization = ?", (number,)
-    if "kind" in table.stored:
-        yield "r.kind = ?", (of.kind,)
-    for name, allowed in (("repository", where.repositories), ("user", where.users)):
-        if allowed is not None and name in table.columns:
-            condition, named = connection.among(f"r.{name}", sorted(allowed))
-            yield f"(r.{name} IS NULL OR {condition})", named
+    """Yield the conditions that most questions do not set."""
+    if where.repositories is not None or where.users is not None:
+        for name, allowed in (("repository", where.repositories), ("user", where.users)):
+            if allowed is not None and name in table.columns:
+                condition, named = connection.among(f"r.{name}", sorted(allowed))
+                yield f"(r.{name} IS NULL OR {condition})", named
     if where.ids is not None:
         yield connection.among("r.id", sorted(where.ids))
     for name, expected in where.equal.items():
@@ -73,11 +77,10 @@ def _times(where: Filter) -> Iterator[Condition]:
     if where.differs_between is not None:
         one, other = map(microseconds, where.differs_between)
         yield f"({_HOLDS}) <> ({_HOLDS})", (one, one, other, other)
-    for limit, comparison in ((where.since, ">="), (where.until, "<")):
-        if limit is not None:
-            yield f"r.ingestion_time {comparison} ?", (microseconds(limit),)
-    if not where.with_deleted:
-        yield "r.deleted_at IS NULL", ()
+    if where.since is not None:
+        yield "r.ingestion_time >= ?", (microseconds(where.since),)
+    if where.until is not None:
+        yield "r.ingestion_time < ?", (microseconds(where.until),)
 
 
 def _check_has(table: Table, of: type[Record], field: str) -> None:

@@ -192,17 +192,14 @@ class Database(ABC):
 
         Raises StoreTooNew if a later version wrote it, else StoreError.
         """
-        self.forget()
+        # The database may have been replaced while it was closed.
+        self._numbers = {}
+        self.__dict__.pop("identity", None)
         self._open(want)
 
     @abstractmethod
     def _open(self, want: Callable[[], None]) -> None:
         """Open the database, made if it is missing."""
-
-    def forget(self) -> None:
-        """Forget the numbers and the identity: the database may have been replaced while it was closed."""
-        self._numbers = {}
-        self.__dict__.pop("identity", None)
 
     @cached_property
     def identity(self) -> str:

@@ -201,17 +201,17 @@ def groups(
     ]
 
 
-def delete(
-    connection: Connection, number: int, of: type[Record], organization: str, id: str
-) -> bool:
+def delete(connection: Connection, number: int, of: type[Record], id: str) -> bool:
     """Remove a record and all that goes with it; tell whether it was there."""
     if not _delete(connection, number, of, _key(number, of, id)):
         return False
     if of is Entity:
         entity_names.forget(connection, number, id)
     for part, field in GOES_WITH.get(of, ()):
-        where = Filter(organization=organization, equal={field: id}, with_deleted=True)
-        _delete(connection, number, part, selection(connection, number, part, where))
+        condition, values = "r.organization = ?", [number, id]
+        if issubclass(part, Edge):
+            condition, values = f"{condition} AND r.kind = ?", [number, part.kind, id]
+        _delete(connection, number, part, (f"{condition} AND r.{field} = ?", values))
     return True
 
 

@@ -197,7 +197,7 @@ class SqlStore(ABC):
                     f"DELETE FROM {beside.name} WHERE organization = ? AND id = ? AND kind = ?",  # noqa: S608
                     (number, id, of.kind),
                 )
-            return rows.delete(connection, number, of, organization, id)
+            return rows.delete(connection, number, of, id)
 
     def organizations(self, among: Collection[str] | None = None) -> list[str]:
         """Return the organizations that hold or have held a record, sorted; with `among`, only those in it.

@@ -73,7 +73,7 @@ class Transfer:
         ):
             numbers = {each: self._spaces.registered(each) for each in spaces}
             for of, id in gone:
-                rows.delete(connection, number, of, organization, id)
+                rows.delete(connection, number, of, id)
             connection.put_carried(number, carried, numbers)
             note_received(connection, number, up_to)
 

@@ -6,8 +6,9 @@ import time
 import weakref
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 
 import apsw
 
@@ -38,14 +39,42 @@ _AGAIN_SECONDS = 0.01
 
 
 class _Reader:
-    """A thread's own connection; the lock keeps `close` from pulling it away under a reader."""
+    """A thread's own connection, lent by `with`; a lock keeps `close` from pulling it away meanwhile.
 
-    __slots__ = ("__weakref__", "connection", "is_closed", "lock")
+    It is no generator: most of what a short read costs would be that.
+    """
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self.connection = SqliteConnection(connection)
-        self.lock = threading.RLock()
-        self.is_closed = False
+    __slots__ = ("__weakref__", "_is_closed", "_lock", "_path", "_translation", "connection")
+
+    def __init__(self, raw: apsw.Connection, path: Path) -> None:
+        self.connection = SqliteConnection(raw)
+        self._path = path
+        self._translation = translate_errors(path)
+        self._lock = threading.RLock()
+        self._is_closed = False
+
+    def __enter__(self) -> SqliteConnection:
+        self._lock.acquire()
+        if self._is_closed:
+            self._lock.release()
+            raise StoreClosed("{path}: the store was closed", path=self._path)
+        return self.connection
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._lock.release()
+        if error is not None:
+            self._translation.__exit__(kind, error, at)
+
+    def close(self) -> None:
+        """Close the connection when nobody reads with it."""
+        with self._lock:
+            self._is_closed = True
+            self.connection.raw.close()
 
 
 class SqliteMoment:
@@ -116,20 +145,19 @@ class Connections(Database):
         """Tell whether this thread is inside a transaction."""
         return self._owner == threading.get_ident()
 
-    @contextmanager
-    def reading(self) -> Iterator[SqliteConnection]:
+    def reading(self) -> AbstractContextManager[SqliteConnection]:
         """Yield a connection to read with: inside a transaction, the one that writes."""
-        if self.is_writing:
-            with translate_errors(self._path):
-                yield self._usable_writer()
-        else:
-            with self._reading() as connection:
-                yield connection
+        return self._within() if self.is_writing else self._reader()
+
+    @contextmanager
+    def _within(self) -> Iterator[SqliteConnection]:
+        with translate_errors(self._path):
+            yield self._usable_writer()
 
     @contextmanager
     def committed(self) -> Iterator[SqliteConnection]:
         """Yield a connection that sees only committed data, all of one moment, even inside a transaction."""
-        with self._reading() as connection:
+        with self._reader() as connection:
             if connection.raw.in_transaction:
                 yield connection
                 return
@@ -262,7 +290,7 @@ class Connections(Database):
         if self._log_pages < _LONG:
             return
         # Busy: another process is at it, or a reader needs the log a while longer.
-        with self._reading() as connection, suppress(apsw.BusyError):
+        with self._reader() as connection, suppress(apsw.BusyError):
             if self._log_pages < _TOO_LONG:
                 connection.raw.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 return
@@ -310,9 +338,7 @@ class Connections(Database):
                 return
             self._closed = True
         for reader in list(self._readers):
-            with reader.lock:
-                reader.is_closed = True
-                reader.connection.raw.close()
+            reader.close()
         with self._turn:
             self._writer.raw.close()
             self._file_lock.close()
@@ -403,14 +429,6 @@ class Connections(Database):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
 
-    @contextmanager
-    def _reading(self) -> Iterator[SqliteConnection]:
-        reader = self._reader()
-        with reader.lock, translate_errors(self._path):
-            if reader.is_closed:
-                raise StoreClosed("{path}: the store was closed", path=self._path)
-            yield reader.connection
-
     def _reader(self) -> _Reader:
         reader: _Reader | None = getattr(self._local, "reader", None)
         if reader is None:
@@ -420,7 +438,7 @@ class Connections(Database):
                 connection = self._new_connection()
                 # Only here: what reads or writes everything would fill memory with mapped pages.
                 connection.pragma("mmap_size", _MAPPED_BYTES)
-                reader = self._local.reader = _Reader(connection)
+                reader = self._local.reader = _Reader(connection, self._path)
                 self._readers.add(reader)
         return reader
 
