@@ -45,6 +45,8 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert issubclass(loaded, Settings)
         case "contract":
             assert loaded().name == feature.name
+        case "backups":
+            assert list(inspect.signature(loaded).parameters) == ["directory"]
         case "checks_here":
             assert list(inspect.signature(loaded).parameters) == ["settings"]
         case "summarizer":

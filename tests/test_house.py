@@ -10,6 +10,7 @@ from tools.check_house import (
     check_cycles,
     check_docstrings,
     check_engines,
+    check_needs,
     check_python,
     check_reasons,
     check_words,
@@ -302,6 +303,28 @@ def test_an_import_of_a_feature_from_elsewhere_is_a_seam(
     texts = {importer: f"def late():\n    import {module}\n", imported: ""}
     found = find_seams({PurePosixPath("src/minutebook", path): texts[path] for path in texts})
     assert [(each.part, each.feature) for each in found] == ([seam] if seam else [])
+
+
+@pytest.mark.parametrize(
+    ("needs", "of_imported", "whats"),
+    [
+        ("('a',)", "", []),
+        ("()", "", ["needs nothing"]),
+        ("('a', 'c')", "", ["needs a, c"]),
+        ("('a',)", "import minutebook.features.b.rows", ["needs nothing", "a circle of features"]),
+    ],
+)
+def test_a_feature_needs_those_that_it_imports_and_none_in_a_circle(
+    needs: str, of_imported: str, whats: list[str]
+) -> None:
+    texts = {
+        "features/a/feature.py": "FEATURE = Feature(name='a')",
+        "features/a/rows.py": of_imported,
+        "features/b/feature.py": f"FEATURE = Feature(name='b', needs={needs})",
+        "features/b/rows.py": "import minutebook.features.a.rows",
+    }
+    modules = {PurePosixPath("src/minutebook", path): text for path, text in texts.items()}
+    assert [each.what.partition(":")[0] for each in check_needs(modules)] == whats
 
 
 def test_a_feature_that_nothing_imports_can_be_removed() -> None:

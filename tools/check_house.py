@@ -303,6 +303,31 @@ def check_seams(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
         yield Finding("tools/house.toml", 1, what, remedy)
 
 
+def check_needs(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
+    """Find features whose `needs` are not those that they import, and circles among features."""
+    imported: dict[str, set[str]] = {}
+    for part, feature in seams.pairs(find_seams(modules)):
+        imported.setdefault(part, set()).add(feature)
+    for path, text in modules.items():
+        if path.match("features/*/feature.py"):
+            name, declared = path.parent.name, _needs(_nodes(path, text))
+            if set(declared) != (wanted := imported.get(name, set())):
+                remedy = f"it imports {', '.join(sorted(wanted)) or 'no other feature'}"
+                what = f"needs {', '.join(declared) or 'nothing'}"
+                yield Finding(str(path), 1, what, remedy)
+    try:
+        TopologicalSorter(imported).prepare()
+    except CycleError as error:
+        what = f"a circle of features: {' → '.join(reversed(error.args[1]))}"
+        yield Finding(str(SOURCE / "features"), 1, what, "have one enter the other by a register")
+
+
+def _needs(nodes: Iterable[ast.AST]) -> Sequence[str]:
+    """Return the names in `needs` of a feature's register."""
+    found = (node for node in nodes if isinstance(node, ast.keyword) and node.arg == "needs")
+    return [str(name) for node in found for name in ast.literal_eval(node.value)]
+
+
 def count_lines(modules: Mapping[PurePosixPath, str]) -> Mapping[PurePosixPath, int]:
     """Return the lines of code of each module, by its path below the package."""
     return {
@@ -502,6 +527,7 @@ def check(root: Path) -> list[Finding]:
             *check_reasons(source),
             *check_cycles(source),
             *check_seams(source),
+            *check_needs(source),
             *check_engines(source),
             *check_names(source),
             *check_size(source),

@@ -22,7 +22,7 @@ class Feature:
 
     name: str
     needs: Sequence[str] = ()
-    """Names of the features that it imports; nothing holds this list to the imports yet."""
+    """Names of the features that it imports, no more and no fewer: `tools/check_house.py` holds it to them."""
     settings: str = ""
     """Its settings, a dataclass below `Settings`."""
     check_settings: str = ""
@@ -31,12 +31,16 @@ class Feature:
     """Where it keeps copies of records: a function from Settings to folders."""
     beside: str = ""
     """What it keeps in a data directory, and only where there was a store: a function from Settings to paths."""
+    backups: str = ""
+    """The backups of a data directory, the latest first: a function of a DataDirectory to paths."""
     services: str = ""
     """Its services, a `FeatureServices`, which `App.get` makes."""
     commands: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """Its commands: by heading of the help and module, the names of those that the module has."""
     examples: Mapping[str, str] = field(default_factory=dict)
     """Commands at the head of the help: as they are typed, with what they do."""
+    shows: Mapping[str, str] = field(default_factory=dict)
+    """Operations by which `minutebook show` reads records of a kind, instead of a memory, by an id."""
     operations: str = ""
     """What its commands ask of an open store: a tuple of operations."""
     contract: str = ""
@@ -61,6 +65,8 @@ class Feature:
     """The built-in summarizer: a function from what reads a session's turns, and their number, to a draft."""
     on_open: str = ""
     """What is done when a store is opened: a function of an App."""
+    on_connect: str = ""
+    """What is done for a client over stdio before each of its requests: a function of an App and a Caller."""
     on_answer: str = ""
     """Who is told what each question got: a function from an App to an AnswerListener, None if it would not listen."""
     checks_here: str = ""

@@ -12,6 +12,9 @@ from minutebook.services.maintenance.data_directory import DataDirectory
 if TYPE_CHECKING:
     from minutebook.services.maintenance.doctor import Finding
 
+MOST_BACKUPS = 5
+"""Backups that are named where a store is damaged."""
+
 
 def data_directory(settings: Settings) -> DataDirectory:
     """Return the data directory of these settings, with the files in it that can be made again."""
@@ -26,16 +29,20 @@ def data_directory(settings: Settings) -> DataDirectory:
     )
 
 
+def backups_of(directory: DataDirectory) -> list[Path]:
+    """Return the backups of a data directory that features know and that are still there, the latest first."""
+    return [path for known in loaded("backups") for path in known(directory)]
+
+
 def damage_of(settings: Settings) -> "list[Finding]":
     """Return the losses of a damaged or lost file of a store, and the backups that bring it back."""
-    from minutebook.features.archives.copies.backups import MOST_KNOWN, known_backups
     from minutebook.services.maintenance.doctor import of_damage
     from minutebook.store.sqlite import damage
     from minutebook.store.sqlite.encryption import key_of
 
     if settings.store is not None:
         return []
-    backups = known_backups(data_directory(settings))[:MOST_KNOWN]
+    backups = backups_of(data_directory(settings))[:MOST_BACKUPS]
     key = key_of(settings.database, place_of(settings.key))
     return of_damage(damage.losses(settings.database, key), backups)
 

@@ -160,8 +160,8 @@ def completing_values(choices: type[StrEnum]) -> Complete:
     ]
 
 
-def _completing_names(names: Callable[["Operating"], Iterable[tuple[str, str]]]) -> Complete:
-    """Return the completion of names, each with its description, that operations give."""
+def completing_names(names: Callable[["Operating"], Iterable[tuple[str, str]]]) -> Complete:
+    """Return the completer of names, each with its description, that operations give."""
 
     def complete(
         context: click.Context, _: click.Parameter, incomplete: str
@@ -187,11 +187,4 @@ def _sessions(api: "Operating") -> Iterable[tuple[str, str]]:
     return ((each.session.name, each.title or "") for each in found)
 
 
-def _projects(api: "Operating") -> Iterable[tuple[str, str]]:
-    from minutebook.features.code.operations import projects
-
-    return ((each.project.id, each.project.path) for each in api.run(projects))
-
-
-completing_sessions = _completing_names(_sessions)
-completing_projects = _completing_names(_projects)
+completing_sessions = completing_names(_sessions)

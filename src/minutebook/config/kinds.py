@@ -142,9 +142,24 @@ COUNT = at_least(1)
 OnOff = Literal["on", "off"]
 
 
-def setting(default: Any, kind: SettingKind, help: str, *, is_secret: bool = False) -> Any:
-    """Return the field of a setting; `default` is its value, or makes it; a secret is never shown."""
-    metadata = {"kind": kind, "help": help, "is_secret": is_secret}
+def setting(
+    default: Any,
+    kind: SettingKind,
+    help: str,
+    *,
+    is_secret: bool = False,
+    is_of_organization: bool = False,
+) -> Any:
+    """Return the field of a setting; `default` is its value, or makes it; a secret is never shown.
+
+    One that `is_of_organization` is, unless it is None, that of the organization in the settings.
+    """
+    metadata = {
+        "kind": kind,
+        "help": help,
+        "is_secret": is_secret,
+        "is_of_organization": is_of_organization,
+    }
     if callable(default):
         return field(default_factory=default, metadata=metadata)
     return field(default=default, repr=not is_secret, metadata=metadata)

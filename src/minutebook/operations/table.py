@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from functools import cache
 
-from minutebook.domain.errors import InvalidInput
-from minutebook.feature import loaded
+from minutebook.domain.errors import InvalidInput, NotFound
+from minutebook.domain.records import Record
+from minutebook.feature import features, loaded
 from minutebook.operations import audit, journal, memories, upkeep
 from minutebook.operations.operation import Operation
 
@@ -21,3 +22,13 @@ def operation_named(name: str) -> Operation[..., object]:
     if name not in operations():
         raise InvalidInput(name[:50], "is no operation")
     return operations()[name]
+
+
+def operation_to_show(id: str) -> Operation[[str], Record]:
+    """Return the operation that reads a decision or a proposal. Raises NotFound if no feature keeps them."""
+    kind = id.partition("_")[0]
+    for feature in features():
+        if kind in feature.shows:
+            shown: Operation[[str], Record] = feature.load(feature.shows[kind])
+            return shown
+    raise NotFound(kind, id)

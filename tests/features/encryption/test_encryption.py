@@ -38,6 +38,7 @@ from minutebook.features.sync.remotes import remote_of
 from minutebook.features.sync.services import SyncServices
 from minutebook.models import models_of
 from minutebook.places import data_directory, sync_folder
+from minutebook.services.maintenance.empty_store import start_anew
 from minutebook.store.sqlite import encryption as database
 from tests.features.encryption.encrypted import main, settings
 from tests.features.erasure.given import text_of, words_of
@@ -194,7 +195,7 @@ def test_an_empty_store_that_takes_the_place_of_an_encrypted_one_is_encrypted(
     chosen: Settings,
 ) -> None:
     key = encryption_of(chosen).encrypt().key
-    Restores(data_directory(chosen)).start_anew(now())
+    start_anew(data_directory(chosen), now())
     assert encryption_of(chosen).state().key == key
     with app_of(chosen) as app:
         assert held(app) == []

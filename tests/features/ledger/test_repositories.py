@@ -25,12 +25,12 @@ from minutebook.domain.errors import (
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, LedgerMark
 from minutebook.domain.writing.lineage import Rule, superseding
-from minutebook.features.archives.copies.restores import Restores
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all
 from minutebook.features.ledger.search import DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.places import data_directory
+from minutebook.services.maintenance.empty_store import start_anew
 from tests.contracts.requirements import requirement
 from tests.features.ledger.decided import (
     ADMIN,
@@ -151,7 +151,7 @@ def test_whoever_lost_the_tables_has_them_again_from_git(opener: Opener, tmp_pat
     shutil.rmtree(tmp_path / "one" / "index", ignore_errors=True)
     with pytest.raises(StoreLost):
         opener()
-    Restores(data_directory(settings_with(home=tmp_path / "one"))).start_anew(NOON)
+    start_anew(data_directory(settings_with(home=tmp_path / "one")), NOON)
     again = opener()
     parts(again).ledgers.recover()
     assert decisions_in(again.app) == before

@@ -37,9 +37,9 @@ from minutebook.domain.records import (
     Status,
     Version,
 )
-from minutebook.features.ledger.operations import read_decision
 from minutebook.operations import memories
 from minutebook.operations.memories import RankedRecord, Shown
+from minutebook.operations.table import operation_to_show
 from minutebook.search.fusion import Share
 from minutebook.services.access.provenance import written
 
@@ -281,7 +281,7 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
     with opened(options) as api:
         id = any_id(api, id)
         if (on_record := ledger_id_of(id)) is not None:
-            record = api.run(read_decision, on_record)
+            record = api.run(operation_to_show(on_record), on_record)
             say(fields_of(record), _field_lines(record), as_json)
             return
         if number is not None:

@@ -191,14 +191,14 @@ def _clear_left(settings: Settings) -> None:
 
 def _start_anew(options: dict[str, str], *, is_damaged: bool) -> None:
     from minutebook.app import now
-    from minutebook.features.archives.copies.restores import Restores
     from minutebook.places import data_directory
+    from minutebook.services.maintenance.empty_store import start_anew
 
     if not is_damaged:
         raise InvalidInput(
             "--start-anew", "is for a damaged or lost database; --home names another data directory"
         )
-    aside = Restores(data_directory(settings_of(options))).start_anew(now())
+    aside = start_anew(data_directory(settings_of(options)), now())
     warn(f"An empty store was begun. What was left of the old database is in {aside}.")
 
 

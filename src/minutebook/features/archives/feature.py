@@ -7,6 +7,7 @@ FEATURE = Feature(
     needs=("ledger",),
     settings=".settings:ArchiveSettings",
     copies=".services:copies",
+    backups=".copies.backups:known_backups",
     status=".status:status",
     services=".services:ArchiveServices",
     operations=".operations:OPERATIONS",

@@ -8,7 +8,7 @@ from minutebook.composing import service
 from minutebook.features.erasure.order import Orders
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.ledger.settings import LedgerSettings
-from minutebook.places import data_directory, sync_folder
+from minutebook.places import backups_of, data_directory, sync_folder
 from minutebook.services.maintenance.doctor import Check, Finding
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ class ErasureServices(FeatureServices):
     @service
     def erasing(self) -> "Erasing":
         """Erase records."""
-        from minutebook.features.archives.copies.backups import known_backups
         from minutebook.features.erasure.erasing import Erasing, ErasurePlaces
         from minutebook.features.erasure.selection import ErasureSelection
 
@@ -39,7 +38,7 @@ class ErasureServices(FeatureServices):
                 (self.settings.of(LedgerSettings).ledgers, *copies),
                 (self.settings.models,),
                 sync_folder(self.settings),
-                lambda: [] if directory.is_on_server else known_backups(directory),
+                lambda: [] if directory.is_on_server else backups_of(directory),
                 directory.keys,
             ),
         )

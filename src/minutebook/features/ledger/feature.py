@@ -11,7 +11,12 @@ FEATURE = Feature(
     contract=".contract:ledger",
     services=".services:LedgerServices",
     operations=".operations:OPERATIONS",
-    on_open=".services:pin_secret",
+    on_open=".services:pin_first",
+    on_connect=".services:pin_secret",
+    shows={
+        "decision": ".operations:read_decision",
+        "proposal": ".operations:read_decision",
+    },
     jobs=".services:jobs",
     checks=".checks:checks",
     texts=".services:text_source",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.app import App, FeatureServices
 from minutebook.composing import service
+from minutebook.domain.caller import Caller
 from minutebook.features.ledger.places import ledger_key_place_of, repos_of, secret_place_of
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.services.jobs import Job
@@ -112,6 +113,11 @@ def text_source(app: App) -> "TextSource":
     return app.get(LedgerServices).decision_search
 
 
-def pin_secret(app: App) -> None:
+def pin_first(app: App) -> None:
     """Pin the secret that accepts proposals, if an admin opens the store and none is pinned yet."""
-    app.get(LedgerServices).secret.pin(app.settings.caller())
+    pin_secret(app, app.settings.caller())
+
+
+def pin_secret(app: App, caller: Caller) -> None:
+    """Pin the secret, if the caller is an admin and none is pinned yet; the daemon's own start is no admin's."""
+    app.get(LedgerServices).secret.pin(caller)

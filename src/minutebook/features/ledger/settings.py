@@ -19,6 +19,7 @@ class LedgerSettings(Settings):
         FOLDER,
         "Where decisions are committed: a Git repository, or a folder in one, such as "
         "PROJECT/docs/decisions; none named: a repository in the data directory.",
+        is_of_organization=True,
     )
     ledgers_folder: Path | None = setting(
         None,

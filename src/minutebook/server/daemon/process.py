@@ -25,7 +25,6 @@ from minutebook.contracts.registry import narrowed, opened
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.writing.turns import check_session
-from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.invocation import FILE, OF_ITS_PROCESS, OWN, UNSHARED, stamp
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.daemon import operations
@@ -385,8 +384,10 @@ class Configured:
 def shared(settings: Settings) -> Settings:
     """Return the settings that all connections of a daemon share; the others have their defaults."""
     standard = settings_with(home=settings.home)
-    # A ledger of one's own is that of one organization.
-    kept = set() if settings.of(LedgerSettings).ledger is None else {"organization"}
+    of_one = (each.name for each in fields(settings) if each.metadata["is_of_organization"])
+    kept = (
+        {"organization"} if any(getattr(settings, name) is not None for name in of_one) else set()
+    )
     there = {field.name for field in fields(settings)}
     names = ((OWN | UNSHARED) & there) - kept
     return replace(settings, **{name: getattr(standard, name) for name in names})

@@ -16,7 +16,7 @@ from minutebook.contracts.announced import safe
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import opened
 from minutebook.domain.caller import Caller, in_call
-from minutebook.features.ledger.services import LedgerServices
+from minutebook.feature import loaded
 from minutebook.invocation import Invocation
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher, new_session
@@ -115,8 +115,8 @@ def connection_server(
 
     def open_app() -> App:
         app = loader()
-        # An admin's start pins the first secret; the daemon's own start is no admin's.
-        app.get(LedgerServices).secret.pin(caller)
+        for connected in loaded("on_connect"):
+            connected(app, caller)
         return app
 
     spelling = safe if settings.tool_names == "safe" else as_promised

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -11,13 +12,19 @@ from minutebook.disk.encryption import Key
 from minutebook.disk.filelock import FileLock
 from minutebook.disk.keys import KeyPlace
 from minutebook.domain.errors import StoreBusy, StoreDamaged, StoreError
-from minutebook.domain.reason import cause_of
+from minutebook.domain.reason import Reason, cause_of
 from minutebook.store.file_locks import FileLocks
 from minutebook.store.sqlite.encryption import IN_USE, key_of
 from minutebook.store.sqlite.exclusive import exclusive_access
 
 ASIDE = "replaced-"
-"""How the name of a folder begins into which a restore has put what was there before."""
+"""How the name of a folder begins that holds what a restore or an empty store took the place of."""
+
+ON_SERVER = Reason(
+    "the store is a database on a server: bring it back there, to any moment that its backups have; "
+    "without the setting `store` the data directory itself is restored"
+)
+"""Why no database of a data directory is restored or put aside if the store is on a server."""
 
 _LOCK = "the data directory"
 """What all who use it hold together, their store open or stopped, and a restore alone."""
@@ -92,6 +99,12 @@ class DataDirectory:
         return any(
             path.is_relative_to(folder) for folder in (self.locks, *self.derived, *self.copies)
         )
+
+    def folder_aside(self, now: datetime) -> Path:
+        """Make the folder for the files that a restore or an empty store replaces."""
+        aside = self.path / f"{ASIDE}{now:%Y%m%dT%H%M%S%f}"
+        aside.mkdir(mode=0o700)
+        return aside
 
     def clear(self) -> int:
         """Remove the unfinished files that killed processes left; count them."""

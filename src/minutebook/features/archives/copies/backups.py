@@ -18,6 +18,7 @@ from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.reason import cause_of, of_system
 from minutebook.domain.records import Kind
+from minutebook.places import MOST_BACKUPS
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.services.maintenance.data_directory import DataDirectory
@@ -32,9 +33,6 @@ SUFFIX = ".tar"
 
 _LOG = "backups.log"
 """Where in the data directory each backup is noted: an instant and a path a line."""
-
-MOST_KNOWN = 5
-"""Backups that are named where one is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ class Backups:
         """Return the backups that are still there, with when each was written, the latest first."""
         return [
             (path, datetime.fromtimestamp(path.stat().st_mtime, UTC))
-            for path in known_backups(self._directory)[:MOST_KNOWN]
+            for path in known_backups(self._directory)[:MOST_BACKUPS]
         ]
 
 

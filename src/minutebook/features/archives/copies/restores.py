@@ -27,17 +27,13 @@ from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Token
 from minutebook.domain.rights.grants import home_of, is_live
 from minutebook.features.archives.copies.backups import DATABASE, FORMAT, MANIFEST, VERSION
 from minutebook.services.access.audit import Trail
-from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
-from minutebook.store.sqlite import SqliteStore, missing_database
+from minutebook.services.maintenance.data_directory import ON_SERVER, DataDirectory
+from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.encryption import copied_with_key, key_of
 
 RESTORE = "restore"
 _DRAFT = "restore"
 _COPY = "encrypted.db"
-_ON_SERVER = Reason(
-    "the store is a database on a server: bring it back there, to any moment that its backups have; "
-    "without the setting `store` the data directory itself is restored"
-)
 _BLOCK = 1 << 20
 _ALL_TOKENS = Filter(organization=SYSTEM_ORGANIZATION)
 _MOST_MANIFEST = 64 << 20
@@ -65,7 +61,7 @@ class Restores:
 
     def __init__(self, directory: DataDirectory) -> None:
         if directory.is_on_server:
-            raise StoreError(_ON_SERVER)
+            raise StoreError(ON_SERVER)
         self._directory = directory
 
     def check_empty(self) -> None:
@@ -132,31 +128,13 @@ class Restores:
             with copied_with_key(draft / DATABASE, then, draft / _COPY, now):
                 (draft / _COPY).replace(draft / DATABASE)
 
-    def start_anew(self, now: datetime) -> Path:
-        """Put aside the remains of a database and begin an empty store; return the folder with the remains.
-
-        If the database was encrypted, the new one is, with the same key.
-        Ledgers, settings and secret stay. Raises StoreBusy if others use the data directory.
-        """
-        with self._directory.alone():
-            key = self._directory.key()
-            aside = self._folder_aside(now)
-            missing_database.put_aside(self._directory.database, aside)
-        SqliteStore(self._directory.database, new_key=key).close()
-        return aside
-
-    def _folder_aside(self, now: datetime) -> Path:
-        aside = self._directory.path / f"{ASIDE}{now:%Y%m%dT%H%M%S%f}"
-        aside.mkdir(mode=0o700)
-        return aside
-
     def _put_aside(self, now: datetime) -> Path | None:
         held = self._held()
         # Derived from the old store; made anew from the next.
         shutil.rmtree(self._directory.index, ignore_errors=True)
         if not held:
             return None
-        aside = self._folder_aside(now)
+        aside = self._directory.folder_aside(now)
         self._directory.shared_memory.unlink(missing_ok=True)
         for path in held:
             if path == self._directory.database:
