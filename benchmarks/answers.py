@@ -6,12 +6,13 @@ Each is asked through what users get:
   `notes.jsonl`, asked of `recall`. Pairs that look alike are asked, too: nothing of them should be said to be revised.
 - *Chats*: `deciding_chats.jsonl`, sixteen chats that settle something (six of which is settled anew later), kept turn by turn
   among the sessions of `labelled_sessions.jsonl`. A report of a fault, in other words, is what they decide. It is asked of `recall`
-  (ten results) and is a prompt to the hook.
+  (ten results) and is a prompt to the hook. Apart from them twenty longer ones, `more_deciding_chats.jsonl`.
 - *LoCoMo*: each turn a memory that a person wrote, each question a prompt to the hook; as strangers the questions of the
   conversation before.
 
 `--keep` writes `docs/answers.json`, from which `make docs` makes a part of `docs/quality.md`. Nothing here was fitted to
-these sets but the part `learn` of the revisions.
+these sets but the part `learn` of the revisions, and what a turn gains that settles something to the first chats; the second
+were written before that, but by the same hand, and their figures were seen when it was chosen.
 """
 
 import json
@@ -43,6 +44,7 @@ from minutebook.models import Models, models_of
 
 KEPT = ROOT / "docs" / "answers.json"
 CHATS, OTHERS = OURS / "deciding_chats.jsonl", OURS / "labelled_sessions.jsonl"
+MORE_CHATS = OURS / "more_deciding_chats.jsonl"
 LOCOMO = PUBLIC / "locomo-dev.json"
 
 PAIRS, NOTES = 14, 96
@@ -197,9 +199,9 @@ def _keep(app: App, document: Document) -> str:
     return app.memories.store(caller, Draft(content=document.text, type=document.type)).id
 
 
-def chats(models: Models, step: int) -> Table:
+def chats(path: Path, models: Models, step: int) -> Table:
     """Ask reports of faults of what chats decided, through `recall` and by the hook."""
-    (ours,) = datasets.read(CHATS).collections
+    (ours,) = datasets.read(path).collections
     documents = [*_other_turns(step), *ours.documents]
     groups: dict[str, list[dict[str, float]]] = {}
     response = {each.id: each.response for each in ours.documents}
@@ -233,7 +235,8 @@ def chats(models: Models, step: int) -> Table:
         for group, found in groups.items()
     ]
     sessions = len({each.session for each in documents})
-    title = f"Decided in chats, {sessions} sessions of {len(documents)} turns"
+    part = "first set" if path == CHATS else "second set"
+    title = f"Decided in chats, {part}: {sessions} sessions of {len(documents)} turns"
     return Table(title, ("asked", "n", *names), rows)
 
 
@@ -286,7 +289,7 @@ def main() -> None:
     models.embedding.start()
     models.embedding.wait()
     with closing(models.embedding):
-        tables.append(chats(models, step))
+        tables += [chats(path, models, step) for path in (CHATS, MORE_CHATS)]
         if LOCOMO.exists() and not given.quick:
             tables.append(prompts(models))
         else:
