@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.search.context import NamedSpeakers, label_of, lifted
+from minutebook.search.context import NamedSpeakers, averaged, label_of, lifted
 
 
 def test_a_record_beside_a_good_one_gains_more_than_one_far_away() -> None:
@@ -43,6 +43,21 @@ def test_scores_stay_in_range_and_never_fall(
     found = lifted(scores, sessions, said)
     assert found.keys() == scores.keys()
     assert all(scores[key] - 1e-12 <= found[key] <= 1 for key in scores)
+
+
+def test_a_turn_beside_a_good_one_stands_above_one_far_away() -> None:
+    scores = {"good": 0.9, "beside": 0.2, "next but one": 0.2, "far": 0.2, "elsewhere": 0.2}
+    session = ["good", "beside", "next but one", "far", "not compared"]
+    found = averaged(scores, [session, ["elsewhere"]])
+    assert 0.9 > found["good"] > found["beside"] > found["next but one"] > found["far"] > 0.2
+    assert found["elsewhere"] == 0.2
+    assert found.keys() == scores.keys()
+
+
+def test_a_long_session_of_little_stands_below_a_short_one_of_more() -> None:
+    long = {f"long {place}": 0.3 for place in range(12)}
+    found = averaged(long | {"a": 0.4, "b": 0.3}, [sorted(long), ["a", "b"]])
+    assert min(found["a"], found["b"]) > max(found[key] for key in long)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ docs/decisions/0027-late-interaction-and-relevance.md.
 
 import re
 from collections.abc import Collection, Container, Mapping, Sequence
+from math import exp
 from typing import Any, TypeVar
 
 from minutebook.search.text import words
@@ -22,6 +23,12 @@ words of its own; a note that has nothing to do with a question only happens to 
 
 SESSION = 0.4
 """What it gains of the best score of its session, its own included."""
+
+TALK = tuple(exp(-distance) for distance in range(4))
+"""The weights of a turn and of those so many places away, in the mean of their scores."""
+
+BEST_TURN = 0.3
+"""What the best score of a session weighs beside that mean."""
 
 NAMED = 0.1
 """What it gains where the question names who speaks in it."""
@@ -54,6 +61,31 @@ def lifted(
                         lacking *= 1 - part * weight * scores[held[beside]]
             found[key] = 1 - lacking
     return found
+
+
+def averaged(scores: Mapping[K, float], sessions: Sequence[Sequence[K]]) -> dict[K, float]:
+    """Return scores of turns, each the mean of its own, of those around it in its session, in the order of time, and of the best there.
+
+    A deciding turn often shares no word with a question about its subject. Gains that add up, as `lifted` has them, put long
+    sessions above short ones. What is in no session, or alone in one, keeps its score.
+    """
+    found = dict(scores)
+    for session in sessions:
+        held = [scores[key] for key in session if key in scores]
+        if len(held) < 2:
+            continue
+        best = max(held)
+        means = (_mean_around(held, place) for place in range(len(held)))
+        keys = (key for key in session if key in scores)
+        for key, mean in zip(keys, means, strict=True):
+            found[key] = (mean + BEST_TURN * best) / (1 + BEST_TURN)
+    return found
+
+
+def _mean_around(scores: Sequence[float], place: int) -> float:
+    near = range(max(0, place - len(TALK) + 1), min(len(scores), place + len(TALK)))
+    weights = [TALK[abs(place - at)] for at in near]
+    return sum(w * scores[at] for w, at in zip(weights, near, strict=True)) / sum(weights)
 
 
 def label_of(text: str) -> str | None:

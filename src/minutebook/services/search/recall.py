@@ -1,10 +1,10 @@
 """Find memories: by meaning, by words, and by both together with the graph."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import nsmallest
+from itertools import zip_longest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
@@ -19,6 +19,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.sources import Source
+from minutebook.language.settling import settling, tells
 from minutebook.search.answerability import Judgement
 from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
@@ -40,6 +41,9 @@ MOST_SELECTED = 16_384
 
 LEADS = 0.5
 """The graph signal from which on what it leads to is perhaps an answer, whatever the words say."""
+
+SETTLING = 1.0
+"""What a turn gains of its score where it settles something and the question tells of something that happened."""
 
 WEIGHTS = {**TEXT_WEIGHTS, Signal.GRAPH: 0.45}
 """How much each signal says where the caller does not choose."""
@@ -234,8 +238,9 @@ class Recall:
         fused = fuse(found.signals.found(), weights, most, found.signals.strengths())
         hits = [hit for hit in fused if _is_lifted(hit, found) or not judged.is_filler(hit.id)]
         read = self._read_said(found, hits)
-        ordered = _by_turns(hits, read) if ranked else hits
-        best = self._read(found, ordered[:limit], read, judged)
+        relevance = {hit.id: judged.relevance(hit.id) for hit in hits}
+        ordered = _in_turn(_by_session(hits, read, query), relevance) if ranked else hits
+        best = self._read(found, ordered[:limit], read, relevance)
         return Recollection(best, found.nodes, asked, tuple(hit.id for hit in ordered))
 
     def _judged(self, asked: Asked, found: _Gathered) -> Judgement[Key]:
@@ -259,7 +264,7 @@ class Recall:
         if at is not None:
             standings = {key: each for key, each in standings.items() if each.at <= at}
         found.keep(standings)
-        found.lift(standings, asked.query)
+        found.lift(of, standings, asked.query)
         return found
 
     def _read_said(self, found: _Gathered, hits: Sequence[FusedHit[Key]]) -> dict[Key, Answering]:
@@ -276,7 +281,7 @@ class Recall:
         found: _Gathered,
         hits: Sequence[FusedHit[Key]],
         said: Mapping[Key, Answering],
-        judged: Judgement[Key],
+        relevance: Mapping[Key, float],
     ) -> list[Recalled]:
         """Read the rest of the records of hits; return all without those that were removed meanwhile."""
         read: dict[Key, Answering] = {**found.relations, **said}
@@ -291,7 +296,7 @@ class Recall:
             Recalled(
                 read[hit.id],
                 hit,
-                judged.relevance(hit.id),
+                relevance[hit.id],
                 found.signals.details(hit.id),
                 followed.get(hit.id, ()),
             )
@@ -310,7 +315,7 @@ class Recall:
         found.keep(found.best(COMPARED, weights))
         standings = self._signals.standings(Memory, [view], found.keys())
         found.keep(standings)
-        found.lift(standings, asked.query)
+        found.lift(Memory, standings, asked.query)
         return found, nodes
 
     def _selected(self, caller: Caller, selection: Selection) -> list[View]:
@@ -380,20 +385,38 @@ def _credit_successors(view: View, past: Signals, found: Signals) -> None:
                 scores[key] = max(score, scores.get(key, score))
 
 
-def _by_turns(hits: Sequence[FusedHit[Key]], said: Mapping[Key, Answering]) -> list[FusedHit[Key]]:
-    """Order hits so that each session says one thing before another says its second."""
-    count: Counter[tuple[object, ...]] = Counter()
-    turns = []
-    for hit in hits:
+def _by_session(
+    hits: Sequence[FusedHit[Key]], said: Mapping[Key, Answering], query: str
+) -> list[list[FusedHit[Key]]]:
+    """Group hits by session, best first; every other record stands by itself.
+
+    Where the query tells of something, what settles how it is done comes first, in a session and among them.
+    """
+    weight = SETTLING if tells(query) else 0.0
+
+    def weighed(hit: FusedHit[Key]) -> float:
         record = said.get(hit.id)
-        # Every other record stands by itself.
+        if not weight or not isinstance(record, Turn):
+            return hit.score
+        return hit.score * (1 + weight * settling(record.prompt, record.response))
+
+    groups: dict[tuple[object, ...], list[FusedHit[Key]]] = {}
+    for hit in sorted(hits, key=weighed, reverse=True):
+        record = said.get(hit.id)
         session: tuple[object, ...] = hit.id
         if isinstance(record, Turn | Summary):
             session = (record.organization, record.session, record.repository, record.user)
-        turns.append(count[session])
-        count[session] += 1
-    order = sorted(range(len(hits)), key=lambda at: (turns[at], at))
-    return [hits[at] for at in order]
+        groups.setdefault(session, []).append(hit)
+    return list(groups.values())
+
+
+def _in_turn(
+    sessions: Sequence[Sequence[FusedHit[Key]]], relevance: dict[Key, float]
+) -> list[FusedHit[Key]]:
+    """Order hits so that each session says one thing, with the relevance of its best, before another says its second."""
+    for hits in sessions:
+        relevance[hits[0].id] = max(relevance[hit.id] for hit in hits)
+    return [hit for each in zip_longest(*sessions) for hit in each if hit is not None]
 
 
 def _is_lifted(hit: FusedHit[Key], found: _Gathered) -> bool:

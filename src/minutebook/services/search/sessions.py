@@ -69,7 +69,7 @@ class JournalSearch:
         signals.keep(signals.best(max(limit, COMPARED)))
         standings = self._signals.standings(of, reach, signals.keys())
         signals.keep(standings)
-        signals.lift(standings, query)
+        signals.lift(of, standings, query)
         scores = signals.fused()
         best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
         records = self._signals.read(of, reach, best)

@@ -24,7 +24,7 @@ from minutebook.search.calibration import (
     strength_of_words,
     strengths_of_cosines,
 )
-from minutebook.search.context import NAMED, NamedSpeakers, label_of, lifted
+from minutebook.search.context import NAMED, NamedSpeakers, averaged, label_of, lifted
 from minutebook.search.coverage import coverage
 from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
 from minutebook.search.late_interaction import whole
@@ -228,7 +228,7 @@ class Signals:
         expected = expectations(keys, self.vector or {}, self.lexical, self.unrelated)
         return [key for _, key in nsmallest(limit, expected)]
 
-    def lift(self, standings: Mapping[Key, Standing], query: str) -> None:
+    def lift(self, of: type[TextRecord], standings: Mapping[Key, Standing], query: str) -> None:
         """Let sessions and speakers of the records found count, once nothing more is to be added."""
         sessions: dict[tuple[str, str], list[tuple[datetime, Key]]] = defaultdict(list)
         for key, standing in standings.items():
@@ -240,7 +240,8 @@ class Signals:
         for signal, scores in self.strengths().items():
             if signal is Signal.GRAPH:
                 continue
-            self.context[signal] = now = lifted(scores, orders, said)
+            now = averaged(scores, orders) if of is Turn else lifted(scores, orders, said)
+            self.context[signal] = now
             if signal is Signal.VECTOR:
                 for key in now.keys() & standings.keys():
                     if named.include(standings[key].label):
