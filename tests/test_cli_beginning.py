@@ -41,6 +41,7 @@ OPEN_NONE = {
     ("ui",),
     ("demo",),
     ("install",),
+    ("setup",),
     ("export-schema",),
     ("completion",),
     ("hook",),

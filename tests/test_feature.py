@@ -49,6 +49,8 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert list(inspect.signature(loaded).parameters) == ["directory"]
         case "checks_here":
             assert list(inspect.signature(loaded).parameters) == ["settings"]
+        case "setup":
+            assert list(inspect.signature(loaded).parameters) == ["options"]
         case "summarizer":
             assert list(inspect.signature(loaded).parameters) == ["read", "count"]
         case "status":

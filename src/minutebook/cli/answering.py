@@ -4,8 +4,8 @@ import click
 
 from minutebook.cli.printing import JSON, say, wants_json
 
-OWN_OUTPUT = frozenset({"serve", "ui", "demo", "export-schema", "completion", "hook"})
-"""Commands that are servers, or whose output has a form of its own."""
+OWN_OUTPUT = frozenset({"serve", "setup", "ui", "demo", "export-schema", "completion", "hook"})
+"""Commands that are servers or a conversation, or whose output has a form of its own."""
 
 
 def let_answer_in_json(command: click.Command) -> None:
