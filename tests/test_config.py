@@ -94,6 +94,7 @@ def test_what_the_thin_proxy_takes_for_a_path_is_one_here() -> None:
     assert {name for name, kind in kinds.items() if kind is ROOTS} == invocation._PATH_LISTS
 
 
+@pytest.mark.whole
 def test_secrets_are_in_no_representation() -> None:
     assert {each.name for each in fields(all_settings()) if not each.repr} == invocation.HIDDEN
 
