@@ -413,9 +413,8 @@ class _Exchange:
             taken = self._known.taken_from(name, batch)
             self._trail.log_many(self._caller, name, ACT, Kind.MEMORY, subject, taken, since)
         for each in conflicts:
-            kept = f"; the other version is kept as {', '.join(each.copies)}" if each.copies else ""
             fields = ", ".join(each.fields) or "it was removed on one"
-            reason = f"edited on two machines at once: {fields}{kept}"
+            reason = f"edited on two machines at once: {fields}{each.beside}"
             self._trail.log(
                 in_call(self._caller, reason=reason),
                 each.organization,

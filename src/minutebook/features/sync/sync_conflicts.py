@@ -41,6 +41,7 @@ from minutebook.features.sync.replication import (
     travelling_line,
     winner_of,
 )
+from minutebook.language.revisions import DatedText, revisions
 
 CONFLICTS_WITH = "conflicts_with"
 """The type of the link from another version of a memory to the memory."""
@@ -53,7 +54,8 @@ class SyncConflict:
     """A record that was edited on several machines at once.
 
     `fields` differ between the versions, `copies` are the ids of memories that hold the other versions;
-    `was_removed` tells that one machine removed what another edited.
+    `was_removed` tells that one machine removed what another edited. `newest` is the id of the version that by its words
+    perhaps revises the others; empty if none does.
     """
 
     organization: str
@@ -63,6 +65,13 @@ class SyncConflict:
     fields: tuple[str, ...]
     copies: tuple[str, ...] = ()
     was_removed: bool = False
+    newest: str = ""
+
+    @property
+    def beside(self) -> str:
+        """Where the other versions are, and which perhaps revises the others, to end a sentence with."""
+        kept = f"; the other version is {', '.join(self.copies)}" if self.copies else ""
+        return f"{kept}; {self.newest} perhaps revises the other" if self.newest else kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +107,26 @@ def resolve(state: ReplicaState) -> Resolution:
             added = [part for each in others if _content(each) != said for part in _kept(each)]
     was_removed = any(loser.digest == REMOVED for loser in losers)
     fields = sorted({name for other in others for name in differing(shown, other)})
-    copies = tuple(each.id for each in added if isinstance(each, Memory))
+    copies = [each for each in added if isinstance(each, Memory)]
     conflict = SyncConflict(
-        shown.organization, shown.kind, shown.id, _label(shown), tuple(fields), copies, was_removed
+        shown.organization,
+        shown.kind,
+        shown.id,
+        _label(shown),
+        tuple(fields),
+        tuple(each.id for each in copies),
+        was_removed,
+        _newest([shown, *copies]) if isinstance(shown, Memory) else "",
     )
     is_told = bool(fields or was_removed) and not isinstance(shown, Version)
     return Resolution(shown, tuple(added), conflict if is_told else None)
+
+
+def _newest(versions: Sequence[Memory]) -> str:
+    """Return the id of the version that most likely revises another, by their words and times; empty if none does."""
+    found = revisions([DatedText(each.text, each.updated_at) for each in versions])
+    best = max(found.values(), key=lambda each: each.chance, default=None)
+    return "" if best is None else versions[best.newer].id
 
 
 def _losers(state: ReplicaState, winner: Sibling) -> Iterator[Sibling]:
