@@ -25,7 +25,7 @@ from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.summarizer.extractive import open_errors, without_errors
 from minutebook.features.summarizer.session_facts import says_gone
 from minutebook.services.access.doors import LOOKED_AT, Doors
-from minutebook.services.access.provenance import words_by_age
+from minutebook.services.access.provenance import words_by_age, written
 from minutebook.services.access.visibility import Clock
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summaries import Summaries
@@ -312,8 +312,9 @@ def _said(record: Memory | Decision) -> str:
 
 
 def _at(record: Memory | Decision) -> tuple[datetime, str]:
-    at = record.ingestion_time if isinstance(record, Memory) else record.created_at
-    return at, record.id
+    known = written(record)
+    assert known is not None
+    return known.at, record.id
 
 
 def _trust_of(record: Memory | Decision) -> str:

@@ -100,14 +100,9 @@ def words_of(record: TextRecord) -> str:
 
 def words_by_age(record: Memory | Decision | Turn, now: datetime, trust: str) -> str:
     """Say the same with the record's age in place of its day, and in the words that the caller has for trust."""
-    match record:
-        case Memory():
-            at = record.ingestion_time
-        case Decision():
-            at = record.created_at
-        case Turn():
-            at = record.at
-    return _phrase(record, age_of(at, now), trust)
+    known = written(record)
+    assert known is not None
+    return _phrase(record, age_of(known.at, now), trust)
 
 
 def _phrase(record: TextRecord, when: str, trust: str) -> str:
