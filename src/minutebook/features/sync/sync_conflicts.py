@@ -108,16 +108,9 @@ def resolve(state: ReplicaState) -> Resolution:
     was_removed = any(loser.digest == REMOVED for loser in losers)
     fields = sorted({name for other in others for name in differing(shown, other)})
     copies = [each for each in added if isinstance(each, Memory)]
-    conflict = SyncConflict(
-        shown.organization,
-        shown.kind,
-        shown.id,
-        _label(shown),
-        tuple(fields),
-        tuple(each.id for each in copies),
-        was_removed,
-        _newest([shown, *copies]) if isinstance(shown, Memory) else "",
-    )
+    newest = _newest([shown, *copies]) if isinstance(shown, Memory) else ""
+    name, ids = (shown.organization, shown.kind, shown.id), tuple(each.id for each in copies)
+    conflict = SyncConflict(*name, _label(shown), tuple(fields), ids, was_removed, newest)
     is_told = bool(fields or was_removed) and not isinstance(shown, Version)
     return Resolution(shown, tuple(added), conflict if is_told else None)
 
