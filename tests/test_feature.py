@@ -47,12 +47,16 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert loaded().name == feature.name
         case "backups":
             assert list(inspect.signature(loaded).parameters) == ["directory"]
+        case "tools" | "prompts":
+            assert all(map(callable, loaded.values()))
         case "checks_here":
             assert list(inspect.signature(loaded).parameters) == ["settings"]
         case "setup":
             assert list(inspect.signature(loaded).parameters) == ["options"]
         case "summarizer":
             assert list(inspect.signature(loaded).parameters) == ["read", "count"]
+        case "setup":
+            assert list(inspect.signature(loaded).parameters) == ["options"]
         case "status":
             assert list(inspect.signature(loaded).parameters) == ["api", "settings"]
         case "tables":

@@ -45,6 +45,10 @@ class Feature:
     """What its commands ask of an open store: a tuple of operations."""
     contract: str = ""
     """A contract of its own: the function of its name that opens it."""
+    tools: str = ""
+    """Tools of the knowledge contract that it answers: operations by name."""
+    prompts: str = ""
+    """Records in prompts of the knowledge contract: functions of an App and a Caller to a text, by prompt."""
     engines: Mapping[str, str] = field(default_factory=dict)
     """What opens a store, by the scheme of its address: functions of Settings, the address and `receives`."""
     tables: str = ""
@@ -92,6 +96,8 @@ class Feature:
     """The acts behind forms of such parts: by address, a function from an App and a Caller to the address to go to."""
     setup: str = ""
     """Its steps of `setup`: a function from the command's options to Offers."""
+    on_status: str = ""
+    """What is noted beside an answer of `get_status`: a function of an App and a Caller."""
     on_reset: str = ""
     """What a reset removes: a function from an App, a Caller and an organization to a Reset."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from minutebook.contracts.knowledge import adapter, knowledge
+from minutebook.contracts.knowledge import knowledge, operations
 from minutebook.contracts.registry import CONTRACTS, opened
 from minutebook.domain.errors import InvalidInput
 from tests.contracts.requirements import requirement
@@ -95,12 +95,12 @@ def test_each_error_of_the_document_is_one_of_the_promised_texts() -> None:
 
 
 def parameters(name: str) -> dict[str, inspect.Parameter]:
-    told = dict(inspect.signature(adapter.OPERATIONS[name]).parameters)
+    told = dict(inspect.signature(operations()[name]).parameters)
     return {key: each for key, each in told.items() if key not in GIVEN_BY_CALL}
 
 
 def test_every_tool_has_an_operation_and_every_operation_a_tool() -> None:
-    assert sorted(CONTRACT.tools) == sorted(adapter.OPERATIONS)
+    assert sorted(CONTRACT.tools) == sorted(operations())
 
 
 @pytest.mark.parametrize("name", LISTED)

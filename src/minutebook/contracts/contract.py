@@ -153,7 +153,13 @@ class Contract:
             if "to" in each
         }
         self._names = {safe(name): name for name in self.names}
-        self.prompts = {str(each["name"]): each for each in self.promise.get("prompts", [])}
+        promised = {str(each["name"]): each for each in self.promise.get("prompts", [])}
+        self.prompts = {
+            name: each
+            for name, each in promised.items()
+            if name in self._handlers.prompts
+            or "{data}" not in text_of(self._package, each["file"])
+        }
 
     def narrowed(self, *, read_only: bool, tools: Collection[str]) -> "Contract":
         """Return the same contract with those of its tools that only read, or that are named."""

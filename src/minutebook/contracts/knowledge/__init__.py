@@ -1,14 +1,29 @@
 """The `knowledge` contract: semantic memory, a knowledge graph, time, and code."""
 
+from collections import ChainMap
+from collections.abc import Mapping
 from functools import cache
 
-from minutebook.contracts.contract import Contract
+from minutebook.contracts.contract import Contract, Operation
 from minutebook.contracts.knowledge.adapter import OPERATIONS
-from minutebook.contracts.knowledge.prompt_data import HANDLERS
 from minutebook.contracts.knowledge.wording import word
+from minutebook.contracts.resources import ResourceHandlers
+from minutebook.feature import loaded
+
+
+def operations() -> Mapping[str, Operation]:
+    """Return the operations by the names of their tools, those of features too."""
+    return ChainMap(dict(OPERATIONS), *loaded("tools"))
 
 
 @cache
 def knowledge() -> Contract:
-    """Return the contract, which is opened once: connections share its checks of arguments."""
-    return Contract(__name__, OPERATIONS, word, handlers=HANDLERS)
+    """Return the contract, which is opened once: connections share its checks of arguments.
+
+    Without a feature that answers tools or gives a prompt its records, those are left out.
+    """
+    handlers = ResourceHandlers(prompts=ChainMap({}, *loaded("prompts")))
+    whole = Contract(__name__, operations(), word, handlers=handlers)
+    if whole.tools.keys() <= operations().keys():
+        return whole
+    return whole.narrowed(read_only=False, tools=operations().keys())

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from math import ceil
 from typing import Any
 
 from minutebook.app import App
@@ -15,9 +14,7 @@ from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Kind, Memory, MemoryType
 from minutebook.domain.sources import Source
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.code.projects import IndexingProgress
-from minutebook.features.code.services import CodeServices
-from minutebook.features.tidying.services import TidyingServices
+from minutebook.feature import loaded
 from minutebook.language.standing import is_standing
 from minutebook.search.calibration import strength_of_bm25
 from minutebook.search.fusion import Signal
@@ -234,7 +231,8 @@ def get_status(app: App, caller: Caller) -> Shape:
     """Tell how the server is."""
     counts = app.overview.counts(caller, (Kind.MEMORY, Kind.ENTITY, Kind.CHUNK))
     model, cache = app.embedding.model, app.embedding.cache_stats
-    app.get(TidyingServices).tidy_status.tell(caller)
+    for noting in loaded("on_status"):
+        noting(app, caller)
     return {
         "version": VERSION,
         "status": "healthy" if app.embedding.state == "ready" else "degraded",
@@ -280,76 +278,6 @@ def detect_communities(app: App, caller: Caller) -> Shape:
     }
 
 
-def index_project(app: App, caller: Caller, path: str, watch: bool) -> Shape:  # noqa: FBT001
-    """Read the changes in a folder of code."""
-    indexed = app.get(CodeServices).projects.index(caller, path)
-    project = indexed.progress.project
-    if watch:
-        app.get(CodeServices).watching.watch(project)
-    shape: Shape = {
-        "project_id": project.id,
-        "files_indexed": project.indexed_files,
-        "chunks_created": indexed.created or 0,
-        "skipped": dict(project.skipped),
-        "watching": watch,
-    }
-    return shape | _progress(indexed.progress)
-
-
-def search_code(
-    app: App, caller: Caller, query: str, limit: int, project_id: str | None = None
-) -> Shape:
-    """Rank chunks of code by meaning and words."""
-    found = app.get(CodeServices).code_search.search(caller, query, limit, project=project_id)
-    attribute(caller, (each.chunk for each in found))
-    app.note_answer(caller, "search_code", query, ((each.chunk, each.score) for each in found))
-    results = [
-        {
-            "id": each.chunk.id,
-            "project_id": each.chunk.project,
-            "file_path": each.chunk.path,
-            "content": each.chunk.content,
-            "language": each.chunk.language,
-            "start_line": each.chunk.start_line,
-            "end_line": each.chunk.end_line,
-            "chunk_type": each.chunk.type,
-            "name": each.chunk.name or None,
-            "score": each.score,
-            "relevance": round(each.relevance, 2),
-        }
-        for each in found
-    ]
-    return {"results": results, "count": len(results)}
-
-
-def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:
-    """Tell how far a project's index is."""
-    progress = app.get(CodeServices).projects.progress(caller, project_id)
-    project = progress.project
-    shape: Shape = {
-        "project_id": project.id,
-        "path": project.path,
-        "total_files": project.total_files,
-        "indexed_files": project.indexed_files,
-        "total_chunks": progress.chunks,
-        "started_at": rfc3339(project.started_at),
-        "completed_at": None if project.completed_at is None else rfc3339(project.completed_at),
-        "skipped": dict(project.skipped),
-    }
-    return shape | _progress(progress)
-
-
-def list_projects(app: App, caller: Caller) -> Shape:
-    """Return every project."""
-    names = [project.id for project in app.get(CodeServices).projects.all(caller)]
-    return {"projects": names, "count": len(names)}
-
-
-def delete_project(app: App, caller: Caller, project_id: str) -> Shape:
-    """Forget a project and its chunks."""
-    return {"chunks_deleted": app.get(CodeServices).projects.delete(caller, project_id)}
-
-
 OPERATIONS: Mapping[str, Operation] = {
     "store_memory": store_memory,
     "get_memory": get_memory,
@@ -365,11 +293,6 @@ OPERATIONS: Mapping[str, Operation] = {
     "get_valid": get_valid,
     "get_valid_at": get_valid_at,
     "invalidate": invalidate,
-    "index_project": index_project,
-    "search_code": search_code,
-    "get_index_status": get_index_status,
-    "list_projects": list_projects,
-    "delete_project": delete_project,
     "get_status": get_status,
     "reset_all_memory": reset_all_memory,
     "detect_communities": detect_communities,
@@ -437,14 +360,3 @@ def _recalled(ranked: Ranked) -> Shape:
         "ppr_score": round(normalised.get(Signal.GRAPH, 0.0), 3),
         **shapes.judged(ranked),
     }
-
-
-def _progress(progress: IndexingProgress) -> Shape:
-    left = progress.remaining
-    shape: Shape = {
-        "status": progress.project.state,
-        "progress_percent": round(100 * progress.part, 1),
-        "eta_seconds": None if left is None else ceil(left.total_seconds()),
-        "pending_chunks": progress.pending,
-    }
-    return shape if progress.project.reason is None else shape | {"reason": progress.project.reason}

@@ -7,6 +7,7 @@ FEATURE = Feature(
     needs=("pages",),
     settings=".settings:CodeSettings",
     services=".services:CodeServices",
+    tools=".tools:OPERATIONS",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     lists=".services:listed_source",

@@ -126,6 +126,11 @@ class TidyingServices(FeatureServices):
         return timedelta(hours=hours) if hours else None
 
 
+def note_status(app: App, caller: Caller) -> None:
+    """Note beside an answer how tidying is."""
+    app.get(TidyingServices).tidy_status.tell(caller)
+
+
 RETRY = 3600.0
 """Seconds after a failed round before the next is tried."""
 

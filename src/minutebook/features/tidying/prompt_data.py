@@ -1,9 +1,10 @@
-"""The records in the prompts of the `knowledge` contract."""
+"""The records in a prompt of the `knowledge` contract: pairs to be worded as one."""
 
 import json
+from collections.abc import Mapping
 
 from minutebook.app import App
-from minutebook.contracts.resources import ResourceHandlers
+from minutebook.contracts.resources import PromptData
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import MemoryType
 from minutebook.features.tidying.judging.wordings import MERGES
@@ -33,4 +34,4 @@ def pairs_to_word(app: App, caller: Caller) -> str:
     return "\n".join(lines) or NOTHING
 
 
-HANDLERS = ResourceHandlers(prompts={"word-what-is-kept-twice": pairs_to_word})
+PROMPTS: Mapping[str, PromptData] = {"word-what-is-kept-twice": pairs_to_word}
