@@ -1,12 +1,13 @@
 """How likely has a search found an answer? Fits the coefficients of `search/answerability.py`.
 
-`python -m benchmarks.calibrate_verdict [--quick] [--keep]`. Questions are asked of stores of 1 to 3,000 texts that
+`python -m benchmarks.calibrate_verdict [--quick] [--as-they-are] [--keep]`. Questions are asked of stores of 1 to 3,000 texts that
 hold their answer and of stores that do not: `benchmarks.verdict_data` says which. A logistic of what the search
 measures tells both apart (maximum likelihood; every set counts the same, in it every size, in that
 answerable questions as much as near strangers and twice as much as far ones). Shown is each set by the
 coefficients fitted to all and by those fitted to the other sets. `--keep` writes
-`docs/calibration_verdict.json`; a test compares the coefficients there with those in the code. `--quick` reads the
-notes only.
+`docs/calibration_verdict.json`; a test compares the coefficients and the cut there with those in the code. After the cut
+was moved `--as-they-are` measures with the coefficients of the code and fits none but those of sets left out. `--quick`
+reads the notes only.
 """
 
 import json
@@ -27,7 +28,15 @@ from minutebook.embedding.service import Embedding
 from minutebook.features.bench.metrics import area_interval, interval
 from minutebook.features.code.search import MEAN_PART
 from minutebook.models import models_of
-from minutebook.search.answerability import FOUND_FROM, NOTHING_BELOW, Coefficients
+from minutebook.search.answerability import (
+    BY_TOKENS,
+    BY_VECTORS,
+    BY_WORDS,
+    FOUND_FROM,
+    NOTHING_BELOW,
+    OF_CODE,
+    Coefficients,
+)
 from minutebook.search.calibration import UNRELATED_COSINE
 
 KEPT = ROOT / "docs" / "calibration_verdict.json"
@@ -51,11 +60,16 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One way in which texts are compared: their strengths, the cosine beside them, and an absent text's strength."""
+    """One way in which texts are compared: their strengths, the cosine beside them, and the coefficients in use."""
 
     strengths: Callable[[Compared], Floats]
     cosine: Callable[[Compared], float]
-    absent: float
+    now: Coefficients
+
+    @property
+    def absent(self) -> float:
+        """The strength of a text that is not there."""
+        return self.now.absent
 
 
 def scaled(compared: Compared) -> Floats:
@@ -64,10 +78,10 @@ def scaled(compared: Compared) -> Floats:
 
 
 FORMS = {
-    "BY_TOKENS": Form(lambda c: c.late, lambda c: float(scaled(c).max(initial=0)), 0.12),
-    "BY_VECTORS": Form(scaled, lambda c: 0.0, 0.2),
-    "BY_WORDS": Form(lambda c: c.covered, lambda c: 0.0, 0.0),
-    "OF_CODE": Form(lambda c: c.cosines, lambda c: 0.0, 0.55),
+    "BY_TOKENS": Form(lambda c: c.late, lambda c: float(scaled(c).max(initial=0)), BY_TOKENS),
+    "BY_VECTORS": Form(scaled, lambda c: 0.0, BY_VECTORS),
+    "BY_WORDS": Form(lambda c: c.covered, lambda c: 0.0, BY_WORDS),
+    "OF_CODE": Form(lambda c: c.cosines, lambda c: 0.0, OF_CODE),
 }
 
 
@@ -247,11 +261,11 @@ def code_compared(embedding: Embedding) -> dict[str, list[Any]]:
     return {"code": list(data.asked(stores, (3, 10, 30, 100, 300), SEED))}
 
 
-def told_of(form: Form, sets: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Fit a form to all sets, and to all but each."""
+def told_of(form: Form, sets: Mapping[str, list[Any]], *, as_they_are: bool) -> dict[str, Any]:
+    """Fit a form to all sets, or take the coefficients as they are, and fit it to all but each."""
     every = {name: summed_up(form, rows) for name, rows in sets.items()}
     made = {name: each for name, each in every.items() if name not in ONLY_SHOWN}
-    found = fitted(form, list(made.values()))
+    found = form.now if as_they_are else fitted(form, list(made.values()))
     told: dict[str, Any] = {
         "coefficients": {
             "intercept": found.intercept,
@@ -276,6 +290,7 @@ def main() -> None:
     """Compare, fit, print and write."""
     parser = asked("Fit the coefficients that say how likely a search has found an answer.")
     parser.add_argument("--keep", action="store_true", help=f"write {KEPT.relative_to(ROOT)}")
+    parser.add_argument("--as-they-are", action="store_true", help="fit no coefficients in use")
     given = parser.parse_args()
     if not given.quick and not PUBLIC.exists():
         raise SystemExit(f"there is no {PUBLIC}; --quick does without")
@@ -293,7 +308,7 @@ def main() -> None:
     for name, form in FORMS.items():
         sets = code if name == "OF_CODE" else texts
         if sets:
-            told["forms"][name] = told_of(form, sets)
+            told["forms"][name] = told_of(form, sets, as_they_are=given.as_they_are)
             _print(name, told["forms"][name])
     if given.keep:
         KEPT.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

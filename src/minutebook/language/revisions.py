@@ -33,7 +33,15 @@ MOST_PAIRS = 6
 LEAST_ALIKE = 0.12
 """What two sentences have in common at least, to be compared word by word."""
 
-LEAST_COSINE = 0.38
+LEAST_UNASKED = 0.5
+"""The chance without the question that texts have at least, where a model read their words, to be told among answers to one:
+two on other subjects may answer it as well as two on the same."""
+
+LIKELY_ASKED, LIKELY_UNASKED = 0.65, 0.6
+"""The chances with the question and without it from which a revision is likely, where a model read the words. No more than one
+in twenty look-alikes that were learnt from reaches both."""
+
+LEAST_COSINE = 0.42
 """The cosine of the mean states of two texts below which neither revises the other."""
 
 
@@ -100,18 +108,28 @@ def revisions(
     ]
     found: dict[int, Revision] = {}
     for name in {_net_of(each) for *_, each in pairs}:
-        net = _NETS[name]
         own = [each for each in pairs if _net_of(each[2]) == name]
-        chances = net.chances([signs(each) for *_, each in own])
-        for (older, newer, pair), likely in zip(own, chances.tolist(), strict=True):
+        judged = _judged(name, [signs(each) for *_, each in own])
+        for (older, newer, pair), (likely, is_likely) in zip(own, judged, strict=True):
             best = found.get(older)
-            is_likely = likely >= float(net.cut[0])
             is_enough = is_likely if least is None else likely >= least
             if is_enough and (best is None or likely > best.chance):
                 old = pair.older.written(pair.only_old)
                 new = pair.newer.written(pair.only_new)
                 found[older] = Revision(newer, likely, old, new, is_likely)
     return found
+
+
+def _judged(name: str, rows: Sequence[Mapping[str, float]]) -> Iterator[tuple[float, bool]]:
+    """Yield the chance of each row by a network, and whether it is likely; 0 where the question alone speaks for it."""
+    net = _NETS[name]
+    chances = net.chances(rows)
+    is_likely = chances >= net.cut[0]
+    if name == "states_asked":
+        unasked = _NETS["states"].chances(rows)
+        chances[unasked < LEAST_UNASKED] = 0.0
+        is_likely = (chances >= LIKELY_ASKED) & (unasked >= LIKELY_UNASKED)
+    yield from zip(chances.tolist(), is_likely.tolist(), strict=True)
 
 
 def _net_of(pair: Alignment) -> str:

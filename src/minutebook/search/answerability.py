@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
-NOTHING_BELOW, FOUND_FROM = 0.18, 0.6
+NOTHING_BELOW, FOUND_FROM = 0.16, 0.6
 """The chances below which a search has found nothing, and from which it has found an answer."""
 
 FILLER_BELOW = 0.05

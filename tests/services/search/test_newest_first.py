@@ -82,6 +82,16 @@ def test_what_is_about_something_else_is_not_marked(
     assert all(each.revised_by is None for each in told(world, query))
 
 
+def test_a_later_text_on_another_subject_does_not_rise_above_the_answer(world: World) -> None:
+    old, _ = kept(
+        world,
+        "Heron logs every sign-in with the country it came from.",
+        "Somebody's sign-in mail came nine hours late, and Heron was blamed first.",
+    )
+    found = told(world, "What does Heron write down at each login?")
+    assert (len(found), found[0].record.id) == (2, old)
+
+
 def test_the_order_of_writing_decides_not_the_order_of_the_words(world: World) -> None:
     newer, older, query = PAIRS[0]
     kept(world, older, newer)

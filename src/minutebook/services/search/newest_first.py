@@ -23,7 +23,7 @@ ORDERED_FROM, SAID_FROM = 0.5, 0.9
 """The chances from which the newer stands above the older: of notes, and of what was said in a talk, where much is
 alike that revises nothing. By words alone only what is likely does."""
 
-LEAST_RELEVANT = 0.1
+LEAST_RELEVANT = 0.05
 """The relevance of hits that are held against one another: what is not about the question revises no answer to it."""
 
 _JUDGED = (Memory, Decision, Turn)
