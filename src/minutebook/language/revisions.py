@@ -33,13 +33,9 @@ MOST_PAIRS = 6
 LEAST_ALIKE = 0.12
 """What two sentences have in common at least, to be compared word by word."""
 
-LEAST_UNASKED = 0.5
-"""The chance without the question that texts have at least, where a model read their words, to be told among answers to one:
-two on other subjects may answer it as well as two on the same."""
-
-LIKELY_ASKED, LIKELY_UNASKED = 0.65, 0.6
-"""The chances with the question and without it from which a revision is likely, where a model read the words. No more than one
-in twenty look-alikes that were learnt from reaches both."""
+LEAST_UNASKED, LIKELY_UNASKED, LIKELY_ASKED = 0.5, 0.6, 0.65
+"""The chances without the question that texts have at least, as two on other subjects may answer it, and without and with
+it from where a revision is likely: no more than one in twenty look-alikes that were learnt from reaches both."""
 
 LEAST_COSINE = 0.42
 """The cosine of the mean states of two texts below which neither revises the other."""
@@ -122,9 +118,8 @@ def revisions(
 
 def _judged(name: str, rows: Sequence[Mapping[str, float]]) -> Iterator[tuple[float, bool]]:
     """Yield the chance of each row by a network, and whether it is likely; 0 where the question alone speaks for it."""
-    net = _NETS[name]
-    chances = net.chances(rows)
-    is_likely = chances >= net.cut[0]
+    chances = _NETS[name].chances(rows)
+    is_likely = chances >= _NETS[name].cut[0]
     if name == "states_asked":
         unasked = _NETS["states"].chances(rows)
         chances[unasked < LEAST_UNASKED] = 0.0

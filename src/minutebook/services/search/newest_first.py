@@ -61,13 +61,9 @@ class NewestFirst:
             for each in judged
         ]
         question = None if asked.embedding is None else asked.embedding.question
-        found = revisions(
-            candidates,
-            self._embeddings.spell,
-            None if question is None else ORDERED_FROM,
-            asked=asked.query,
-            question=question,
-        )
+        least = None if question is None else ORDERED_FROM
+        spell = self._embeddings.spell
+        found = revisions(candidates, spell, least, asked=asked.query, question=question)
         found = {
             old: each
             for old, each in found.items()
