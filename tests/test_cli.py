@@ -296,11 +296,27 @@ def test_the_tables_of_commands_name_all_that_the_modules_define() -> None:
 
 
 def test_help_names_every_command_by_subject_with_what_it_is_for() -> None:
-    text = listed()
+    text = typed("help", "all", terminal_width=80).output
     assert text.index("Memories:") < text.index("Decisions:") < text.index("Common options:")
     for name, command in commands().items():
         assert re.search(rf"^  {name} +\S", text, re.MULTILINE), name
         assert command.get_short_help_str(), name
+
+
+def test_help_lists_twelve_commands_first_and_says_where_the_others_are() -> None:
+    text = typed("help", terminal_width=80).output
+    assert text == listed()
+    section = text.partition("Commands:\n")[2].partition("\n\n")[0]
+    assert len(section.splitlines()) == 12
+    assert f"`minutebook help all` lists all {len(commands())} commands." in text
+
+
+def test_help_of_a_command_is_what_it_says_itself() -> None:
+    for words in (("list",), ("token", "list")):
+        assert typed("help", *words, terminal_width=80).output == listed(*words)
+    refused = typed("help", "no-such")
+    assert refused.exit_code == 1
+    assert "must name a command (got 'no-such'); `minutebook help all` lists them" in refused.stderr
 
 
 def test_no_help_cuts_off_what_a_command_is_for() -> None:

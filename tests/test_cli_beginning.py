@@ -42,6 +42,7 @@ OPEN_NONE = {
     ("demo",),
     ("install",),
     ("setup",),
+    ("help",),
     ("export-schema",),
     ("completion",),
     ("hook",),

@@ -118,7 +118,8 @@ OPENS_NO_STORE = {
 TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("serve",): [["serve", ODD], ["serve", "--http", ODD]],
     ("ui",): [["ui", "--port", ODD], ["ui", "--role", ODD]],
-    ("setup",): [["setup", "--dry-run"]],
+    ("setup",): [["setup", "--role", ODD]],
+    ("help",): [["help", ODD]],
     ("install",): [["install", ODD], ["install", "cursor", "--name", ODD, "--dry-run"]],
     ("export-schema",): [["export-schema", ODD]],
     ("completion",): [["completion", ODD]],

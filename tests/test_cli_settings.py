@@ -1,6 +1,7 @@
 """What is set, and setting it."""
 
 import json
+import re
 import stat
 import sys
 from dataclasses import fields
@@ -27,7 +28,7 @@ def config(tmp_path: Path) -> Path:
 def test_what_is_set_is_shown_first_with_where_it_is_set(run: Run, config: Path) -> None:
     config.parent.mkdir()
     config.write_text("writer_wait = 60\nuser = 'bo'\n")
-    text = done(run, "settings", "--agent", "ana", "--user", "di")
+    text = done(run, "settings", "--all", "--agent", "ana", "--user", "di")
     chosen, default = text.split("As by default")
     assert "  agent = ana  (--agent)\n" in chosen
     assert "  user = di  (--user)\n" in chosen
@@ -40,6 +41,19 @@ def test_what_is_set_is_shown_first_with_where_it_is_set(run: Run, config: Path)
     assert sources["embedder"] == "MINUTEBOOK_EMBEDDER"
     assert sources["user"] == str(config)
     assert "durability" not in sources
+
+
+def test_ten_settings_that_people_set_are_shown_and_how_to_see_the_others(run: Run) -> None:
+    text = done(run, "settings")
+    default = text.partition("As by default")[2]
+    shown = [line for line in default.splitlines() if re.match(r"  \w+ = ", line)]
+    # One of the ten is set here.
+    assert len(shown) == 9
+    more = len(fields(all_settings())) - len(shown) - text.count("(MINUTEBOOK_")
+    assert f"`minutebook settings --all` shows {more} more." in default
+    assert (
+        "shows" not in done(run, "settings", "--all").partition("`minutebook settings set")[0][-90:]
+    )
 
 
 def test_a_setting_is_written_beside_the_comments_that_are_there(run: Run, config: Path) -> None:

@@ -168,15 +168,15 @@ class _Remains:
         """Yield where something of the features is still named."""
         self._run("-m", "minutebook", "remember", "The kettle is in the kitchen.")
         for word, pattern in (
-            ("--help", rf"^  {_one_of(self._commands)} |minutebook {_one_of(self._commands)}\b"),
+            ("help all", rf"^  {_one_of(self._commands)} |minutebook {_one_of(self._commands)}\b"),
             (
-                "settings",
+                "settings --all",
                 rf"^ *{_one_of(self._settings)} = |minutebook {_one_of(self._commands)}\b",
             ),
             ("doctor", rf"minutebook {_one_of(self._commands)}\b"),
             ("status", rf"minutebook {_one_of(self._commands)}\b"),
         ):
-            said = self._run("-m", "minutebook", word)
+            said = self._run("-m", "minutebook", *word.split())
             if said.returncode:
                 yield f"`minutebook {word}` without {self._name}: {_end(said.stderr)}"
             for found in re.finditer(pattern, said.stdout, re.MULTILINE):

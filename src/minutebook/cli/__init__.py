@@ -14,6 +14,7 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
     "Begin": {
         "minutebook.cli.commands.setup": ("setup",),
         "minutebook.cli.commands.serving": ("serve", "export-schema"),
+        "minutebook.cli.commands.help": ("help",),
         "minutebook.cli.commands.completion": ("completion",),
     },
     "Memories": {
@@ -44,6 +45,7 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
 """The commands of the core by what they are about, and the module of each."""
 
 _EXAMPLES = {
+    "setup": "connect the clients of this machine",
     'remember "…"': "keep something yourself",
     'search "…"': "find it by meaning and by words",
 }

@@ -11,7 +11,18 @@ _OF_STORE = frozenset(
 
 _OF_MACHINE = frozenset(
     {
-        *("install", "serve", "ui", "demo", "export-schema", "completion", "model", "where"),
+        *(
+            "setup",
+            "help",
+            "install",
+            "serve",
+            "ui",
+            "demo",
+            "export-schema",
+            "completion",
+            "model",
+            "where",
+        ),
         *("settings", "daemon", "hooks", "bench"),
     }
 )

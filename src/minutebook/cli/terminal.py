@@ -41,6 +41,15 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=StrEnum)
 
+FIRST = (
+    *("setup", "remember", "search", "show", "list", "edit", "forget"),
+    *("sessions", "decide", "ui", "status", "doctor"),
+)
+"""The commands that `minutebook --help` lists, of those that are there; `help all` lists every one."""
+
+EVERY_COMMAND = "minutebook.every"
+"""The key in click's `meta` under which `help all` notes that the help lists every command."""
+
 STOPPED_WAITING = (
     "Stopped waiting. What it has begun is ended, or was made whole already; look at what is stored "
     "before you run it again."
@@ -165,10 +174,12 @@ class SubjectGroup(Commands):
         return super().get_command(ctx, cmd_name)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands, a section a subject, then the options that all of them take."""
+        """List the first commands, or all of them by subject, then the options that all of them take."""
         width = max(map(len, self._modules))
         room = formatter.width - 6 - width
-        for title, names in self._subjects.items():
+        first = [name for name in FIRST if name in self._modules]
+        sections = self._subjects if ctx.meta.get(EVERY_COMMAND) else {"Commands": first}
+        for title, names in sections.items():
             with formatter.section(title):
                 commands = [(name, self.get_command(ctx, name)) for name in names]
                 # One column for all, so that the sections can be read as one list.
@@ -179,6 +190,9 @@ class SubjectGroup(Commands):
                         if each is not None
                     ]
                 )
+        if not ctx.meta.get(EVERY_COMMAND):
+            formatter.write_paragraph()
+            formatter.write_text(f"`minutebook help all` lists all {len(self._modules)} commands.")
         records = [each.get_help_record(ctx) for each in self.get_params(ctx)]
         with formatter.section("Common options"):
             formatter.write_dl([each for each in records if each is not None])

@@ -149,16 +149,19 @@ def setting(
     *,
     is_secret: bool = False,
     is_of_organization: bool = False,
+    is_common: bool = False,
 ) -> Any:
     """Return the field of a setting; `default` is its value, or makes it; a secret is never shown.
 
-    One that `is_of_organization` is, unless it is None, that of the organization in the settings.
+    One that `is_of_organization` is, unless it is None, that of the organization in the settings. `is_common` lists it
+    where only those are that most people set.
     """
     metadata = {
         "kind": kind,
         "help": help,
         "is_secret": is_secret,
         "is_of_organization": is_of_organization,
+        "is_common": is_common,
     }
     if callable(default):
         return field(default_factory=default, metadata=metadata)

@@ -37,7 +37,12 @@ class CallerSettings:
     """Who calls, and what that caller may do."""
 
     role: Role = setting(Role.AGENT, one_of(Role), "Role of a caller over stdio.")
-    agent: str = setting(ANYBODY, TEXT, "Name under which a stdio client's acts are recorded.")
+    agent: str = setting(
+        ANYBODY,
+        TEXT,
+        "Name under which a stdio client's acts are recorded.",
+        is_common=True,
+    )
     organization: str | None = setting(None, TEXT, "Hold the caller to this organization.")
     repository: str | None = setting(None, TEXT, "Hold the caller to this repository.")
     user: str | None = setting(None, TEXT, "Hold the caller to this user's and shared memories.")
@@ -46,6 +51,7 @@ class CallerSettings:
         one_of(OnOff),
         "`on`: what is written in a project's folder belongs to its repository, and searches there show "
         "that and what belongs to none; `minutebook where` tells. `--repository` goes before it.",
+        is_common=True,
     )
     policy: Policy | None = setting(
         None,
@@ -66,6 +72,7 @@ class ContentSettings:
         "`[secret: KIND]` in their place before anything is kept, `warn` keeps them and says so, `off` "
         "does not look. Not set: `warn` for what is written on purpose, `mask` for what is captured "
         "(turns of sessions, their summaries, indexed code).",
+        is_common=True,
     )
 
 
@@ -83,6 +90,7 @@ class EmbeddingSettings:
         path_or_name("embedder", Reason("built-in, endpoint, none, or a folder")),
         "`built-in`, `endpoint` (see endpoint_url), `none`, or a folder that holds model.onnx and "
         "tokenizer.json.",
+        is_common=True,
     )
     embedding_wait: float = setting(
         10.0, SECONDS, "Seconds a call waits for a model that is still loading."
@@ -125,6 +133,7 @@ class AnswerSettings:
         one_of(AnswerForm),
         "`json`: tools answer with the objects that their contract publishes; `lines`: with lines of text for a model, "
         "one for each hit, dated, without output schemas.",
+        is_common=True,
     )
     recall_sources: tuple[Source, ...] = setting(
         TEXTS,
@@ -143,6 +152,7 @@ class AnswerSettings:
         at_least(0),
         "Tokens, of about four characters each, of an answer of `recall`: long texts are told by the passage that "
         "answers. 0: texts are told whole.",
+        is_common=True,
     )
 
 

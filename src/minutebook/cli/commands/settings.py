@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _HELP = {each.name: str(each.metadata["help"]) for each in fields(all_settings())}
 
+_COMMON = {each.name for each in fields(all_settings()) if each.metadata["is_common"]}
+
 
 def _completing(
     context: click.Context, parameter: click.Parameter, incomplete: str
@@ -44,10 +46,16 @@ def _completing(
 
 @click.group(cls=Commands, invoke_without_command=True, short_help="Show and change settings.")
 @identity
+@click.option("--all", "shows_all", is_flag=True, help="Show every setting.")
 @as_json
 @click.pass_context
-def settings(context: click.Context, options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
-    """Show every setting and its value here, first those that are set, with where each is set."""
+def settings(
+    context: click.Context,
+    options: dict[str, str],
+    as_json: bool,  # noqa: FBT001
+    shows_all: bool,  # noqa: FBT001
+) -> None:
+    """Show the settings that are set, with where each is set, then those that most people set; --all shows every one."""
     if context.invoked_subcommand is not None:
         return
     found = stated(options)
@@ -63,9 +71,12 @@ def settings(context: click.Context, options: dict[str, str], as_json: bool) -> 
     echo(style("Set here", bold=True))
     echo(*(line for name in lines if name in found for line in lines[name]))
     echo("", style("As by default", bold=True))
-    echo(*(line for name in lines if name not in found for line in lines[name]))
+    left = [name for name in lines if name not in found and (shows_all or name in _COMMON)]
+    echo(*(line for name in left for line in lines[name]))
+    more = len(lines.keys() - found) - len(left)
     echo(
         "",
+        *([f"`minutebook settings --all` shows {more} more."] if more else []),
         "`minutebook settings set NAME VALUE` writes one into config.toml in the data directory;",
         f"the environment ({PREFIX}NAME) and options go before that file.",
     )

@@ -34,9 +34,7 @@ class Offer:
     work: Callable[[], None] | None = None
 
 
-@click.command(
-    short_help="Enter Minutebook into this machine's clients, and bring in their sessions."
-)
+@click.command(short_help="Connect this machine's clients; bring in their sessions.")
 @click.option("--yes", is_flag=True, help="Take every step that is offered; ask nothing.")
 @click.option("--dry-run", is_flag=True, help="Show the steps; take none.")
 @identity

@@ -24,12 +24,14 @@ class ArchiveSettings(Settings):
         at_least(0.0),
         "Hours from one backup to the next that the daemon or server makes by itself, and restores "
         "for a test; 0: none. `minutebook backup --rotate` makes one as these at once.",
+        is_common=True,
     )
     backup_keep: int = setting(7, COUNT, "How many of these backups are kept.")
     backup_folder: Path | None = setting(
         None,
         FOLDER,
         "Folder of these backups, better on another disk; none named: `backups` in the data directory.",
+        is_common=True,
     )
 
     @property

@@ -16,6 +16,7 @@ class HookSettings(Settings):
         "on",
         one_of(OnOff),
         "`off`: hooks that `minutebook install CLIENT --hooks` entered say nothing and keep nothing.",
+        is_common=True,
     )
     hook_wait: float = setting(
         float(HOOK_WAIT), SECONDS, "Seconds (0.01 to 60) after which a hook gives up silently."

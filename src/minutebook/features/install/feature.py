@@ -4,7 +4,6 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="install",
-    examples={"install claude-code": "connect a client"},
     commands={"Begin": {".cli": ("install",)}},
     setup=".setup:offers",
     checks_here=".checks:checks_here",

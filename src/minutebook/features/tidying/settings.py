@@ -35,6 +35,7 @@ class TidyingSettings(Settings):
         at_least(0.0),
         "Hours from one look for what is to be tidied to the next that the daemon or server takes by "
         "itself; 0: none. `minutebook tidy` looks at once.",
+        is_common=True,
     )
     tidy_kinds: tuple[str, ...] = setting(
         tuple(str(each) for each in FindingKind),
