@@ -2,6 +2,7 @@
 
 import click
 
+from minutebook.cli.printing import body, echo
 from minutebook.cli.terminal import EVERY_COMMAND
 from minutebook.domain.errors import InvalidInput
 
@@ -26,7 +27,7 @@ def help_(context: click.Context, command: tuple[str, ...]) -> None:
                 name=name,
             )
         at = click.Context(found, at, name)
-    click.echo(at.get_help())
+    echo(body(at.get_help()))
 
 
 COMMANDS = (help_,)
