@@ -55,16 +55,12 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert list(inspect.signature(loaded).parameters) == ["options"]
         case "summarizer":
             assert list(inspect.signature(loaded).parameters) == ["read", "count"]
-        case "setup":
-            assert list(inspect.signature(loaded).parameters) == ["options"]
         case "status":
             assert list(inspect.signature(loaded).parameters) == ["api", "settings"]
         case "tables":
             assert isinstance(loaded, SideTables)
         case "on_erase":
             assert list(inspect.signature(loaded).parameters) == ["store", "records"]
-        case "setup":
-            assert list(inspect.signature(loaded).parameters) == ["options"]
         case "operations":
             assert all(isinstance(each, Operation) for each in loaded)
         case "pages":
