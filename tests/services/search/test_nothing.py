@@ -35,6 +35,8 @@ FAR = (
     "Wer hat die Zauberflöte komponiert?",
     "best opening against the Sicilian defence",
     "¿Cuántos huesos tiene el cuerpo humano?",
+    "وصفة حساء الطماطم",
+    "рецепт томатного супа",
 )
 
 
@@ -63,6 +65,25 @@ def test_strangers_are_told_nothing_and_what_was_looked_through(world: World) ->
         assert answer.content is not None
         assert answer.content["results"], query
         assert "relevance" not in answer.notes
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "متى يعاد بناء فهرس البحث؟",
+        "Πόσες εγκρίσεις χρειάζεται μια έκδοση;",
+        "Sürüm için kaç onay gerekir?",
+        "bản phát hành cần bao nhiêu phê duyệt",
+    ],
+)
+def test_a_question_in_another_language_is_answered_from_a_lower_chance_on(
+    world: World, query: str
+) -> None:
+    for text in NOTES:
+        world.remember(text)
+    answer = searched(world, query)
+    assert answer.content is not None
+    assert answer.content["results"]
 
 
 @pytest.mark.parametrize("text", NOTES[:3])

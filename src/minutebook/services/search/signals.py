@@ -13,7 +13,13 @@ from typing import Any
 from minutebook.domain.caller import Caller
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Memory, Summary, TextRecord, Turn
-from minutebook.search.answerability import AnswerVerdict, Judgement, judge, judge_words
+from minutebook.search.answerability import (
+    NOTHING_ACROSS_BELOW,
+    AnswerVerdict,
+    Judgement,
+    judge,
+    judge_words,
+)
 from minutebook.search.calibration import (
     CUT,
     expectations,
@@ -28,7 +34,7 @@ from minutebook.search.context import NAMED, NamedSpeakers, averaged, label_of, 
 from minutebook.search.coverage import coverage
 from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
 from minutebook.search.late_interaction import whole
-from minutebook.search.text import TextQuery, words
+from minutebook.search.text import TextQuery, languages_of, words
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.store.values import R, VectorSpace
@@ -335,17 +341,38 @@ class Retriever:
     ) -> Judgement[Key]:
         """Judge whether a question is answered by the hits in some selections, by class.
 
-        A text that holds every word of it is perhaps an answer, however many others there are.
+        A text that holds every word of it is perhaps an answer, however many others there are. So is one
+        in another language from a lower chance on.
         """
         texts = sum(self.count(of, views) for of, views in looked_through.items())
         judged = found.judged(query, texts)
-        if judged.verdict is AnswerVerdict.NOTHING and any(
+        if judged.verdict is not AnswerVerdict.NOTHING:
+            return judged
+        is_held = any(
             self._is_held(of, view, parsed, found.lexical)
             for of, views in looked_through.items()
             for view in views
-        ):
+        )
+        if is_held or self._is_across(query, judged, looked_through):
             return judged.at_least_perhaps()
         return judged
+
+    def _is_across(
+        self,
+        query: str,
+        judged: Judgement[Key],
+        looked_through: Mapping[type[TextRecord], Iterable[View]],
+    ) -> bool:
+        """Tell whether the nearest text is near enough for one in another language than the question."""
+        nearest = judged.nearest
+        if nearest is None or judged.measured < NOTHING_ACROSS_BELOW:
+            return False
+        asked = frozenset(languages_of(query))
+        return any(
+            asked.isdisjoint(languages_of(record.text))
+            for of, views in looked_through.items()
+            for record in self.read(of, list(views), [nearest]).values()
+        )
 
     def _is_held(self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores) -> bool:
         """Tell whether one of the best by words holds every word and phrase of a question."""
