@@ -12,7 +12,7 @@ import click
 
 from minutebook.cli.opening import settings_of
 from minutebook.cli.printing import echo
-from minutebook.config import environment, settings_with
+from minutebook.config import all_settings, environment, settings_with, variable_of
 from minutebook.invocation import PREFIX
 
 
@@ -39,16 +39,18 @@ def _show_pages(*, keep: bool, opens_browser: bool) -> None:
     from minutebook.launch import module_command
 
     home = Path(tempfile.mkdtemp(prefix="minutebook-demo-"))
+    # The log of questions shows what they were, where there is one.
+    asked = {name: "questions" for name in ("recall_log",) if hasattr(all_settings(), name)}
     try:
         echo("Filling a store with the two months of a small team that rebuilds its billing …")
-        fill(settings_with(home=home))
+        fill(settings_with(home=home, embedder="none", **asked))
         own = settings_of({"home": str(home)})
         arguments = ["ui", "--home", str(home), "--role", "admin"]
         command = module_command("minutebook", *arguments, *["--no-browser"] * (not opens_browser))
         # Of what is set only the model: the demo shows no store or ledger but its own.
         variables = {k: v for k, v in environment().items() if not k.startswith(PREFIX)}
-        chosen = {"EMBEDDER": own.embedder, "MODELS": str(own.models), "RECALL_LOG": "questions"}
-        variables |= {f"{PREFIX}{name}": value for name, value in chosen.items()}
+        chosen = {"embedder": own.embedder, "models": str(own.models), **asked}
+        variables |= {variable_of(name): value for name, value in chosen.items()}
         sys.stdout.flush()
         # A process of its own: it ends at once at Ctrl-C, and would leave the folder.
         signal.signal(signal.SIGTERM, signal.default_int_handler)

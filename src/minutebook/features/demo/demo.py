@@ -12,6 +12,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from minutebook.cli.printing import echo, style
+from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.counts import count_of
 from minutebook.launch import module_command
 
@@ -69,22 +70,23 @@ def run(*, keep: bool) -> int:
 
 
 async def _play(home: Path) -> int:
+    served = [name for name in ("knowledge", "ledger") if name in CONTRACTS]
     program, *arguments = module_command(
-        "minutebook", "serve", "--no-daemon", "knowledge", "ledger", "--home", str(home)
+        "minutebook", "serve", "--no-daemon", *served, "--home", str(home)
     )
     server = StdioServerParameters(command=program, args=arguments)
     echo(style("Minutebook, over stdio, as an agent sees it", bold=True), "")
     async with Client(server) as client:
         story = Story(client)
-        tools = (await client.list_tools()).tools
-        echo(f"Connected: {len(tools)} tools, protocol {client.protocol_version}.")
+        names = [each.name for each in (await client.list_tools()).tools]
+        echo(f"Connected: {len(names)} tools, protocol {client.protocol_version}.")
         ids = await _remember(story)
         chapters = [
             await _recall(story, ids),
             await _walk(story, ids),
             await _supersede(story, ids),
-            await _code(story),
-            await _decide(story),
+            await _code(story) if "index_project" in names else [],
+            await _decide(story) if "ledger" in served else [],
         ]
         status = await story.call("get_status")
         model = status["embedding"]

@@ -4,23 +4,19 @@ import secrets
 import tomllib
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from minutebook.app import App, now, open_app
 from minutebook.config import Settings
+from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.caller import Call, Caller
-from minutebook.domain.errors import Refused
+from minutebook.domain.errors import MinutebookError, Refused
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, MemoryType, Role
-from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.recall_log.settings import RecallLogSettings
 from minutebook.services.search.recall import WEIGHTS
 
 BEGAN = timedelta(days=60)
@@ -38,7 +34,6 @@ def fill(
     The story ends at an instant, by default a minute ago.
     """
     clock = _Clock((ends or now()) - timedelta(minutes=1))
-    settings = replace(settings.of(RecallLogSettings), embedder="none", recall_log="questions")
     with closing(open_app(settings, clock=clock, randbits=randbits)) as app:
         _Story(app, clock).tell(settings.home / "billing")
 
@@ -77,11 +72,13 @@ class _Story:
             self._remember(each["content"], MemoryType(each["type"]), each.get("title"))
             for each in self._told["facts"]
         ]
-        self._decide()
+        if "ledger" in CONTRACTS:
+            self._decide()
         self._correct(memories)
         self._talk()
         self._ask()
-        self._write_code(code)
+        if "index_project" in CONTRACTS["knowledge"]().names:
+            self._write_code(code)
 
     def _know_things(self) -> None:
         ids = {}
@@ -100,17 +97,26 @@ class _Story:
         return self._app.memories.store(by or self._agent, draft)
 
     def _decide(self) -> None:
-        services = self._app.get(LedgerServices)
-        drafts = (self._drafted(each) for each in self._told["decisions"])
-        first = services.decisions.record(self._grace, next(drafts))
-        second = services.decisions.supersede(self._grace, [first.id], next(drafts))
-        services.proposals.propose(self._agent, next(drafts), [second.id])
+        first, second, proposed = self._told["decisions"]
+        old = self._put(self._grace, "record_decision", first)["decision_id"]
+        old = self._put(self._grace, "supersede_decision", second, old_decision_ids=[old])[
+            "decision_id"
+        ]
+        self._put(self._agent, "propose_decision", proposed, supersedes=[old])
 
-    def _drafted(self, decision: Mapping[str, Any]) -> DecisionDraft:
+    def _put(
+        self, caller: Caller, tool: str, decision: Mapping[str, Any], **named: Any
+    ) -> Mapping[str, Any]:
         self._clock.pass_on()
-        follows = tuple(decision["follows"])
-        return DecisionDraft(
-            decision["title"], "queue before the gateway", decision["why"], follows
+        return self._call(
+            caller,
+            "ledger",
+            tool,
+            title=decision["title"],
+            target="queue before the gateway",
+            rationale=decision["why"],
+            consequences=decision["follows"],
+            **named,
         )
 
     def _correct(self, memories: list[Memory]) -> None:
@@ -159,7 +165,16 @@ class _Story:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        self._app.get(CodeServices).projects.index(self._agent, str(folder))
+        self._call(self._agent, "knowledge", "index_project", path=str(folder))
+
+    def _call(
+        self, caller: Caller, contract: str, tool: str, **arguments: Any
+    ) -> Mapping[str, Any]:
+        """Return a tool's answer. Raises MinutebookError if it answers with an error."""
+        answer = CONTRACTS[contract]().call(self._app, caller, tool, arguments)
+        if answer.content is None:
+            raise MinutebookError(f"{tool}: {answer.text}")
+        return answer.content
 
 
 def _caller(name: str, role: Role, client: str) -> Caller:

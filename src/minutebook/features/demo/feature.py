@@ -2,6 +2,4 @@
 
 from minutebook.feature import Feature
 
-FEATURE = Feature(
-    name="demo", needs=("code", "ledger", "recall_log"), commands={"Begin": {".cli": ("demo",)}}
-)
+FEATURE = Feature(name="demo", commands={"Begin": {".cli": ("demo",)}})
