@@ -2,6 +2,4 @@
 
 from minutebook.feature import Feature
 
-FEATURE = Feature(
-    name="bench", needs=("code", "ledger"), commands={"Look after it": {".cli": ("bench",)}}
-)
+FEATURE = Feature(name="bench", commands={"Look after it": {".cli": ("bench",)}})

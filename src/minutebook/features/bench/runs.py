@@ -5,7 +5,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
@@ -21,8 +21,6 @@ from minutebook.domain.errors import EmbeddingNotReady, MinutebookError
 from minutebook.domain.origin import Origin
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.bench.datasets import Collection, Dataset, Document, Query
-from minutebook.features.code.services import CodeServices
-from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.models import Models, models_of
 
 LIMIT = 10
@@ -141,12 +139,16 @@ def run(dataset: Dataset, settings: Settings, progress: Progress) -> Run:
     if models.embedding.state != "ready":
         raise EmbeddingNotReady(models.embedding.state, models.embedding.reason)
     with closing(models.embedding), tempfile.TemporaryDirectory(prefix="minutebook-bench-") as top:
+        # Nothing of an organization's, such as its repository of decisions.
+        unset: dict[str, Any] = dict.fromkeys(
+            each.name for each in fields(settings) if each.metadata["is_of_organization"]
+        )
         own = replace(
-            settings.of(LedgerSettings),
+            settings,
             home=Path(top) / "home",
             durability="normal",
             policy=None,
-            ledger=None,
+            **unset,
         )
         return _Bench(dataset, own, models, progress).run()
 
@@ -312,11 +314,9 @@ class _Store:
         set_tokens = self._app.recall_tokens
         self._app.recall_tokens = set_tokens if tokens is None else tokens
         caller = in_call(replace(self._caller, as_of=query.at), in_lines=in_lines)
-        answer = self._contract.call(self._app, caller, system.tool, arguments)
+        answer = self._answer(caller, system.tool, arguments)
         self._app.recall_tokens = set_tokens
-        if answer.content is None:
-            raise MinutebookError(f"{system.tool}: {answer.text}")
-        return answer.content
+        return answer
 
     def documents(self, results: Iterable[Mapping[str, Any]]) -> list[str]:
         """Return the ids of the documents that results were stored for, without results of other origin."""
@@ -383,9 +383,19 @@ class _Store:
             (folder / path).write_text(document.text, encoding="utf-8")
             self._document[path] = document.id
             self._steps.step(document.text)
-        return _timed(
-            lambda: self._app.get(CodeServices).projects.index(self._caller, str(folder), None)
-        )[1]
+        named = {"path": str(folder)}
+        spent = _timed(lambda: self._answer(self._caller, "index_project", named))[1]
+        # The tool waits a while for the vectors only.
+        return spent + _timed(lambda: self._app.embeddings.backfill(Event()))[1]
+
+    def _answer(
+        self, caller: Caller, tool: str, arguments: Mapping[str, object]
+    ) -> Mapping[str, Any]:
+        """Return a tool's answer. Raises MinutebookError if it answers with an error."""
+        answer = self._contract.call(self._app, caller, tool, arguments)
+        if answer.content is None:
+            raise MinutebookError(f"{tool}: {answer.text}")
+        return answer.content
 
 
 class _Steps:
