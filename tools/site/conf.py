@@ -45,6 +45,7 @@ CONTENTS = """
 :caption: Begin
 
 docs/tutorial
+docs/README
 ```
 
 ```{toctree}
