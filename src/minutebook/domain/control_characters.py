@@ -1,4 +1,4 @@
-"""Characters that steer a terminal instead of being shown, written as escapes that a person sees."""
+"""Characters that steer a terminal instead of being shown, as escapes that a person sees, and those that not all can keep."""
 
 import re
 from collections.abc import Mapping
@@ -48,3 +48,9 @@ def encodable(value: Any) -> Any:
             return [encodable(each) for each in value]
         case _:
             return value
+
+
+def cleaned(text: str) -> str:
+    """Return a text with U+FFFD for each NUL and lone surrogate, which not every engine keeps."""
+    kept: str = encodable(text)
+    return kept.replace("\0", "\ufffd")

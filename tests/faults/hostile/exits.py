@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.policy import Redact
+from minutebook.domain.writing import front_matter
 from minutebook.features.hooks.contexts import HEAD
 from minutebook.features.hooks.services import HookServices
-from minutebook.features.importers.sources.reading import front_matter
 from tests.faults.campaign import rounds
 from tests.faults.hostile.doors import PERSON, Door, context
 from tests.faults.hostile.house import Answer, House

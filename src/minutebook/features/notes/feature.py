@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="notes",
-    needs=("archives", "importers"),
+    needs=("archives",),
     services=".services:NoteServices",
     commands={"Take out and bring in": {".cli": ("notes",)}},
 )

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from minutebook.domain.control_characters import cleaned
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import MemoryType
+from minutebook.domain.writing import front_matter
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.metadata import check_metadata
 from minutebook.features.archives.exports.note_form import LINKS, MARK
-from minutebook.features.importers.sources.reading import front_matter
-from minutebook.features.importers.sources.reading.files import cleaned
 
 _OURS = frozenset(
     {

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.domain.control_characters import cleaned
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.writing.source_drafts import UnreadPart
 from minutebook.features.importers.sources.reading import files
-from minutebook.features.importers.sources.reading.files import ImportSource, cleaned
+from minutebook.features.importers.sources.reading.files import ImportSource
 
 
 def every(path: object) -> bool:

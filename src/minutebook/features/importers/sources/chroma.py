@@ -5,11 +5,12 @@ from contextlib import closing
 from pathlib import PurePath
 from typing import Any
 
+from minutebook.domain.control_characters import cleaned
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import MemoryType
+from minutebook.domain.writing.front_matter import plain
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
-from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile, cleaned
-from minutebook.features.importers.sources.reading.front_matter import plain
+from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.values import instant_of
 from minutebook.store.foreign_sqlite import ForeignDatabase
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import MemoryType
+from minutebook.domain.writing.front_matter import plain
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
@@ -17,7 +18,6 @@ from minutebook.features.importers.sources.reading.conversation import (
     session_name,
 )
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile, UsualPlace
-from minutebook.features.importers.sources.reading.front_matter import plain
 from minutebook.features.importers.sources.reading.values import instant_of, text_at
 from minutebook.store.foreign_sqlite import ForeignDatabase
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from minutebook.domain.records import MemoryType
+from minutebook.domain.writing import front_matter
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
-from minutebook.features.importers.sources.reading import front_matter
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.sections import sections_of

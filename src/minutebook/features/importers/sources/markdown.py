@@ -8,6 +8,7 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
+from minutebook.domain.writing import front_matter
 from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
@@ -17,7 +18,6 @@ from minutebook.domain.writing.source_drafts import (
     UnreadPart,
 )
 from minutebook.features.archives.exports.note_form import LINKS, MARK
-from minutebook.features.importers.sources.reading import front_matter
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.values import instant_of

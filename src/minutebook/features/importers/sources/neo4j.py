@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
+from minutebook.domain.writing.front_matter import plain
 from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
@@ -22,7 +23,6 @@ from minutebook.features.importers.sources.reading.files import (
     SourceFile,
     opened,
 )
-from minutebook.features.importers.sources.reading.front_matter import plain
 from minutebook.features.importers.sources.reading.values import (
     instant_of,
     object_at,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from minutebook.domain.control_characters import cleaned
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import (
     EntityDraft,
@@ -13,7 +14,7 @@ from minutebook.domain.writing.source_drafts import (
     SourcePlace,
     UnreadPart,
 )
-from minutebook.features.importers.sources.reading.files import ImportSource, cleaned
+from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.reading.values import text_at
 
 NAME = "server-memory"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, NoReturn
 
+from minutebook.domain.control_characters import cleaned
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import cause_of
 from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
@@ -30,7 +31,6 @@ def _refuse(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 Wanted = Callable[[PurePath], bool]
 """Tells by its path below the source's folder whether a file belongs to the source."""
@@ -212,17 +212,6 @@ def opened(path: Path) -> BinaryIO:
         os.close(handle)
         raise OSError(0, "it is not a plain file")
     return os.fdopen(handle, "rb")
-
-
-def cleaned(text: str) -> str:
-    """Return a text without NUL and half characters, which not every engine keeps."""
-    if "\0" not in text and text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = "".join(_REPLACEMENT if "\ud800" <= sign <= "\udfff" else sign for sign in text)
-    return text.replace("\0", _REPLACEMENT)
 
 
 def _parsed(content: bytes) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from minutebook.features.importers.sources.reading.files import cleaned
+from minutebook.domain.control_characters import cleaned
 
 _LATEST_SECONDS = 32_503_680_000
 """The year 3000 in seconds since 1970; a greater number counts milliseconds."""
