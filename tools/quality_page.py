@@ -34,8 +34,6 @@ of the questions. *Before* is NDCG@10 of the same set on 22 November 2026.
 
 ![NDCG@10 against the median time of a call](quality.svg)
 
-The table of `beam-dev` was measured before the chance below which nothing is told went from 0.18 to 0.16.
-
 Times are of a shared machine under load: compare them with one another, not with yours.
 """
 
