@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.features.install.clients import Places
+from minutebook.machine import Places
 from tests.features.install.installing import places
 
 

@@ -12,7 +12,6 @@ import yaml
 
 from minutebook.features.install.clients import (
     Installation,
-    Places,
     Scope,
     apply,
     location,
@@ -20,6 +19,7 @@ from minutebook.features.install.clients import (
     plan_remote,
 )
 from minutebook.features.install.known_clients import CLIENTS
+from minutebook.machine import Places
 
 NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=UTC)
 COMMAND = ["/opt/mine book/bin/minutebook", "serve"]

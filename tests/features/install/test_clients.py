@@ -11,7 +11,6 @@ import pytest
 
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.features.install.clients import (
-    Places,
     Scope,
     apply,
     location,
@@ -20,6 +19,7 @@ from minutebook.features.install.clients import (
     unsafe_entries,
 )
 from minutebook.features.install.known_clients import CLIENTS
+from minutebook.machine import Places
 from tests.features.install.installing import (
     COMMAND,
     FORMS,

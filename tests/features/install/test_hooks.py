@@ -10,9 +10,10 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.features.hooks.capture import TRANSCRIPTS
 from minutebook.features.hooks.early_hook import FOLDERS, NOT_AWAITED
 from minutebook.features.hooks.events import MOMENTS, HookMoment
-from minutebook.features.install.clients import Installation, Places, Scope, apply, location
+from minutebook.features.install.clients import Installation, Scope, apply, location
 from minutebook.features.install.hooks import plan_hooks
 from minutebook.features.install.known_hooks import HOOKS, Form
+from minutebook.machine import Places
 from tests.world import NOON
 
 EVENTS = HOOKS["claude-code"].events

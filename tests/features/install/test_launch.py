@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from minutebook.features.install.clients import Places, location
+from minutebook.features.install.clients import location
 from minutebook.features.install.config_edits import Format
 from minutebook.features.install.known_clients import CLIENTS
 from minutebook.launch import import_path, lasting_command, module_command, source_of
+from minutebook.machine import Places
 from tests.server.stdio.speaking import INITIALIZE
 from tests.terminal import Run
 

@@ -9,11 +9,11 @@ import pytest
 
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.features.install.clients import (
-    Places,
     apply,
     plan_removal,
 )
 from minutebook.features.install.known_clients import CLIENTS
+from minutebook.machine import Places
 from tests.features.install.installing import (
     FORMS,
     NOW,

@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="importers",
-    needs=("archives", "install"),
+    needs=("archives",),
     services=".services:ImporterServices",
     setup=".setup:offers",
     commands={"Take out and bring in": {".cli": ("import",)}},

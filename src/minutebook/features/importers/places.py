@@ -5,7 +5,7 @@ from pathlib import Path
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES, SourceKind
-from minutebook.features.install.cli import places_here
+from minutebook.machine import places_here
 
 
 def usual_place(kind: SourceKind) -> Path | None:

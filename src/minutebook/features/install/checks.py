@@ -1,8 +1,8 @@
 """The checks of `doctor` on the configuration of clients."""
 
 from minutebook.config import Settings
-from minutebook.features.install.cli import places_here
 from minutebook.features.install.clients import unsafe_entries
+from minutebook.machine import places_here
 from minutebook.services.maintenance.doctor import Finding
 
 

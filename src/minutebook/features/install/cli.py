@@ -1,7 +1,6 @@
 """Enter Minutebook into the configuration of clients, and take it out again."""
 
 import difflib
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,9 +17,10 @@ from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.install.served import agent_tools, as_it_comes
 from minutebook.invocation import FILE, FLAGS, IDENTITY, SERVING
+from minutebook.machine import places_here
 
 if TYPE_CHECKING:
-    from minutebook.features.install.clients import Installation, Places, Scope
+    from minutebook.features.install.clients import Installation, Scope
 
 _FOLDERS = "scope_from_folder"
 
@@ -248,13 +248,6 @@ def _endpoint(url: str, contracts: tuple[str, ...]) -> str:
             raise InvalidInput("--contract", "cannot be used with a --url that has a path already")
         return url
     return "/".join([url.rstrip("/"), "mcp", *contracts])
-
-
-def places_here() -> "Places":
-    """Return where clients keep their configuration on this machine."""
-    from minutebook.features.install.clients import Places
-
-    return Places(platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment())
 
 
 def _arguments(

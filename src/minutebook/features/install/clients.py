@@ -21,6 +21,7 @@ from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.domain.reason import Reason, cause_of, must_be_one_of
 from minutebook.features.install.config_edits import Value, edited, read
 from minutebook.features.install.known_clients import CLIENTS, Base, Client, ClientFile
+from minutebook.machine import Places
 
 Scope = Literal["user", "project"]
 
@@ -30,37 +31,6 @@ _REMOTE_KEYS = ("url", "httpUrl", "serverUrl", "uri")
 _LOCAL_KEYS = ("command", "cmd")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PRIVATE = 0o600
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """The machine and its user: `sys.platform`, home, working directory and process environment.
-
-    Of the environment these are looked at: APPDATA, LOCALAPPDATA, XDG_CONFIG_HOME,
-    and those that the clients name (`moved`).
-    """
-
-    platform: str
-    home: Path
-    cwd: Path
-    variables: Mapping[str, str]
-
-    def folder(self, variable: str, *otherwise: str) -> Path:
-        """Return the folder that a variable names, or else one below the home."""
-        value = self.variables.get(variable, "").strip()
-        return Path(value) if value else self.home.joinpath(*otherwise)
-
-    def applications(self) -> Path:
-        """Return the folder in which desktop applications keep their settings."""
-        if self.platform == "win32":
-            return self.folder("APPDATA", "AppData", "Roaming")
-        if self.platform == "darwin":
-            return self.home / "Library" / "Application Support"
-        return self.configuration()
-
-    def configuration(self) -> Path:
-        """Return the folder in which programs of a terminal keep their settings."""
-        return self.folder("XDG_CONFIG_HOME", ".config")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

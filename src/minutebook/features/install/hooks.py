@@ -14,7 +14,6 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import Reason
 from minutebook.features.install.clients import (
     Installation,
-    Places,
     Scope,
     installation_of,
     location,
@@ -22,6 +21,7 @@ from minutebook.features.install.clients import (
 )
 from minutebook.features.install.known_clients import CLIENTS
 from minutebook.features.install.known_hooks import HOOKS, Form, HookClient
+from minutebook.machine import Places
 
 _INDENT = re.compile(r"^([ \t]+)\"", re.MULTILINE)
 _PLUGIN = Path(__file__).with_name("opencode_plugin.js")

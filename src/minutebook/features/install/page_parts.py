@@ -1,15 +1,15 @@
 """The part of *Settings* about the clients of this machine."""
 
-import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from minutebook.app import App
-from minutebook.config import environment
 from minutebook.domain.caller import Caller
-from minutebook.features.install.clients import Places, set_up
+from minutebook.features.install.clients import set_up
 from minutebook.features.install.known_clients import CLIENTS
+from minutebook.machine import places_here
 
 
 def clients(app: App, caller: Caller, folder: Path | None) -> Mapping[str, Any]:
@@ -17,5 +17,5 @@ def clients(app: App, caller: Caller, folder: Path | None) -> Mapping[str, Any]:
     known = list(CLIENTS.values())
     if folder is None:
         return {"clients": None, "known": known}
-    here = Places(platform=sys.platform, home=Path.home(), cwd=folder, variables=environment())
+    here = replace(places_here(), cwd=folder)
     return {"clients": set_up(here), "known": known}

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from minutebook.cli.commands.setup import Offer, Stage
 from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.features.install.cli import ClientEntry, apply_plan, places_here
+from minutebook.features.install.cli import ClientEntry, apply_plan
 from minutebook.features.install.known_clients import CLIENTS, ClientFile
 from minutebook.features.install.known_hooks import HOOKS
+from minutebook.machine import places_here
 
 if TYPE_CHECKING:
-    from minutebook.features.install.clients import Installation, Places
+    from minutebook.features.install.clients import Installation
+    from minutebook.machine import Places
 
 
 def offers(options: dict[str, str]) -> Iterator[Offer]:
