@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="hooks",
-    needs=("importers", "install", "ledger", "recall_log", "summarizer"),
+    needs=("importers", "ledger", "recall_log", "summarizer"),
     settings=".settings:HookSettings",
     checks_here=".checks:checks_here",
     setup=".setup:offers",
