@@ -15,6 +15,7 @@ from minutebook.cli.printing import echo, warn
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import home_option
 from minutebook.config import Settings
+from minutebook.config.subjects import scheme_of
 from minutebook.domain.caller import Progress
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreBusy
@@ -79,9 +80,11 @@ def _one_of(target: str | None, source: str | None) -> str:
     url = target or source
     if url is None or (target and source):
         raise InvalidInput("--to", "or --from must name a database, and only one of them")
-    if not url.startswith(("postgresql://", "postgres://")):
+    try:
+        scheme_of(url)
+    except ValueError as error:
         remedy = "must be a URL such as postgresql://minutebook@db.example.org/minutebook"
-        raise InvalidInput("--to" if target else "--from", remedy)
+        raise InvalidInput("--to" if target else "--from", remedy) from error
     return url
 
 
