@@ -20,7 +20,6 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind
-from minutebook.features.code.services import CodeServices
 from minutebook.features.hooks import log
 from minutebook.features.projects.services import ProjectServices
 from minutebook.whereabouts import repository_at
@@ -197,7 +196,7 @@ def _evidence(app: "App", settings: "Settings", caller: Caller) -> "OwnerEvidenc
         for entry in log.entries(str(settings.home))
         if entry.get("session") and entry.get("folder")
     }
-    projects = {each.id: each.path for each in app.get(CodeServices).projects.all(caller)}
+    projects = app.get(ProjectServices).assigning.indexed_folders(caller)
     return OwnerEvidence(repository_at(settings), folders, projects)
 
 

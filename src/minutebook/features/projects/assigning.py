@@ -14,6 +14,7 @@ from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Kind,
     Memory,
+    Project,
     ScopeLevel,
     Summary,
     TextRecord,
@@ -99,6 +100,11 @@ class Assigning:
         self._writer = writer
         self._summaries = RecordWriter[Summary](infrastructure)
         self._sessions = sessions
+
+    def indexed_folders(self, caller: Caller) -> Mapping[str, str]:
+        """Return the folders of the indexed projects that the caller may see, by name."""
+        found = self._store.seen_by(caller).find(Project)
+        return {each.id: each.path for each in sorted(found, key=lambda each: each.organization)}
 
     def proposals(self, caller: Caller, evidence: OwnerEvidence) -> Iterator[OwnerProposal]:
         """Yield a proposal for each memory and session that belongs to no repository."""

@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="projects",
-    needs=("code", "hooks"),
+    needs=("hooks",),
     services=".services:ProjectServices",
     commands={"Look after it": {".where_cli": ("where",), ".assign_cli": ("assign",)}},
 )
