@@ -14,8 +14,7 @@ from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.reason import cause_of
 from minutebook.domain.rights.roots import Roots
-
-SUFFIX = ".jsonl"
+from minutebook.services.maintenance.data_directory import ARCHIVE
 
 _LONGEST_SLUG = 40
 
@@ -56,7 +55,7 @@ class ArchivePaths:
         if named is not None:
             return self.known(caller, named)
         stem = f"journal-{rfc3339(now).replace(':', '').replace('.', '-')}"
-        names = (f"{stem}{'' if n == 1 else f'-{n}'}{SUFFIX}" for n in count(1))
+        names = (f"{stem}{'' if n == 1 else f'-{n}'}{ARCHIVE}" for n in count(1))
         return self.known(caller, next(name for name in names if not (own / name).exists()))
 
     def known(self, caller: Caller, name: str) -> ArchivePath:

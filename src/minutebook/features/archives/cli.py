@@ -154,7 +154,7 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str
     The file holds settings and secrets too; only you may read it. The setting `backup_every` has
     the daemon or server do what --rotate does by itself.
     """
-    from minutebook.features.archives.copies.backups import SUFFIX
+    from minutebook.services.maintenance.data_directory import BACKUP
 
     if rotate is (path is not None):
         raise InvalidInput("PATH", "or --rotate is needed, and not both")
@@ -164,7 +164,7 @@ def backup(options: dict[str, str], path: Path | None, rotate: bool) -> dict[str
             made = app.get(ArchiveServices).scheduled_backups.run(caller)
         else:
             path = path.absolute()
-            path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
+            path = path if path.suffix == BACKUP else path.with_name(f"{path.name}{BACKUP}")
             made = app.get(ArchiveServices).backups.make(caller, path)
     if made is None:
         echo("Another process is making a backup there.")
@@ -184,19 +184,19 @@ def _completing_what(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete the paths of backups, those that are known first, and the ids of memories."""
-    from minutebook.features.archives.copies.backups import SUFFIX, known_backups
-    from minutebook.places import data_directory
+    from minutebook.places import backups_of, data_directory
+    from minutebook.services.maintenance.data_directory import BACKUP
 
     try:
         settings = settings_of(context.find_object(dict) or {})
     except MinutebookError:
         return []
-    known = [str(path) for path in known_backups(data_directory(settings))]
+    known = [str(path) for path in backups_of(data_directory(settings))]
     # As typed: a path that begins otherwise is none that the shell would take.
     lead = incomplete[: incomplete.rfind("/") + 1]
     with suppress(OSError):
         for path in sorted(Path(lead or ".").iterdir()):
-            if path.is_dir() or path.suffix == SUFFIX:
+            if path.is_dir() or path.suffix == BACKUP:
                 known.append(f"{lead}{path.name}{'/' * path.is_dir()}")
     found = [CompletionItem(each) for each in known if each.startswith(incomplete)]
     return [*found, *completing(Memory)(context, parameter, incomplete)]
@@ -217,12 +217,12 @@ def restore(
 
     Of a memory that is not deleted, --version brings back an earlier text.
     """
-    from minutebook.features.archives.copies.backups import SUFFIX
     from minutebook.features.archives.copies.restores import Restores
     from minutebook.places import data_directory
+    from minutebook.services.maintenance.data_directory import BACKUP
 
     path = Path(what)
-    if server_named() is None and (path.suffix == SUFFIX or path.is_file()):
+    if server_named() is None and (path.suffix == BACKUP or path.is_file()):
         if not replace:
             Restores(data_directory(load(options))).check_empty()
         return _restore_backup(options, path.absolute())

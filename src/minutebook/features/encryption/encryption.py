@@ -11,10 +11,8 @@ from minutebook.disk.encryption import Key, decrypting, encrypting, key_id_of
 from minutebook.disk.keys import KeyPlace, check_outside
 from minutebook.domain.errors import StoreError
 from minutebook.domain.reason import Reason, of_system
-from minutebook.features.archives.archive_paths import SUFFIX as ARCHIVE
-from minutebook.features.archives.copies.backups import SUFFIX as BACKUP
-from minutebook.features.archives.copies.backups import known_backups
-from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
+from minutebook.places import backups_of
+from minutebook.services.maintenance.data_directory import ARCHIVE, ASIDE, BACKUP, DataDirectory
 from minutebook.store.sqlite import encryption as database
 
 _ON_SERVER = Reason(
@@ -123,7 +121,7 @@ class Encryption:
         earlier = tuple(p for p in backups if _key_id_of(p) not in (None, id))
         outside = tuple(
             p
-            for p in known_backups(self._directory)
+            for p in backups_of(self._directory)
             if not self._directory.holds(p) and _key_id_of(p) is None
         )
         return Converted(id, changed, earlier, outside)

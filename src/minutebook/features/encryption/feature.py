@@ -4,7 +4,6 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="encryption",
-    needs=("archives",),
     status=".status:status",
     services=".services:EncryptionServices",
     operations=".operations:OPERATIONS",

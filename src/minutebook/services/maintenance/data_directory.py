@@ -17,6 +17,12 @@ from minutebook.store.file_locks import FileLocks
 from minutebook.store.sqlite.encryption import IN_USE, key_of
 from minutebook.store.sqlite.exclusive import exclusive_access
 
+ARCHIVE = ".jsonl"
+"""How the name of an archive ends."""
+
+BACKUP = ".tar"
+"""How the name of a backup ends."""
+
 ASIDE = "replaced-"
 """How the name of a folder begins that holds what a restore or an empty store took the place of."""
 

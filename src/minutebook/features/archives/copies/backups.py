@@ -21,15 +21,13 @@ from minutebook.domain.records import Kind
 from minutebook.places import MOST_BACKUPS
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
-from minutebook.services.maintenance.data_directory import DataDirectory
+from minutebook.services.maintenance.data_directory import BACKUP, DataDirectory
 from minutebook.store.protocol import Tended
 
 FORMAT, VERSION = "minutebook-backup", 1
 MANIFEST = "manifest.json"
 DATABASE = "minutebook.db"
 """What the copy of the store is called in a backup."""
-
-SUFFIX = ".tar"
 
 _LOG = "backups.log"
 """Where in the data directory each backup is noted: an instant and a path a line."""
@@ -114,7 +112,7 @@ def known_backups(directory: DataDirectory) -> list[Path]:
         lines = []
     found = {Path(line.partition(" ")[2]) for line in lines}
     for folder in (directory.path, *directory.copies):
-        found.update(folder.glob(f"*{SUFFIX}"))
+        found.update(folder.glob(f"*{BACKUP}"))
     there = [(path.stat().st_mtime, path) for path in found if path.is_file()]
     return [path for _, path in sorted(there, reverse=True)]
 

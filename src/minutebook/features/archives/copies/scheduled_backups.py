@@ -12,9 +12,9 @@ from minutebook.disk.atomic_file import replace_file, sync_folder
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, MinutebookError, StoreError
 from minutebook.domain.reason import Reason, of_system
-from minutebook.features.archives.copies.backups import SUFFIX, BackedUp, Backups
+from minutebook.features.archives.copies.backups import BackedUp, Backups
 from minutebook.services.access.visibility import Clock
-from minutebook.services.maintenance.data_directory import make_home
+from minutebook.services.maintenance.data_directory import BACKUP, make_home
 from minutebook.store.named_locks import NamedLocks
 
 LOCK = "scheduled backup"
@@ -25,7 +25,7 @@ RETRY = timedelta(hours=1)
 
 _STEM = "minutebook-"
 _INSTANT = "%Y%m%dT%H%M%SZ"
-_NAME = re.compile(rf"{_STEM}(\d{{8}}T\d{{6}}Z){re.escape(SUFFIX)}")
+_NAME = re.compile(rf"{_STEM}(\d{{8}}T\d{{6}}Z){re.escape(BACKUP)}")
 _NOTED = ".scheduled-backup.json"
 """Where in the data directory the last backup is noted, or the failure since."""
 
@@ -140,11 +140,11 @@ class ScheduledBackups:
 
     def _run(self, schedule: Schedule, caller: Caller) -> BackedUp:
         folder, now = schedule.folder, self._clock()
-        path = folder / f"{_STEM}{now.astimezone(UTC):{_INSTANT}}{SUFFIX}"
+        path = folder / f"{_STEM}{now.astimezone(UTC):{_INSTANT}}{BACKUP}"
         unverified = path.with_name(f".{path.name}")
         try:
             make_home(folder)
-            for left in folder.glob(f".{_STEM}*{SUFFIX}"):
+            for left in folder.glob(f".{_STEM}*{BACKUP}"):
                 left.unlink()
             made = self._backups.make(caller, unverified)
             try:
