@@ -335,8 +335,8 @@ def test_a_feature_that_nothing_imports_can_be_removed() -> None:
 
 def test_more_seams_than_the_table_allows_are_found() -> None:
     one = seams.Seam("core", "ledger", "app.py", "features/ledger/git/markdown.py")
-    assert list(seams.excess([one])) == []
-    assert len(list(seams.excess([one] * 500))) == 1
+    assert list(seams.excess([])) == []
+    assert len(list(seams.excess([one]))) == 1
 
 
 def test_what_both_engines_write_is_counted() -> None:

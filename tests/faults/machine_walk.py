@@ -39,6 +39,7 @@ from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.archives.archive_lines import JOURNAL, OWN, Mode
 from minutebook.features.archives.copies.restores import Restores
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.governance.services import GovernanceServices
@@ -154,7 +155,7 @@ class Walk:
 
     def check(self) -> None:
         """Raise AssertionError unless the machine's records are as its trails say."""
-        found = list(unproven(self.world.app.trail.prove(PERSON)))
+        found = list(unproven(self.world.app.get(ProofServices).proving.prove(PERSON)))
         assert not found, "\n".join(found)
 
     def settle(self) -> None:

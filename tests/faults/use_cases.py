@@ -25,6 +25,7 @@ from minutebook.embedding import Embedding
 from minutebook.features.archives.archive_lines import JOURNAL, Mode
 from minutebook.features.archives.copies.restores import Restores
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.encryption.services import encryption_of
 from minutebook.features.erasure.selection import Choice
@@ -278,7 +279,7 @@ READS: dict[str, UseCase] = {
     "projects.all": lambda a, g: a.get(CodeServices).projects.all(OWNER),
     "tokens.list": lambda a, g: a.tokens.list(OWNER),
     "trail.entries": lambda a, g: a.trail.entries(OWNER),
-    "trail.prove": lambda a, g: a.trail.prove(OWNER),
+    "proving.prove": lambda a, g: a.get(ProofServices).proving.prove(OWNER),
     "overview": lambda a, g: (
         a.overview.counts(OWNER, Kind),
         a.overview.to_embed(OWNER),

@@ -26,6 +26,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.faults.invariants import unproven
@@ -310,7 +311,7 @@ def play(
             typed, wrong = walk.take(step)
             done.append(typed)
             if not wrong and (len(done) == len(steps) or (proving and len(done) % proving == 0)):
-                wrong = list(unproven(house.app.trail.prove(OWNER)))
+                wrong = list(unproven(house.app.get(ProofServices).proving.prove(OWNER)))
                 figures.proofs += 1
             if wrong:
                 return done, wrong

@@ -26,6 +26,7 @@ from minutebook.domain.trust.trail_texts import MISSING
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import KINDS, LEFT_OUT, Mode
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.features.archives.test_archives import ADMIN, put, summary, turn
 from tests.features.ledger.decided import draft, git, ledger_of
@@ -122,12 +123,16 @@ def test_a_trail_that_came_without_the_tokens_that_it_tells_of_holds(
     other.app.get(ArchiveServices).archives.import_from(
         ADMIN, tmp_path / "all.jsonl", Mode.MERGE, is_own=True
     )
-    proofs = other.app.trail.prove(ADMIN)
+    proofs = other.app.get(ProofServices).proving.prove(ADMIN)
     assert {each.organization for each in proofs} == {"acme", "default", SYSTEM_ORGANIZATION}
     assert [each.differences for each in proofs] == [()] * 3
     made = other.app.tokens.create(ADMIN, Grant(name="own", role=Role.AGENT)).token
     other.store.delete(Token, SYSTEM_ORGANIZATION, made.id)
-    (told,) = (each for proof in other.app.trail.prove(ADMIN) for each in proof.differences)
+    (told,) = (
+        each
+        for proof in other.app.get(ProofServices).proving.prove(ADMIN)
+        for each in proof.differences
+    )
     assert (told.id, told.reason) == (made.id, MISSING)
 
 

@@ -20,6 +20,7 @@ from minutebook.domain.rights.grants import Grant
 from minutebook.features.archives.copies.backups import BackedUp, Backups
 from minutebook.features.archives.copies.restores import Restores
 from minutebook.features.audit_proof.audit_proof import proof_of
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.places import data_directory
 from tests.features.archives.test_archives_processes import small
@@ -343,7 +344,7 @@ def test_tokens_that_were_revoked_or_replaced_since_a_backup_stay_so(
     assert done.unsure == ()
     world = opener(name="home")
     tokens = world.app.tokens
-    assert all(proof.is_sound for proof in world.app.trail.prove(owner))
+    assert all(proof.is_sound for proof in world.app.get(ProofServices).proving.prove(owner))
     for secret in (first.secret, second.secret):
         with pytest.raises(Unidentified):
             tokens.caller_of(secret)

@@ -23,6 +23,7 @@ from minutebook.domain.records import (
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.features.ledger.decided import draft
 from tests.world import Opener, World, everything
@@ -76,7 +77,7 @@ def test_what_an_archive_says_of_persons_is_a_claim(opener: Opener, archive: Pat
     assert report.claimed[Kind.DECISION] == 2
     # The trail names who brought it, and nobody else.
     assert {each.actor for each in here.trail()} == {"ben"}
-    assert here.app.trail.prove(OWNER)[0].differences == ()
+    assert here.app.get(ProofServices).proving.prove(OWNER)[0].differences == ()
 
 
 def test_a_claim_in_the_importers_own_name_is_shown_as_one(opener: Opener, archive: Path) -> None:
@@ -97,7 +98,7 @@ def test_ones_own_archive_comes_whole_at_once_or_after_all(opener: Opener, archi
         assert {each.origin for each in found.values()} == {None}
         assert [each.title for each in decided(world)] == ["Use files"]
         assert world.app.get(LedgerServices).proposals.pending(OWNER) == []
-        assert world.app.trail.prove(OWNER)[0].differences == ()
+        assert world.app.get(ProofServices).proving.prove(OWNER)[0].differences == ()
     assert told(one) == told(two)
 
 

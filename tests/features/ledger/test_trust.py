@@ -12,6 +12,7 @@ import pytest
 from minutebook.domain.errors import Conflict, Decided, Forbidden, LedgerBroken
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Proposal, ProposalStatus
 from minutebook.domain.writing.lineage import superseding
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.hooks.services import HookServices
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all
@@ -90,7 +91,7 @@ def test_what_git_brings_is_its_committers_and_waits(opener: Opener, project: Pa
         f"commit {commit[:12]} by Mallory <mallory@example.org>, in the name of ann (human)"
     )
     assert world.app.get(LedgerServices).ledgers.states()[0].reason is None
-    assert world.app.trail.prove(ADMIN)[0].differences == ()
+    assert world.app.get(ProofServices).proving.prove(ADMIN)[0].differences == ()
 
 
 @requirement("ledger/git/committer")
@@ -118,7 +119,7 @@ def test_what_was_accepted_holds_as_git_has_it_and_makes_no_commit(
     assert (settled.status, settled.settled_by) == (ProposalStatus.ACCEPTED, "ada")
     assert world.app.get(LedgerServices).ledgers.check() == []
     assert [each.actor for each in world.entries(new.id)] == ["ada"]
-    assert world.app.trail.prove(ADMIN)[0].differences == ()
+    assert world.app.get(ProofServices).proving.prove(ADMIN)[0].differences == ()
     # An accepted proposal is a person's word.
     with pytest.raises(Forbidden):
         world.app.get(LedgerServices).decisions.supersede(AGENT, [new.id], draft())

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from minutebook.domain.records import Memory, Version
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.ledger.services import LedgerServices
@@ -68,7 +69,10 @@ def kill_again_and_again(
             assert (compared.differences, compared.refused) == ((), ())
             assert written <= joined.texts(number)
             assert joined.worlds[number].store.upkeep.check() == []
-            assert list(unproven(joined.worlds[number].app.trail.prove(ADMIN))) == []
+            assert (
+                list(unproven(joined.worlds[number].app.get(ProofServices).proving.prove(ADMIN)))
+                == []
+            )
             assert joined.worlds[number].app.doctor.examine() == []
             assert (
                 joined.worlds[number].app.get(ErasureServices).erasing.check(ADMIN, erased).traces

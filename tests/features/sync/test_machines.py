@@ -25,6 +25,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.writing.decision_drafts import ERASED
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.ledger.services import LedgerServices
@@ -230,7 +231,7 @@ def test_what_a_decision_said_is_erased_on_every_machine(two: Machines, tmp_path
         assert there is not None
         assert (there.title, there.superseded_by) == (ERASED, (later.id,))
         assert [each.reason for each in world.app.get(LedgerServices).ledgers.states()] == [None]
-        assert list(unproven(world.app.trail.prove(ADMIN))) == []
+        assert list(unproven(world.app.get(ProofServices).proving.prove(ADMIN))) == []
         assert world.app.get(ErasureServices).erasing.check(ADMIN, [text]).traces == []
     files = [path for path in two.folder.rglob("*") if path.is_file()]
     assert not [path for path in files if text.encode() in path.read_bytes()]

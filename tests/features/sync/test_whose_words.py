@@ -10,6 +10,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.trust.doors import Voice
 from minutebook.domain.writing.drafts import Draft
+from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.ledger.services import LedgerServices
 from tests.faults.invariants import unproven
 from tests.features.ledger.decided import ADMIN, committed, written
@@ -45,7 +46,7 @@ def test_what_a_person_wrote_or_confirmed_on_one_machine_is_theirs_on_the_other(
     assert one.app.doors.voice(one.memory(own)) is Voice.AGENT
     two.settle()
     assert other.app.doors.voice(other.memory(own)) is Voice.CLAIMED
-    assert [*unproven(other.app.trail.prove(ADMIN))] == []
+    assert [*unproven(other.app.get(ProofServices).proving.prove(ADMIN))] == []
 
 
 def test_what_git_brought_and_waits_does_not_travel(two: Machines) -> None:

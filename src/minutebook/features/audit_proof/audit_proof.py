@@ -1,32 +1,54 @@
 """Proving a trail: its chain, its signatures, and the records against its digests."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from minutebook.domain.filters import Filter
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.filters import Filter, open_organizations
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Token
 from minutebook.domain.rights.grants import home_of
 from minutebook.domain.trust.fingerprints import FINGERPRINTED, id_in_trail
-from minutebook.domain.trust.trail import HEAD, Break, first_break
+from minutebook.domain.trust.trail import HEAD
 from minutebook.domain.trust.trail_texts import NAMES, NO_ENTRY, LastTexts, TrailDifference
 from minutebook.features.audit_proof.head_signatures import Signatures
 from minutebook.features.audit_proof.trail_key import fits
 from minutebook.features.audit_proof.trail_proof import Proof
+from minutebook.services.access.chain import break_among, entries_of, head_of
+from minutebook.services.access.visibility import seen_by
 from minutebook.store.protocol import Snapshot, Store
 
 MOST_HELD = 200_000
 """Records of which a proof holds digests at a time, about 1 KiB each."""
 
 
-def chain_break(store: Store, organization: str, noted: Collection[Head] = ()) -> Break | None:
-    """Find where an organization's trail does not hold, or None; in constant memory.
+class TrailProving:
+    """Proves the trails of a caller's organizations."""
 
-    The removal of its last entries shows by its head, which is kept apart, or by those that were
-    noted elsewhere. Entries that others append meanwhile do no harm.
-    """
-    with store.snapshot(organization) as moment:
-        return _chain_break(_head(moment, organization), _entries(moment, organization), noted)
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def prove(
+        self, caller: Caller, noted: Sequence[Head] = (), key: str | None = None
+    ) -> list[Proof]:
+        """Verify the trail of each of the caller's organizations, and the records against it.
+
+        Each trail must hold the ends that were noted of it; what was noted of one that is not here
+        shows as a break. `key` is the public key of signatures. Raises Forbidden if the caller may not
+        read the trail.
+        """
+        policy.check_may_audit(caller)
+        by_name: dict[str, list[Head]] = {}
+        for head in noted:
+            by_name.setdefault(head.organization, []).append(head)
+        proofs = [
+            proof_of(self._store, name, by_name.pop(name, ()), key)
+            for name in seen_by(self._store, caller).organizations
+        ]
+        open_here = open_organizations(caller)
+        gone = [name for name in by_name if open_here is None or name in open_here]
+        return proofs + [proof_of(self._store, name, by_name[name], key) for name in gone]
 
 
 def proof_of(
@@ -50,18 +72,18 @@ def proof_of(
             signatures.add(entry)
 
     with store.snapshot(*{organization, SYSTEM_ORGANIZATION}) as moment:
-        head = _head(moment, organization)
+        head = head_of(moment, organization)
         parts = 1 + _size(moment, organization, head) // most_held
         texts = LastTexts(0, parts)
-        entries = texts.heard(heard(_entries(moment, organization)))
-        broken = _chain_break(head, entries, noted)
+        entries = texts.heard(heard(entries_of(moment, organization)))
+        broken = break_among(head, entries, noted)
         proof = Proof(organization, head, broken, signatures.found())
         if broken is not None:
             return proof
         proof = _compared(moment, proof, texts)
         for part in range(1, parts):
             texts = LastTexts(part, parts)
-            for _ in texts.heard(_entries(moment, organization)):
+            for _ in texts.heard(entries_of(moment, organization)):
                 pass
             proof = _compared(moment, proof, texts)
         named = {each.id for each in proof.differences if each.kind is Kind.ENTITY}
@@ -84,24 +106,6 @@ def _compared(moment: Snapshot, proof: Proof, texts: LastTexts) -> Proof:
         differences=proof.differences + differences,
         erased=tuple(sorted((*proof.erased, *texts.erased()), key=lambda each: each.at)),
     )
-
-
-def _chain_break(
-    head: Head | None, entries: Iterator[Entry], noted: Collection[Head]
-) -> Break | None:
-    last = 0
-
-    def watched() -> Iterator[Entry]:
-        nonlocal last
-        for entry in entries:
-            last = entry.number
-            yield entry
-
-    broken = first_break(watched(), [*noted, *([] if head is None else [head])])
-    end = 0 if head is None else head.number
-    if broken is None and last > end:
-        return Break(end + 1, f"it was added: the trail ends with entry {end}")
-    return broken
 
 
 def _differences(
@@ -131,12 +135,3 @@ def _tokens(moment: Snapshot, organization: str, texts: LastTexts) -> Iterator[T
     for token in moment.each(Token, Filter(organization=SYSTEM_ORGANIZATION)):
         if texts.knows(token) or home_of(token) == organization:
             yield token
-
-
-def _head(moment: Snapshot, organization: str) -> Head | None:
-    here = Filter(organization=organization, ids=frozenset({HEAD}))
-    return next(moment.each(Head, here), None)
-
-
-def _entries(moment: Snapshot, organization: str) -> Iterator[Entry]:
-    return moment.each(Entry, Filter(organization=organization), ["number"])

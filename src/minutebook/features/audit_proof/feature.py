@@ -4,10 +4,13 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="audit_proof",
+    needs=("pages",),
     settings=".settings:ProofSettings",
     services=".services:ProofServices",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     checks=".checks:checks",
+    pages=".pages:PAGES",
+    page_parts={"activity.links": {"audit_proof/link.html": ""}},
     commands={"Trust": {".cli": ("audit",)}},
 )

@@ -25,7 +25,7 @@ def prove(app: "App", caller: Caller, noted: Sequence[Head], key: str | None) ->
     if is_at_keyboard(caller):
         ends += _services(app).signing.last_signed().values()
         key = key or _services(app).signing.public_key()
-    return app.trail.prove(caller, ends, key)
+    return _services(app).proving.prove(caller, ends, key)
 
 
 def _of_caller(caller: Caller, noted: Head) -> Head:

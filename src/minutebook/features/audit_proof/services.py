@@ -1,4 +1,4 @@
-"""Composes the signing of the trail."""
+"""Composes the proof and the signing of the trail."""
 
 import logging
 from collections.abc import Iterable
@@ -11,13 +11,21 @@ from minutebook.features.audit_proof.settings import ProofSettings
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
+    from minutebook.features.audit_proof.audit_proof import TrailProving
     from minutebook.features.audit_proof.signing import HeadSigning
 
 log = logging.getLogger(__name__)
 
 
 class ProofServices(FeatureServices):
-    """Signatures of trails."""
+    """Proofs and signatures of trails."""
+
+    @service
+    def proving(self) -> "TrailProving":
+        """Prove trails."""
+        from minutebook.features.audit_proof.audit_proof import TrailProving
+
+        return TrailProving(self.infrastructure.store)
 
     @service
     def signing(self) -> "HeadSigning":

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Fault, MinutebookError, Refused
-from minutebook.domain.filters import Filter, default_organization, open_organizations
+from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.policy import Owned
 from minutebook.domain.records import (
     CLASSES,
@@ -32,9 +32,8 @@ from minutebook.domain.trust.fingerprints import (
     is_same,
 )
 from minutebook.domain.trust.trail_texts import EACH, RESET, TAKE_IN, TAKE_IN_PERSONS
-from minutebook.features.audit_proof.audit_proof import chain_break, proof_of
-from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.screening.secrets import masked
+from minutebook.services.access.chain import chain_break
 from minutebook.services.access.visibility import Clock, seen_by, seen_in
 from minutebook.store.protocol import Store
 
@@ -147,7 +146,7 @@ class _Batch(threading.local):
 
 
 class Trail:
-    """Writes the audit trail, shows it and proves it."""
+    """Writes the audit trail, shows it and verifies it."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -389,27 +388,6 @@ class Trail:
     def verify(self, organization: str, noted: Head | None = None) -> trail.Break | None:
         """Find where an organization's trail does not hold, or None; in constant memory."""
         return chain_break(self._store, organization, [] if noted is None else [noted])
-
-    def prove(
-        self, caller: Caller, noted: Sequence[Head] = (), key: str | None = None
-    ) -> list[Proof]:
-        """Verify the trail of each of the caller's organizations, and the records against it.
-
-        Each trail must hold the ends that were noted of it; what was noted of one that is not here
-        shows as a break. `key` is the public key of signatures. Raises Forbidden if the caller may not
-        read the trail.
-        """
-        policy.check_may_audit(caller)
-        by_name: dict[str, list[Head]] = {}
-        for head in noted:
-            by_name.setdefault(head.organization, []).append(head)
-        proofs = [
-            proof_of(self._store, name, by_name.pop(name, ()), key)
-            for name in seen_by(self._store, caller).organizations
-        ]
-        open_here = open_organizations(caller)
-        gone = [name for name in by_name if open_here is None or name in open_here]
-        return proofs + [proof_of(self._store, name, by_name[name], key) for name in gone]
 
     def _append_refusals(self, refusals: Sequence[_Refusal]) -> None:
         with self._store.transaction(*(each.audit.organization for each in refusals)):

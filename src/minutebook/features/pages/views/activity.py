@@ -1,4 +1,4 @@
-"""Activity: acts and refusals, as the audit trail has them; and the proof of the trail."""
+"""Activity: acts and refusals, as the audit trail has them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,7 @@ from urllib.parse import quote, unquote, urlencode
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entry, Kind
 from minutebook.features.pages.frame.page import Page, View, Visit
+from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.words import ON_THE_TRAIL, OUTCOMES, word
 from minutebook.features.pages.views.find import day, shown
 
@@ -42,21 +43,14 @@ def show(visit: Visit) -> Page:
         },
         "entries": [(each, subject_address(each)) for each in entries[:limit]],
         "more": more,
+        "links": parts("activity.links", visit),
         "live": f"/activity/live?{urlencode(wanted)}",
         "mark": mark,
     }
     return Page("activity.html", facts)
 
 
-def prove(visit: Visit) -> Page:
-    """Verify the trail of each organization, entry by entry. Raises Forbidden as `show` does."""
-    return Page("proof.html", {"proofs": visit.app.trail.prove(visit.caller)})
-
-
-VIEWS: dict[tuple[str, str], tuple[str, View]] = {
-    ("GET", "/activity"): ("activity", show),
-    ("GET", "/activity/proof"): ("proof", prove),
-}
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/activity"): ("activity", show)}
 
 
 def conditions_of(query: Mapping[str, str]) -> dict[str, Any]:
