@@ -46,7 +46,7 @@ MOST_WORDS = 172
 LONGEST_HEADING = 9
 """Words of a request that heads what came of it; of a longer one a phrase does."""
 
-TAKEN_BACK = 0.2
+TAKEN_BACK = 0.24
 """The chance of having been taken back from which on a sentence is not told."""
 
 LEAST = 0.03
