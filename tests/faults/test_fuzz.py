@@ -55,7 +55,8 @@ class Findings:
         assert self._kept is not None
         try:
             self._kept.records()
-        except apsw.SQLError:
+        except (apsw.SQLError, apsw.BusyError):
+            # It has none yet, or puts the new file into write-ahead mode, for which it needs it alone.
             return False
         return True
 

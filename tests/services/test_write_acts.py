@@ -191,7 +191,7 @@ BESIDE = {
 """What changes no record of a caller's choice, is the owner's alone, or is tried below."""
 
 READS = {
-    "assigning": {"move_of", "moves", "proposals"},
+    "assigning": {"indexed_folders", "move_of", "moves", "proposals"},
     "decisions": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
     "entities": {"communities", "read", "related"},
     "erasing": {"check", "find", "unfinished"},
