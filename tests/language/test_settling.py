@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.language.settling import settling, tells
+from minutebook.language.settling import reports, settling
 
 
 @pytest.mark.parametrize(
@@ -36,4 +36,4 @@ def test_what_a_person_only_asks_settles_nothing() -> None:
     ],
 )
 def test_a_report_tells_and_a_question_does_not(question: str, does: bool) -> None:
-    assert tells(question) is does
+    assert reports(question) is does

@@ -1,27 +1,18 @@
-"""Tell how much a turn sounds as if it settled how something is done, and whether a question tells of something that happened.
+"""Tell turns that settle how something is done, and questions that report an event.
 
-Who reports a fault seldom has the words of the rule that decides it.
+The report of a fault seldom has the words of the rule that decides it.
 """
 
 import re
-import tomllib
-from importlib import resources
+from collections.abc import Sequence
+from functools import cache
 
+from minutebook.language.word_lists import any_word, word_lists
 from minutebook.search.text import words
-
-_KINDS = [
-    re.compile(
-        rf"(?<![^\W_])(?:{'|'.join(by_language.values())})(?![^\W_])",
-        re.IGNORECASE,
-    )
-    for by_language in tomllib.loads(
-        resources.files(__package__).joinpath("settling_words.toml").read_text(encoding="utf-8")
-    ).values()
-]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])[\s\"'”’)]+")
 _FEWEST_WORDS = 5
-"""Words of a sentence that tells; fewer are a name, or what to look for."""
+"""Words of a sentence that reports; fewer are a name, or a subject to look for."""
 
 _ASKS = re.compile(r"[?？]\s*$")
 _LENGTH = 600
@@ -29,15 +20,22 @@ _LENGTH = 600
 
 
 def settling(prompt: str, response: str) -> float:
-    """Return how much of the words that settle a turn has, in [0, 1]: what holds, from when on, and that it is agreed."""
+    """Return the share of the three kinds of settling words that a turn has, in [0, 1]: rule, beginning, agreement."""
     said = "" if _ASKS.search(prompt) else prompt[:_LENGTH]
     text = f"{said}\n{response[:_LENGTH]}"
-    return sum(bool(kind.search(text)) for kind in _KINDS) / len(_KINDS)
+    kinds = _kinds()
+    return sum(bool(kind.search(text)) for kind in kinds) / len(kinds)
 
 
-def tells(question: str) -> bool:
+def reports(question: str) -> bool:
     """Tell whether a question has a whole sentence that does not ask, as a report of a fault has."""
     return any(
         len(words(sentence)) >= _FEWEST_WORDS and not _ASKS.search(sentence)
         for sentence in _SENTENCE_END.split(question)
     )
+
+
+@cache
+def _kinds() -> Sequence[re.Pattern[str]]:
+    lists = word_lists("settling_words.toml").values()
+    return tuple(any_word(by_language.values()) for by_language in lists)

@@ -4,16 +4,13 @@ From `revision_words.toml`, which says what each is for.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 
+from minutebook.language.word_lists import any_word, word_lists
 from minutebook.search.languages import Languages
 
-_FILE: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    resources.files(__package__).joinpath("revision_words.toml").read_text(encoding="utf-8")
-)
+_FILE = word_lists("revision_words.toml")
 _CODES = {
     "english": "en",
     "german": "de",
@@ -57,7 +54,5 @@ def _codes(languages: Languages) -> list[str]:
 
 @cache
 def _pattern(kind: str, languages: Languages) -> re.Pattern[str] | None:
-    alternatives = "|".join(
-        _FILE[kind][code].replace("\n", "") for code in _codes(languages) if code in _FILE[kind]
-    )
-    return re.compile(rf"(?<![^\W_])(?:{alternatives})(?![^\W_])", re.IGNORECASE)
+    by_language = _FILE[kind]
+    return any_word(by_language[code] for code in _codes(languages) if code in by_language)

@@ -5,19 +5,17 @@ Who said what, how the next turn takes it, the words by which people agree, obje
 its numbers are in `talk_weights.npz`, fitted by `python -m benchmarks.fit_talks`. No model is needed.
 """
 
-import re
-import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from math import log, sqrt
 from pathlib import Path
 
 from minutebook.language import comparing
 from minutebook.language.nets import Net, nets
 from minutebook.language.statements import Sentence, Sort, sentence_of
+from minutebook.language.word_lists import any_word, word_lists
 from minutebook.search.languages import Languages
 from minutebook.search.text import languages_of
 
@@ -33,18 +31,10 @@ RECENT = 3
 _ONE_OF_MANY = 0.3
 """What a sign counts that is one of many of a sort: so its weight is held back more where it is fitted."""
 
-WORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    resources.files(__package__).joinpath("talk_words.toml").read_text(encoding="utf-8")
-)
+WORDS = word_lists("talk_words.toml")
 """Kinds of telling words, each by language, as regular expressions."""
 
-_KINDS = {
-    kind: re.compile(
-        rf"(?<![^\W_])(?:{'|'.join(each.replace(chr(10), '') for each in by_language.values())})(?![^\W_])",
-        re.IGNORECASE,
-    )
-    for kind, by_language in WORDS.items()
-}
+_KINDS = {kind: any_word(by_language.values()) for kind, by_language in WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True)

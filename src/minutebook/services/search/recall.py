@@ -19,7 +19,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.sources import Source
-from minutebook.language.settling import settling, tells
+from minutebook.language.settling import reports, settling
 from minutebook.search.answerability import Judgement
 from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
@@ -392,7 +392,7 @@ def _by_session(
 
     Where the query tells of something, what settles how it is done comes first, in a session and among them.
     """
-    weight = SETTLING if tells(query) else 0.0
+    weight = SETTLING if reports(query) else 0.0
 
     def weighed(hit: FusedHit[Key]) -> float:
         record = said.get(hit.id)
