@@ -7,7 +7,7 @@ from itertools import zip_longest
 import pytest
 from jsonschema import Draft202012Validator
 
-from minutebook.contracts.announced import announced, listed
+from minutebook.contracts.announced import announced, tool_entry
 from minutebook.contracts.answers import Answer
 from minutebook.contracts.lines import as_lines
 from minutebook.contracts.registry import CONTRACTS, opened
@@ -93,14 +93,14 @@ def test_the_listed_schema_of_an_output_holds_for_what_the_whole_one_does(name: 
     for tool in CONTRACTS[name]().promise["tools"]:
         if "outputSchema" not in tool:
             continue
-        outline = listed(tool, "2025-06-18")["outputSchema"]
+        outline = tool_entry(tool, has_output_schema=True)["outputSchema"]
         Draft202012Validator.check_schema(outline)
         parts = zip_longest(
             outline.get("anyOf", [outline]),
             tool["outputSchema"].get("anyOf", [tool["outputSchema"]]),
         )
         assert all(short["required"] == whole["required"] for short, whole in parts)
-        assert "outputSchema" not in listed(tool, "2025-03-26")
+        assert "outputSchema" not in tool_entry(tool, has_output_schema=False)
 
 
 def test_the_tools_of_the_knowledge_contract_weigh_at_most_14_kilobytes() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import tomlkit
 
 from minutebook.contracts.registry import opened
-from minutebook.features.install.served import agent_tools, as_it_comes
+from minutebook.features.install.served import agent_tools, default_options
 from tools.packages.extensions import Files, arguments
 from tools.packages.facts import Facts
 from tools.packages.requirements import Requirement
@@ -36,7 +36,7 @@ def bundle(
 
 def _manifest(facts: Facts) -> dict[str, Any]:
     uv = ["run", "--project", "${__dirname}", "${__dirname}/" + _ENTRY]
-    served = as_it_comes(_CLIENT)
+    served = default_options(_CLIENT)
     return {
         "manifest_version": "0.4",
         "name": facts.name,

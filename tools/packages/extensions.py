@@ -12,7 +12,7 @@ import yaml
 
 from minutebook.config import option_of
 from minutebook.features.install.known_hooks import HOOKS
-from minutebook.features.install.served import agent_tools, as_it_comes
+from minutebook.features.install.served import agent_tools, default_options
 from tools.packages.facts import Facts
 
 Files = dict[str, bytes]
@@ -38,7 +38,7 @@ def server(client: str) -> dict[str, Any]:
 def arguments(client: str) -> list[str]:
     """Return how a client starts the server."""
     options = [
-        part for each in as_it_comes(client).items() for part in (option_of(each[0]), each[1])
+        part for each in default_options(client).items() for part in (option_of(each[0]), each[1])
     ]
     return ["serve", *agent_tools(), "--agent", client, *options]
 

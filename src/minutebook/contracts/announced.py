@@ -22,8 +22,7 @@ MODERN_VERSION = "2026-07-28"
 _OWN = os.path.dirname(__file__)
 _FEATURES = os.path.join(os.path.dirname(_OWN), "features")
 
-SCHEMAS_SINCE = "2025-06-18"
-"""The first revision of the protocol in which a tool can have a schema of its output."""
+_OUTPUT_SCHEMAS_SINCE = "2025-06-18"
 
 _SHOWN = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 """What clients are shown of a tool's promise."""
@@ -59,23 +58,26 @@ def _in_lines(tool: "Promise") -> "Promise":
     return shown
 
 
-def for_agents(promise: "Promise") -> "list[str]":
+def agent_tool_names(promise: "Promise") -> "list[str]":
     """Return the names of the tools that stand before an agent if nobody chose others."""
     return [tool["name"] for tool in promise["tools"] if "forAgents" in tool]
 
 
-def listed(tool: "Promise", version: str) -> "dict[str, Any]":
-    """Return the entry of a tool in `tools/list` at a revision of the protocol.
+def tool_entry(tool: "Promise", *, has_output_schema: bool) -> "dict[str, Any]":
+    """Return the entry of a tool in `tools/list`.
 
     The schema of its output names the fields that an answer always has; `export-schema` prints it whole.
     """
-    shown = {name: tool[name] for name in _SHOWN if tool.get(name) is not None}
-    if "outputSchema" in shown:
-        if version < SCHEMAS_SINCE:
-            del shown["outputSchema"]
-        else:
-            shown["outputSchema"] = _outline(shown["outputSchema"])
-    return shown
+    entry = {name: tool[name] for name in _SHOWN if tool.get(name) is not None}
+    schema = entry.pop("outputSchema", None)
+    if schema is not None and has_output_schema:
+        entry["outputSchema"] = _outline(schema)
+    return entry
+
+
+def knows_output_schemas(version: str) -> bool:
+    """Tell whether a tool can have a schema of its output at a revision of the protocol."""
+    return version >= _OUTPUT_SCHEMAS_SINCE
 
 
 def _outline(schema: "Promise") -> "dict[str, Any]":
@@ -193,7 +195,9 @@ class Announced:
 
     def tools(self, version: str) -> "dict[str, Any]":
         """Return the result of `tools/list` at a protocol version."""
-        tools = [listed(tool, version) for one in self._promises for tool in one["tools"]]
+        knows = knows_output_schemas(version)
+        promised = (tool for one in self._promises for tool in one["tools"])
+        tools = [tool_entry(tool, has_output_schema=knows) for tool in promised]
         if self._is_safe:
             tools = [{**tool, "name": safe(tool["name"])} for tool in tools]
         return {"tools": tools}

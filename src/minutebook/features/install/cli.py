@@ -1,7 +1,7 @@
 """Enter Minutebook into the configuration of clients, and take it out again."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from minutebook.cli.terminal import serving
 from minutebook.config import Settings, environment, load, option_of, settings_with, stated
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.install.served import agent_tools, as_it_comes
+from minutebook.features.install.served import agent_tools, default_options
 from minutebook.invocation import FILE, FLAGS, IDENTITY, SERVING
 from minutebook.machine import places_here
 
@@ -83,10 +83,9 @@ def install(
         hooked = entry.hooks(
             remove=remove, earlier=plans[0] if plans else None, url=url, token_variable=token_env
         )
-        plans = [*(each for each in plans if each.path != hooked.path), hooked]
+        plans = _joined(plans, hooked)
     served = entry.served() if url is None and not remove else ""
-    for plan in plans:
-        apply_plan(plan, served if plan is plans[0] else "", dry_run=dry_run)
+    apply_plans(plans, served, dry_run=dry_run)
     if token_env is not None and not remove:
         echo(body(f"The token goes into the variable {token_env} of whatever starts the client."))
     return [
@@ -115,7 +114,7 @@ class ClientEntry:
         self._options = options
         self._client = client
         self._contracts = contracts
-        self._entered = {**_as_it_comes(options, client, contracts), **options}
+        self._entered = {**_unstated_options(options, client, contracts), **options}
         self._given: dict[str, Any] = {
             "scope": scope,
             "places": places_here(),
@@ -162,7 +161,7 @@ class ClientEntry:
         if not hooks:
             return [server]
         hooked = self.hooks(remove=False, earlier=server, url=None, token_variable=None)
-        return [*([server] if server.path != hooked.path else []), hooked]
+        return _joined([server], hooked)
 
     def served(self) -> str:
         """Name the tools that the client is served, for a person."""
@@ -199,18 +198,29 @@ class ClientEntry:
         )
 
 
-def _as_it_comes(
+def _unstated_options(
     options: dict[str, str], client: str, contracts: tuple[str, ...]
 ) -> dict[str, str]:
     """Return the settings of a client that options, variables and `config.toml` leave open."""
     said = stated(options)
-    comes = as_it_comes(client)
+    defaults = default_options(client)
     if contracts or "contract" in said:
-        del comes["tools"]
-    return {name: value for name, value in comes.items() if name not in said}
+        del defaults["tools"]
+    return {name: value for name, value in defaults.items() if name not in said}
 
 
-def apply_plan(plan: "Installation", served: str, *, dry_run: bool) -> None:
+def _joined(plans: "Sequence[Installation]", hooked: "Installation") -> "list[Installation]":
+    """Return plans with that of hooks, which takes the place of one of the same file."""
+    return [*(each for each in plans if each.path != hooked.path), hooked]
+
+
+def apply_plans(plans: "Sequence[Installation]", served: str, *, dry_run: bool) -> None:
+    """Show the changes of a client's files, or make them; `served` is said with the first."""
+    for number, plan in enumerate(plans):
+        _apply(plan, "" if number else served, dry_run=dry_run)
+
+
+def _apply(plan: "Installation", served: str, *, dry_run: bool) -> None:
     """Show a change of a client's file, or make it and name the tools that are served."""
     from minutebook.features.install import clients
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from minutebook.contracts.announced import for_agents
+from minutebook.contracts.announced import agent_tool_names
 from minutebook.contracts.registry import CONTRACTS
 
 _CHATS = ("claude-desktop",)
@@ -12,12 +12,12 @@ _CHATS = ("claude-desktop",)
 
 def agent_tools() -> Mapping[str, Sequence[str]]:
     """Return the tools that stand before an agent, by the contracts that have some."""
-    tools = {name: for_agents(opened().promise) for name, opened in CONTRACTS.items()}
+    tools = {name: agent_tool_names(opened().promise) for name, opened in CONTRACTS.items()}
     return {name: each for name, each in tools.items() if each}
 
 
-def as_it_comes(client: str) -> dict[str, str]:
-    """Return the settings with which a client is served, as options write them."""
+def default_options(client: str) -> dict[str, str]:
+    """Return the settings with which a client is served by default, as options write them."""
     settings = {"tools": ",".join(chain.from_iterable(agent_tools().values())), "answers": "lines"}
     if client not in _CHATS:
         settings["scope_from_folder"] = "on"

@@ -1,18 +1,17 @@
 """The steps of `setup` for clients: the server and hooks of each that is on this machine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from minutebook.cli.commands.setup import Offer, Stage
 from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.features.install.cli import ClientEntry, apply_plan
+from minutebook.features.install.cli import ClientEntry, apply_plans
 from minutebook.features.install.known_clients import CLIENTS, ClientFile
 from minutebook.features.install.known_hooks import HOOKS
 from minutebook.machine import places_here
 
 if TYPE_CHECKING:
-    from minutebook.features.install.clients import Installation
     from minutebook.machine import Places
 
 
@@ -51,10 +50,5 @@ def _offer(options: dict[str, str], client: ClientFile) -> Offer:
         subject=client.title,
         lines=[f"would change {plan.path}" for plan in changed],
         question="Enter the server and hooks?" if client.name in HOOKS else "Enter the server?",
-        work=partial(_enter, changed, entry.served()),
+        work=partial(apply_plans, changed, entry.served(), dry_run=False),
     )
-
-
-def _enter(plans: "Sequence[Installation]", served: str) -> None:
-    for plan in plans:
-        apply_plan(plan, served if plan is plans[0] else "", dry_run=False)

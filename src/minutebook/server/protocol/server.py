@@ -51,7 +51,7 @@ def build_server(
         version=info["version"],
         title=info["title"],
         instructions=info["instructions"],
-        get_tool_input_schema=_schemas(tools.listed()).get,
+        get_tool_input_schema=_schemas(tools.listed).get,
         on_list_tools=tools.list_all,
         on_call_tool=tools.call,
         lifespan=lifespan,

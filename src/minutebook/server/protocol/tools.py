@@ -10,7 +10,7 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from minutebook.contracts.announced import MODERN_VERSION, listed
+from minutebook.contracts.announced import knows_output_schemas, tool_entry
 from minutebook.contracts.answers import Answer, Failure, failed, texts_of
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Progress, Sample
@@ -44,22 +44,24 @@ class Tools:
         self._wake = wake
         self.sampling: Sampling[Answer | Failure] = Sampling(dispatcher.limits.paused_calls)
         self._spelling = spelling
+        self.listed = self._entries(has_output_schema=True)
 
     async def list_all(
         self, context: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         """Describe the tools."""
-        return self.listed(context.protocol_version)
+        if knows_output_schemas(context.protocol_version):
+            return self.listed
+        return self._entries(has_output_schema=False)
 
-    def listed(self, version: str = MODERN_VERSION) -> types.ListToolsResult:
-        """Return the list of tools for clients of a protocol version."""
-        shown = [
-            {**listed(tool.promise, version), "name": self._spelling(tool.name)}
-            for contract in self._contracts
-            for tool in contract.tools.values()
-            if tool.is_listed
+    def _entries(self, *, has_output_schema: bool) -> types.ListToolsResult:
+        shown = (each for one in self._contracts for each in one.tools.values() if each.is_listed)
+        entries = [
+            tool_entry(each.promise, has_output_schema=has_output_schema)
+            | {"name": self._spelling(each.name)}
+            for each in shown
         ]
-        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in shown])
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in entries])
 
     async def call(
         self, context: _Context, params: types.CallToolRequestParams
