@@ -23,7 +23,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_setup_brings_in_each_source_once(run: Run, machine: Path) -> None:
     shown = run("setup", "--dry-run")
     assert (shown.exit_code, (machine / "home").exists()) == (0, False), shown.output
-    assert "claude-code: transcripts of Claude Code\n  1 files, " in shown.output
+    assert "claude-code: transcripts of Claude Code\n  1 file, " in shown.output
     assert "instructions: instructions for agents" in shown.output
     done = run("setup", "--yes")
     assert done.exit_code == 0, done.output
@@ -49,5 +49,5 @@ def test_import_alone_says_what_is_there_of_each_source(run: Run, machine: Path)
     assert told["codex"]["files"] == 0
     assert told["mem0"]["path"] is None
     said = run("import").output
-    assert "1 files in" in said
+    assert "1 file in" in said
     assert "minutebook import mem0 PATH" in said

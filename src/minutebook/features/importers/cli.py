@@ -12,6 +12,7 @@ from minutebook.cli.printing import say
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, counted, identity
 from minutebook.domain.caller import in_call
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.importers.places import found_here, usual_place
@@ -63,8 +64,8 @@ def import_(
     """
     if not what:
         found = found_here()
-        rows = [_source_row(name, kind, found.get(name)) for name, kind in SOURCES.items()]
-        say(rows, [_source_line(row) for row in rows], as_json)
+        each = [(name, kind, found.get(name)) for name, kind in SOURCES.items()]
+        say([_source_row(*one) for one in each], [_source_line(*one) for one in each], as_json)
         return
     name = str(what[0]) if what else ""
     if name in SOURCES:
@@ -93,14 +94,14 @@ def _source_row(name: str, kind: SourceKind, source: "ImportSource | None") -> d
     return {"source": name, "title": kind.title, "path": place and str(place), "files": files}
 
 
-def _source_line(row: dict[str, object]) -> str:
-    if row["path"] is None:
-        there = f"minutebook import {row['source']} PATH"
+def _source_line(name: str, kind: SourceKind, source: "ImportSource | None") -> str:
+    if source is not None:
+        there = f"{count_of(len(source.files), 'file')} in {source.root}"
+    elif (place := usual_place(kind)) is not None:
+        there = f"none in {place}"
     else:
-        there = (
-            f"{row['files']:,} files in {row['path']}" if row["files"] else f"none in {row['path']}"
-        )
-    return f"{row['source']:<20}{row['title']}: {there}"
+        there = f"minutebook import {name} PATH"
+    return f"{name:<20}{kind.title}: {there}"
 
 
 def _import_archive(

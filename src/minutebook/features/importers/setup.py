@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from minutebook.cli.commands.setup import Offer, Stage
+from minutebook.domain.counts import count_of
 from minutebook.features.importers.cli import import_source, is_begun, report_of
 from minutebook.features.importers.places import found_here
 from minutebook.features.importers.sources.reading.files import ImportSource
@@ -26,7 +27,7 @@ def offers(options: dict[str, str]) -> Iterator[Offer]:
 def _offer(options: dict[str, str], name: str, source: ImportSource) -> Offer:
     title = SOURCES[name].title
     size = sum(each.size for each in source.files) / _MEGABYTE
-    found = f"{len(source.files):,} files, {size:,.1f} MB, in {source.root}"
+    found = f"{count_of(len(source.files), 'file')}, {size:,.1f} MB, in {source.root}"
     if is_begun(options):
         report = report_of(options, name, source.root, dry_run=True)
         counts = {outcome.value: sum(each.values()) for outcome, each in report.counts.items()}
