@@ -12,7 +12,6 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from minutebook.cli.printing import echo, style
-from minutebook.config import load
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.counts import count_of
 from minutebook.feature import features
@@ -83,7 +82,7 @@ async def _play(home: Path) -> int:
         names = [each.name for each in (await client.list_tools()).tools]
         echo(f"Connected: {len(names)} tools, protocol {client.protocol_version}.")
         ids = await _remember(story)
-        has_model = load({}).embedder != "none" and any(each.embedders for each in features())
+        has_model = any(each.embedders for each in features())
         if not has_model:
             echo("There is no model here: words and the graph answer alone.")
         chapters = [
