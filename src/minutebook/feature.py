@@ -50,7 +50,7 @@ class Feature:
     prompts: str = ""
     """Records in prompts of the knowledge contract: functions of an App and a Caller to a text, by prompt."""
     engines: Mapping[str, str] = field(default_factory=dict)
-    """What opens a store, by the scheme of its address: functions of Settings, the address and `receives`."""
+    """Its engines, by the scheme of a store's address: functions of Settings, the address and `receives` that open it."""
     tables: str = ""
     """Its tables beside the records, which each store has: `SideTables`."""
     jobs: str = ""
@@ -70,7 +70,7 @@ class Feature:
     on_open: str = ""
     """What is done when a store is opened: a function of an App."""
     on_connect: str = ""
-    """What is done for a client over stdio before each of its requests: a function of an App and a Caller."""
+    """Prepares each request of a client over stdio: a function of an App and a Caller."""
     on_answer: str = ""
     """Who is told what each question got: a function from an App to an AnswerListener, None if it would not listen."""
     checks_here: str = ""
@@ -90,14 +90,14 @@ class Feature:
     pages: str = ""
     """Its web pages: a `Pages`."""
     page_parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Its parts of others' pages: by place and template, a function from an App, a Caller and what the page is about
+    """Its parts of others' pages: by place and template, a function from an App, a Caller and the page's subject
     to values, None to show nothing; empty: the page has all."""
     page_acts: Mapping[str, str] = field(default_factory=dict)
     """The acts behind forms of such parts: by address, a function from an App and a Caller to the address to go to."""
     setup: str = ""
     """Its steps of `setup`: a function from the command's options to Offers."""
     on_status: str = ""
-    """What is noted beside an answer of `get_status`: a function of an App and a Caller."""
+    """Adds notes to an answer of `get_status`: a function of an App and a Caller."""
     on_reset: str = ""
     """What a reset removes: a function from an App, a Caller and an organization to a Reset."""
 

@@ -19,9 +19,10 @@ NOTHING_BELOW, FOUND_FROM = 0.16, 0.6
 """The chances below which a search has found nothing, and from which it has found an answer."""
 
 NOTHING_ACROSS_BELOW = 0.065
-"""The chance below which a question has no answer in another language, of which it shares no words and less meaning.
+"""The chance below which a search has found nothing, where the best text is in another language than the question.
 
-At NOTHING_BELOW 14 % of questions in eleven languages on English paragraphs lose their answer, here 7 %.
+Such a text shares no words with the question and scores less by meaning. By NOTHING_BELOW 14 % of questions in eleven
+languages on English paragraphs lose their answer, by this 7 %.
 """
 
 FILLER_BELOW = 0.05

@@ -353,17 +353,17 @@ class Retriever:
             for of, views in looked_through.items()
             for view in views
         )
-        if is_held or self._is_across(query, judged, looked_through):
+        if is_held or self._is_near_across_languages(query, judged, looked_through):
             return judged.at_least_perhaps()
         return judged
 
-    def _is_across(
+    def _is_near_across_languages(
         self,
         query: str,
         judged: Judgement[Key],
         looked_through: Mapping[type[TextRecord], Iterable[View]],
     ) -> bool:
-        """Tell whether the nearest text is near enough for one in another language than the question."""
+        """Tell whether the best text is in another language than the question, and likely enough for that."""
         nearest = judged.nearest
         if nearest is None or judged.measured < NOTHING_ACROSS_BELOW:
             return False
