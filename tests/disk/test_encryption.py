@@ -40,7 +40,8 @@ def test_what_was_written_in_parts_of_any_size_comes_back(size: int) -> None:
         assert inside.tell() == size
     assert decrypted(file.getvalue()) == content
     assert len(file.getvalue()) == HEAD + size + TAG * max(1, -(-size // CHUNK))
-    assert content[:20] == b"" or content[:20] not in file.getvalue()
+    if size >= 20:  # a byte or two may well stand in what is encrypted, by chance
+        assert content[:20] not in file.getvalue()
 
 
 def test_any_place_can_be_read_as_of_a_plain_file() -> None:
