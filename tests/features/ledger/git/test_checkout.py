@@ -34,9 +34,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ledger(place: Path) -> Repository:
-    ledger = shared(place)
-    ledger.wait = 0.3
-    return ledger
+    return shared(place)
 
 
 def file_of(place: Path, each: Decision) -> Path:
@@ -103,7 +101,6 @@ def test_a_person_who_commits_while_an_act_is_under_way_keeps_their_commit(
 def test_a_lock_that_is_held_for_a_moment_is_waited_for(
     ledger: Repository, place: Path, lock: str
 ) -> None:
-    ledger.wait = 30.0
     held = place / ".git" / lock
     held.write_text("")
     timer = threading.Timer(0.3, held.unlink)
@@ -232,6 +229,7 @@ def test_what_stands_in_the_way_is_named_and_nothing_is_changed(
 ) -> None:
     record(ledger, numbered(1, "store"))
     spoil(place)
+    ledger.wait = 0.3
     before = state_of(place)
     with pytest.raises(LedgerError) as refused:
         supersede(ledger, numbered(2, "store"), numbered(1, "store"))
