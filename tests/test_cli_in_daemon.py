@@ -159,13 +159,15 @@ def test_colours_reach_a_terminal_and_nothing_else(
         (["hook", "codex"], ""),
         (["--home", "/a", "hook", "codex"], "/a"),
         (["hook", "--home=/a", "codex"], "/a"),
+        (["hook", "--home", "/a", "codex", "--agent", "gemini"], "/a"),
     ],
 )
 def test_the_daemon_of_a_hook_is_found_by_its_options(typed: list[str], home: str) -> None:
     read = read_early(typed, {})
     assert read is not None
-    module, request = read
+    module, request, words = read
     assert module == run_and_exit.__module__
+    assert words == ["codex"]
     assert request.given.get("home", "") == home
 
 

@@ -37,8 +37,8 @@ def _run(arguments: list[str]) -> None:
 
         client.serve(request)
     elif early := invocation.read_early(arguments, os.environ):
-        module, request = early
-        __import__(module, fromlist=["run_and_exit"]).run_and_exit(request, arguments)
+        module, request, words = early
+        __import__(module, fromlist=["run_and_exit"]).run_and_exit(request, words)
     from minutebook.cli import main as command_line
 
     command_line()

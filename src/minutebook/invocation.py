@@ -263,13 +263,14 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation
 
 def read_early(
     arguments: Sequence[str], environment: Mapping[str, str]
-) -> "tuple[str, Invocation] | None":
+) -> "tuple[str, Invocation, Sequence[str]] | None":
     """Read a command that a feature runs before the command line is read; None for any other, and for its help.
 
-    Returns the module with it, `early_NAME.py` in a feature's folder.
+    Returns the module with it, `early_NAME.py` in a feature's folder, and the words behind it that are no options.
     """
     given: dict[str, str] = {}
-    command = ""
+    words: list[str] = []
+    module = ""
     left = iter(arguments)
     for word in left:
         name, equals, value = word.removeprefix("--").partition("=")
@@ -279,13 +280,14 @@ def read_early(
             if stated is None:
                 return None
             given[name] = stated
-        elif command and word in ("-h", "--help"):
-            return None
-        elif not command:
+        elif not module:
             if not (module := _early_module(word)):
                 return None
-            command = word
-    return (module, Invocation(given, (), environment)) if command else None
+        elif word in ("-h", "--help"):
+            return None
+        elif not word.startswith("-"):
+            words.append(word)
+    return (module, Invocation(given, (), environment), words) if module else None
 
 
 def _early_module(command: str) -> str:

@@ -335,6 +335,17 @@ def test_without_a_daemon_nothing_is_said_and_nothing_started(machine: Machine) 
     assert sorted(path.name for path in machine.home.iterdir()) == [hook_log.NAME]
 
 
+def test_a_client_that_has_no_hooks_is_refused_with_those_that_have(machine: Machine) -> None:
+    command = [sys.executable, "-P", "-m", "minutebook", "hook", "claude-cod", "--agent", "codex"]
+    done = subprocess.run(
+        command, input="{}", env=machine.environment, capture_output=True, text=True, timeout=60
+    )
+    # Not 2, by which clients let a hook stop what a person does.
+    assert done.returncode == 1
+    assert "must be one of claude-code, codex, gemini" in done.stderr
+    assert machine.outcomes() == []
+
+
 def test_without_a_data_directory_nothing_is_made(machine: Machine) -> None:
     machine.home.rmdir()
     assert machine.hook(machine.event("SessionStart")) == ""

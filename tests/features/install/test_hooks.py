@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.hooks.capture import TRANSCRIPTS
-from minutebook.features.hooks.early_hook import FOLDERS, NOT_AWAITED
+from minutebook.features.hooks.early_hook import CLIENTS, FOLDERS, NOT_AWAITED
 from minutebook.features.hooks.events import MOMENTS, HookMoment
 from minutebook.features.install.clients import Installation, Scope, apply, location
 from minutebook.features.install.hooks import plan_hooks
@@ -172,7 +172,7 @@ def test_a_client_without_hooks_is_named(places: Places) -> None:
 
 def test_the_variables_of_transcripts_are_those_of_the_readers() -> None:
     assert {name: of.place.variable for name, of in TRANSCRIPTS.items()} == FOLDERS
-    assert {*FOLDERS, "cursor", "opencode"} == {each.command_name for each in HOOKS.values()}
+    assert set(CLIENTS) == {each.command_name for each in HOOKS.values()}
 
 
 def test_every_event_that_is_entered_is_known() -> None:

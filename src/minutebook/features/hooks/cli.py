@@ -10,7 +10,10 @@ from minutebook.cli.commands.settings import write_setting
 from minutebook.cli.opening import check_begun, connected_to, server_named, settings_of
 from minutebook.cli.printing import say
 from minutebook.cli.terminal import as_json, identity
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.reason import must_be_one_of
 from minutebook.features.hooks import log
+from minutebook.features.hooks.early_hook import CLIENTS
 from minutebook.features.hooks.settings import HookSettings
 
 LATELY = 200
@@ -31,6 +34,8 @@ def hook(options: dict[str, str], client: str, event: str | None) -> None:
     A daemon that runs already answers at once; without one nothing is said, and nothing is started. With
     --url, before the command, that server answers.
     """
+    if client not in CLIENTS:
+        raise InvalidInput("CLIENT", must_be_one_of(CLIENTS, client))
     # At this machine the daemon answered before the command line was read, or nobody does.
     if (server := server_named()) is not None:
         from minutebook.features.hooks.on_server import answer

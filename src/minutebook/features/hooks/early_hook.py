@@ -45,13 +45,20 @@ FOLDERS = {
 }
 """The variables that name the folders in which clients keep their transcripts."""
 
+CLIENTS = (*FOLDERS, "cursor", "opencode")
+"""The clients that have hooks, as the command names them."""
 
 _SESSIONS = ("session_id", "sessionId", "conversation_id")
 
 
-def run_and_exit(invocation: Invocation, arguments: Sequence[str]) -> "NoReturn":
-    """Answer the event on stdin and end the process, with a line in the log of hooks."""
-    call = _Call(invocation, arguments)
+def run_and_exit(invocation: Invocation, words: Sequence[str]) -> None:
+    """Answer the event on stdin and end the process, with a line in the log of hooks.
+
+    Returns where the words are not one of `CLIENTS`, for the command line to refuse them.
+    """
+    if len(words) != 1 or words[0] not in CLIENTS:
+        return
+    call = _Call(invocation, words[0])
     call.end_within(invocation.hook_wait)
     try:
         call.run()
@@ -64,13 +71,12 @@ def run_and_exit(invocation: Invocation, arguments: Sequence[str]) -> "NoReturn"
 class _Call:
     """One event, which ends once: answered, or given up."""
 
-    def __init__(self, invocation: Invocation, arguments: Sequence[str]) -> None:
+    def __init__(self, invocation: Invocation, client: str) -> None:
         self._invocation = invocation
-        self._arguments = arguments
         self._began = time.monotonic()
         self._ending = threading.Lock()
         self._connection: socket.socket | None = None
-        self._entry: dict[str, object] = {"client": _client_of(arguments)}
+        self._entry: dict[str, object] = {"client": client}
         self._timer: threading.Timer | None = None
         self._ends_at = 0.0
         self._is_awaiting = False
@@ -174,10 +180,6 @@ class _Call:
         client = str(self._entry["client"])
         folder = self._invocation.environment.get(FOLDERS.get(client, ""))
         return {"hook": client, "event": event, "client_folder": folder or None}
-
-
-def _client_of(arguments: Sequence[str]) -> str:
-    return next((word for word in arguments[1:] if not word.startswith("-")), "")
 
 
 def write_all(data: bytes) -> None:
