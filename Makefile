@@ -40,7 +40,7 @@ $(READY): requirements.lock pyproject.toml
 	touch $(READY)
 
 $(TEXTS): %.mo: %.po $(READY)
-	$(BIN)/python tools/compile_catalogues.py
+	$(BIN)/python tools/build_hook.py
 
 npm: $(NPM_READY)  ## Install what the conformance tests run: the suite, the Inspector, Node.
 
@@ -88,7 +88,7 @@ format: $(READY)  ## Put the code into its form.
 
 messages: $(READY)  ## Enter the pages' texts into the catalogues; German ones are then written by hand.
 	$(BIN)/python -P tools/messages.py
-	$(BIN)/python tools/compile_catalogues.py
+	$(BIN)/python tools/build_hook.py
 
 bench: $(READY)  ## Measure quality and speed, beside others; writes benchmarks/results/.
 	$(BIN)/python -m benchmarks $(ARGS)

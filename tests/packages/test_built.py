@@ -22,6 +22,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from minutebook import __version__
+from minutebook.features.models.built_in import builtin, weights
 from tests.conformance.npm import needs_npm, ran
 from tests.test_guides import ROOT
 from tools.packages import __main__ as packages
@@ -35,6 +36,7 @@ WHEEL = f"minutebook-{__version__}-py3-none-any.whl"
 SDIST = f"minutebook-{__version__}.tar.gz"
 BUNDLE = f"minutebook-{__version__}.mcpb"
 REQUIREMENTS = f"minutebook-{__version__}-requirements.txt"
+WEIGHTS = f"minutebook/features/models/built_in/{weights.FILE}"
 PROGRAMS = Path(sys.executable).parent
 
 
@@ -100,6 +102,8 @@ def test_the_wheel_has_what_runs_and_nothing_else(dist: Path) -> None:
     with zipfile.ZipFile(dist / WHEEL) as archive:
         names = archive.namelist()
         meta = archive.read(f"minutebook-{__version__}.dist-info/METADATA")
+        with archive.open(WEIGHTS) as file:
+            assert hashlib.file_digest(file, "sha256").hexdigest() == weights.SHA256  # type: ignore[arg-type]
     ours = [name for name in names if not name.startswith(f"minutebook-{__version__}.dist-info/")]
     assert {name.partition("/")[0] for name in ours} == {"minutebook"}
     assert not [name for name in ours if name.endswith((".po", ".pot", ".pyc", ".env", ".db"))]
@@ -111,7 +115,7 @@ def test_the_wheel_has_what_runs_and_nothing_else(dist: Path) -> None:
     # What is written for who reads the code: its links lead out of the package.
     pages = {name for name in sources if re.fullmatch(r"minutebook/features/\w+/README\.md", name)}
     tracked = {name for name in sources if not name.endswith((".po", ".pot"))}
-    assert set(ours) == tracked - pages
+    assert set(ours) == tracked - pages | {WEIGHTS}
     assert [name for name in ours if name.endswith(".mo")]
     assert [name for name in ours if name.startswith("minutebook/features/pages/static/")]
     said = packaging.metadata.Metadata.from_email(meta, validate=True)
@@ -161,7 +165,10 @@ def test_the_list_of_materials_is_valid_and_has_what_is_installed(dist: Path) ->
     text = (dist / f"minutebook-{__version__}.cdx.json").read_text()
     error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
     assert error is None, str(error)[:2000]
-    listed = {(each["name"], each["version"]) for each in json.loads(text)["components"]}
+    components = json.loads(text)["components"]
+    (model,) = (each for each in components if each["type"] == "machine-learning-model")
+    assert (model["name"], model["hashes"][0]["content"]) == (builtin.NAME, weights.SHA256)
+    listed = {(each["name"], each["version"]) for each in components if each is not model}
     lines = (dist / REQUIREMENTS).read_text().splitlines()
     pins = [line.partition(";")[0].rstrip(" \\") for line in lines if not line.startswith(" ")]
     assert listed == {tuple(pin.split("==")) for pin in pins}

@@ -13,6 +13,7 @@ from cyclonedx.model.license import License
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
+from minutebook.features.models.built_in import builtin, weights
 from tools.packages.facts import Facts
 from tools.packages.requirements import ROOT, Requirement
 
@@ -36,7 +37,7 @@ def materials(facts: Facts, requirements: Sequence[Requirement], epoch: int) -> 
     )
     components = [(each, _component(each)) for each in requirements]
     bom = Bom(
-        components=[component for _, component in components],
+        components=[*(component for _, component in components), _model()],
         serial_number=uuid.uuid5(uuid.NAMESPACE_URL, str(purl)),
     )
     bom.metadata.component = root
@@ -65,6 +66,17 @@ def _component(requirement: Requirement) -> Component:
         bom_ref=str(purl),
         licenses=_licences(requirement.name),
         external_references=[files],
+    )
+
+
+def _model() -> Component:
+    """Describe the weights that the wheel has in it."""
+    return Component(
+        name=builtin.NAME,
+        type=ComponentType.MACHINE_LEARNING_MODEL,
+        bom_ref=builtin.NAME,
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=weights.SHA256)],
+        licenses=[LicenseFactory().make_from_string("MIT")],
     )
 
 

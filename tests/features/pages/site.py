@@ -28,7 +28,7 @@ from minutebook.features.pages.frame.sign_ins import SignIns
 from minutebook.features.pages.serving import PagesMount
 from minutebook.server.app_loader import AppLoader
 from tests.empty_database import empty_database
-from tools.compile_catalogues import compile_stale
+from tools.build_hook import compile_stale
 
 HOST = "127.0.0.1:8765"
 BASE = f"http://{HOST}"

