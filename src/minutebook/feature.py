@@ -95,7 +95,7 @@ class Feature:
     page_acts: Mapping[str, str] = field(default_factory=dict)
     """The acts behind forms of such parts: by address, a function from an App and a Caller to the address to go to."""
     setup: str = ""
-    """Its steps of `setup`: a function from the command's options to Offers."""
+    """Its steps of `setup`: a function from the SetupRun to Offers."""
     on_status: str = ""
     """Adds notes to an answer of `get_status`: a function of an App and a Caller."""
     on_reset: str = ""

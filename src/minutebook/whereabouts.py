@@ -35,8 +35,11 @@ def scope_of(place: FolderPlace) -> FolderScope:
 
 
 def repository_by_path(settings: Settings) -> Callable[[str], str | None]:
-    """Return the function from a folder's path to its repository; it returns None where folders have no say."""
-    return repository_at(settings) if follows_folders(settings) else lambda folder: None
+    """Return the function from the folder of what is captured to its repository; None where a setting names one.
+
+    It is noted whether or not folders have a say for a connection: one for which they have none is shown all.
+    """
+    return repository_at(settings) if settings.repository is None else lambda folder: None
 
 
 def repository_known(settings: Settings) -> Callable[[str], str | None]:

@@ -123,6 +123,17 @@ def _instructions(folder: Path, items: Sequence[Item]) -> None:
             (folder / each.word / "CLAUDE.md").write_text(f"# Rules\n\n- {each.text}\n", "utf-8")
 
 
+def _claude_code_memory(folder: Path, items: Sequence[Item]) -> None:
+    (folder / "proj" / "memory").mkdir(parents=True, exist_ok=True)
+    for each in items:
+        if each.carries:
+            head = json.dumps(
+                {"name": each.word, "description": each.text, "metadata": {"type": each.text}}
+            )
+            text = f"---\n{head}\n---\n\n{each.text}\n"
+            (folder / "proj" / "memory" / f"{each.word}.md").write_text(text, "utf-8")
+
+
 def _adr(folder: Path, items: Sequence[Item]) -> None:
     for number, each in enumerate(items, 1):
         if each.carries:
@@ -176,6 +187,7 @@ def _neo4j(folder: Path, items: Sequence[Item]) -> None:
 
 SOURCE_FILES: Mapping[str, Write] = {
     "claude-code": _claude_code,
+    "claude-code-memory": _claude_code_memory,
     "codex": _codex,
     "copilot-cli": _copilot,
     "gemini-cli": _gemini,

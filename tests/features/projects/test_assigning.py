@@ -28,7 +28,7 @@ def api(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ids(run: Run, api: Path, tmp_path: Path) -> dict[str, str]:
-    """Memories and a session of a store that knew of no folders."""
+    """Memories and a session of a time when the folder was no repository yet."""
     (api / "AGENTS.md").write_text("# Rules\nMilk comes first.\n")
     said = [
         {**message(kind, f"u{n}", n, "kettle"), "sessionId": "s1", "cwd": str(api / "src")}
@@ -36,8 +36,10 @@ def ids(run: Run, api: Path, tmp_path: Path) -> dict[str, str]:
     ]
     (api / "src").mkdir()
     lines(tmp_path / "in" / "s1.jsonl", *said)
+    git = (api / ".git").rename(tmp_path / "git")
     assert read(run, "import", "claude-code", str(tmp_path / "in"))["new"] == {"turn": 1}
     assert read(run, "import", "instructions", str(api))["new"] == {"memory": 1}
+    git.rename(api / ".git")
     (imported,) = read(run, "list")["memories"]
     return {
         "imported": imported["id"],

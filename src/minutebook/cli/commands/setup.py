@@ -3,13 +3,22 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import click
 
 from minutebook.cli.keyboard import confirm
+from minutebook.cli.opening import check_begun, made_here, settings_of
 from minutebook.cli.printing import echo, style
 from minutebook.cli.terminal import identity
+from minutebook.domain.errors import StoreError
 from minutebook.feature import loaded
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.config import Settings
+    from minutebook.domain.caller import Caller
 
 
 class Stage(IntEnum):
@@ -17,7 +26,8 @@ class Stage(IntEnum):
 
     CLIENTS = 1
     RECORDS = 2
-    LATELY = 3
+    PROJECTS = 3
+    LATELY = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +44,31 @@ class Offer:
     work: Callable[[], None] | None = None
 
 
+class SetupRun:
+    """One run of `setup`: its options, and the store, which is opened once, when a step first needs it."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.options = options
+
+    @cached_property
+    def settings(self) -> "Settings":
+        """The settings."""
+        return settings_of(self.options)
+
+    def is_begun(self) -> bool:
+        """Tell whether there is a store: what only looks must not begin one."""
+        try:
+            check_begun(self.settings)
+        except StoreError:
+            return False
+        return True
+
+    @cached_property
+    def store(self) -> "tuple[App, Caller]":
+        """The store, and the person who asks; it is closed when the command ends."""
+        return click.get_current_context().with_resource(made_here(self.options))
+
+
 @click.command(short_help="Connect this machine's clients; bring in their sessions.")
 @click.option("--yes", is_flag=True, help="Take every step that is offered; ask nothing.")
 @click.option("--dry-run", is_flag=True, help="Show the steps; take none.")
@@ -43,7 +78,8 @@ def setup(options: dict[str, str], yes: bool, dry_run: bool) -> None:  # noqa: F
 
     Each step is shown and asked for by itself. Run it again at any time: it says which clients have it.
     """
-    steps = [offer for offers in loaded("setup") for offer in offers(options)]
+    run = SetupRun(options)
+    steps = [offer for offers in loaded("setup") for offer in offers(run)]
     taken = 0
     for step in sorted(steps, key=lambda each: each.stage):
         echo(style(step.subject, bold=True), *(f"  {line}" for line in step.lines))

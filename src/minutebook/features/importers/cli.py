@@ -1,4 +1,4 @@
-"""Bring in what `export` wrote, or what another program kept."""
+"""Bring in archives of `export`, or records of another program."""
 
 import dataclasses
 from pathlib import Path
@@ -11,19 +11,21 @@ from minutebook.cli.opening import check_begun, made_here, settings_of
 from minutebook.cli.printing import say
 from minutebook.cli.progress import bar, interruptible
 from minutebook.cli.terminal import as_json, counted, identity
-from minutebook.domain.caller import in_call
+from minutebook.config import Settings
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.importers.places import found_here, usual_place
 from minutebook.features.importers.services import ImporterServices
-from minutebook.features.importers.sources.registry import SOURCES, SourceKind
+from minutebook.features.importers.sources.reading.files import ImportSource
+from minutebook.features.importers.sources.registry import SOURCES, SourceKind, found_in
 from minutebook.whereabouts import repository_by_path
 
 if TYPE_CHECKING:
+    from minutebook.app import App
     from minutebook.features.archives.importing import Imported
     from minutebook.features.importers.source_imports import SourceReport
-    from minutebook.features.importers.sources.reading.files import ImportSource
 
 _LISTED = 20
 """Reasons that are printed for what was left out; `--json` has all that are kept."""
@@ -57,7 +59,7 @@ def import_(
     as JSON with the fields of the journal's data model, one a line. In a governed store (`minutebook
     status` says so) more than turns and summaries needs --role admin.
 
-    A SOURCE is claude-code, codex, copilot-cli, gemini-cli, server-memory, markdown, mcp-memory-service,
+    A SOURCE is claude-code, claude-code-memory, codex, copilot-cli, gemini-cli, server-memory, markdown, mcp-memory-service,
     chat-export, instructions, chroma, claude-mem, mem0, adr, neo4j or graphiti, and PATH its file or folder; some
     have a usual place. `minutebook import` alone says what is there of each. A source may be imported again at
     any time: only what is new is added.
@@ -76,7 +78,7 @@ def import_(
         if len(what) > 2:
             raise InvalidInput("PATH", "must be one file or one folder")
         path = what[1] if len(what) > 1 else None
-        import_source(options, name, path, dry_run=dry_run, as_json=as_json)
+        _import_source(options, name, path, dry_run=dry_run, as_json=as_json)
         return
     if len(what) != 1:
         known = ", ".join(SOURCES)
@@ -151,34 +153,36 @@ def _archive_shape(outcome: "Imported") -> dict[str, object]:
     }
 
 
-def import_source(
+def _import_source(
     options: dict[str, str], name: str, path: Path | None, *, dry_run: bool, as_json: bool
 ) -> None:
     """Bring in a source, or count its records, and say how many there were.
 
     `path` None is the usual place. Raises InvalidInput if there is none.
     """
-    place = _place(name, SOURCES[name], path)
-    report = report_of(options, name, place, dry_run=dry_run)
-    head = f"{SOURCES[name].title} in {place.resolve()}"
-    say(_shape(name, place.resolve(), report), _lines(head, report, dry_run), as_json)
-
-
-def report_of(options: dict[str, str], name: str, place: Path, *, dry_run: bool) -> "SourceReport":
-    """Bring in a source, or with `dry_run` count its records, and return the counts."""
-    from minutebook.features.importers.sources.registry import found_in
-
-    kind = SOURCES[name]
-    source = kind.files(place)
-    # A dry run keeps no names for repositories either.
-    settings = dataclasses.replace(settings_of(options), read_only=dry_run)
-    if dry_run and not is_begun(options):
+    source = SOURCES[name].files(_place(name, SOURCES[name], path))
+    if dry_run and not _is_begun(options):
         from minutebook.features.importers.source_imports import counted_as_new
 
         # A dry run begins no store.
-        return counted_as_new(found_in(source, kind))
+        report = counted_as_new(found_in(source, SOURCES[name]))
+    else:
+        with made_here(options) as (app, caller):
+            report = report_of(app, caller, settings_of(options), name, source, dry_run=dry_run)
+    say(_shape(name, source.root, report), report_lines(name, source, report, dry_run), as_json)
+
+
+def report_of(
+    app: "App",
+    caller: Caller,
+    settings: Settings,
+    name: str,
+    source: ImportSource,
+    *,
+    dry_run: bool,
+) -> "SourceReport":
+    """Bring in a source, or with `dry_run` count its records, and return the counts."""
     with (
-        made_here(options) as (app, caller),
         interruptible(
             "Stopped. What was read so far is kept; the same command goes on from there."
         ),
@@ -187,10 +191,11 @@ def report_of(options: dict[str, str], name: str, place: Path, *, dry_run: bool)
         return app.get(ImporterServices).source_imports.run(
             in_call(caller, progress=progress),
             f"{name}: {source.root}",
-            found_in(source, kind),
+            found_in(source, SOURCES[name]),
             lambda: source.part,
             dry_run=dry_run,
-            repository_of=repository_by_path(settings),
+            # A dry run keeps no names for repositories either.
+            repository_of=repository_by_path(dataclasses.replace(settings, read_only=dry_run)),
         )
 
 
@@ -202,7 +207,7 @@ def _place(name: str, kind: SourceKind, path: Path | None) -> Path:
     return place
 
 
-def is_begun(options: dict[str, str]) -> bool:
+def _is_begun(options: dict[str, str]) -> bool:
     """Tell whether there is a store; a dry run must not begin one."""
     try:
         check_begun(settings_of(options))
@@ -211,7 +216,14 @@ def is_begun(options: dict[str, str]) -> bool:
     return True
 
 
-def _lines(head: str, report: "SourceReport", dry_run: bool) -> list[str]:  # noqa: FBT001
+def report_lines(
+    name: str,
+    source: ImportSource,
+    report: "SourceReport",
+    dry_run: bool,  # noqa: FBT001
+) -> list[str]:
+    """Write the counts of a source for a person."""
+    head = f"{SOURCES[name].title} in {source.root}"
     verbs = ("Would import", "would be changed") if dry_run else ("Imported", "changed")
     counts = {outcome.value: each for outcome, each in report.counts.items()}
     lines = [f"{verbs[0]} {counted(counts['new'])}: {head}."]

@@ -1,4 +1,4 @@
-"""The places on this machine in which programs keep what can be imported."""
+"""The places of programs' files on this machine."""
 
 from pathlib import Path
 

@@ -1,43 +1,77 @@
-"""The steps of `setup` for records: the sources whose files are at their usual place on this machine."""
+"""The steps of `setup` for records: sessions and notes of programs on this machine, and instructions of its projects."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from minutebook.cli.commands.setup import Offer, Stage
-from minutebook.domain.counts import count_of
-from minutebook.features.importers.cli import import_source, is_begun, report_of
-from minutebook.features.importers.places import found_here
+from minutebook.cli.commands.setup import Offer, SetupRun, Stage
+from minutebook.cli.printing import echo
+from minutebook.features.importers.cli import report_lines, report_of
+from minutebook.features.importers.places import found_here, usual_place
+from minutebook.features.importers.sources import claude_code_memory, instructions
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.registry import SOURCES
 
 _INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 _MEGABYTE = 1_000_000
+_SECONDS = 5.0
+"""Seconds of an import, whatever its size: the store is opened, the model loaded, a first batch embedded."""
+
+_SECONDS_A_MEGABYTE = 0.5
+"""Seconds a megabyte: twice what 25 MB of transcripts took of one core, 8.2 s with the constant part."""
 
 
-def offers(options: dict[str, str]) -> Iterator[Offer]:
-    """Yield a step for each source with files at its usual place, and for instructions in this folder."""
-    for name, source in found_here().items():
-        yield _offer(options, name, source)
-    here = Path.cwd()
-    if any((here / each).is_file() for each in _INSTRUCTIONS):
-        yield _offer(options, "instructions", SOURCES["instructions"].files(here))
+def offers(run: SetupRun) -> Iterator[Offer]:
+    """Yield a step for each source with files at its usual place, and for instructions of projects."""
+    found = {name: [source] for name, source in found_here().items()}
+    if projects := list(_instructions()):
+        found[instructions.NAME] = projects
+    for name, sources in found.items():
+        yield _offer(run, name, sources)
 
 
-def _offer(options: dict[str, str], name: str, source: ImportSource) -> Offer:
-    title = SOURCES[name].title
-    size = sum(each.size for each in source.files) / _MEGABYTE
-    found = f"{count_of(len(source.files), 'file')}, {size:,.1f} MB, in {source.root}"
-    if is_begun(options):
-        report = report_of(options, name, source.root, dry_run=True)
-        counts = {outcome.value: sum(each.values()) for outcome, each in report.counts.items()}
-        if not counts["new"] and not counts["changed"]:
-            line = f"{found}: all of it is here already"
-            return Offer(stage=Stage.RECORDS, subject=f"{name}: {title}", lines=[line])
+def _instructions() -> Iterator[ImportSource]:
+    """Yield the instructions of this folder, and of those in which Claude Code worked."""
+    projects = usual_place(SOURCES[claude_code_memory.NAME])
+    homes = projects.iterdir() if projects is not None and projects.is_dir() else ()
+    known = (claude_code_memory.folder_of(home) for home in sorted(homes) if home.is_dir())
+    folders = {Path.cwd(), *(Path(each) for each in known if each)} - {Path.home(), Path("/")}
+    for folder in sorted(folders):
+        if any((folder / each).is_file() for each in _INSTRUCTIONS):
+            yield SOURCES[instructions.NAME].files(folder)
+
+
+def _offer(run: SetupRun, name: str, sources: Sequence[ImportSource]) -> Offer:
+    files = [file for source in sources for file in source.files]
+    megabytes = sum(file.size for file in files) / _MEGABYTE
+    subject = SOURCES[name].count(len(files))
+    where = f"in {sources[0].root}" if len(sources) == 1 else f"in {len(sources)} projects"
+    if run.is_begun() and not any(_has_new(run, name, source) for source in sources):
+        return Offer(stage=Stage.RECORDS, subject=subject, lines=[f"{where}: all here already"])
     return Offer(
         stage=Stage.RECORDS,
-        subject=f"{name}: {title}",
-        lines=[found],
+        subject=subject,
+        lines=[f"{where}; to bring them in takes {_time(megabytes)}"],
         question="Bring them in?",
-        work=partial(import_source, options, name, source.root, dry_run=False, as_json=False),
+        work=partial(_import, run, name, sources),
     )
+
+
+def _has_new(run: SetupRun, name: str, source: ImportSource) -> bool:
+    app, caller = run.store
+    report = report_of(app, caller, run.settings, name, source, dry_run=True)
+    return any(sum(report.counts[each].values()) for each in report.counts if each != "here")
+
+
+def _import(run: SetupRun, name: str, sources: Sequence[ImportSource]) -> None:
+    app, caller = run.store
+    for source in sources:
+        report = report_of(app, caller, run.settings, name, source, dry_run=False)
+        echo(*(f"  {line}" for line in report_lines(name, source, report, dry_run=False)))
+
+
+def _time(megabytes: float) -> str:
+    seconds = _SECONDS + megabytes * _SECONDS_A_MEGABYTE
+    if seconds < 10:
+        return "some seconds"
+    return f"about {round(seconds, -1):.0f} s" if seconds < 95 else f"about {seconds / 60:.0f} min"

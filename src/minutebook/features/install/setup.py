@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from minutebook.cli.commands.setup import Offer, Stage
+from minutebook.cli.commands.setup import Offer, SetupRun, Stage
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.features.install.cli import ClientEntry, apply_plans
 from minutebook.features.install.known_clients import CLIENTS, ClientFile
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from minutebook.machine import Places
 
 
-def offers(options: dict[str, str]) -> Iterator[Offer]:
+def offers(run: SetupRun) -> Iterator[Offer]:
     """Yield a step for each client on this machine that has a file of its user's to edit."""
     places = places_here()
     for client in CLIENTS.values():
         if client.user is not None and _is_here(client.name, places):
-            yield _offer(options, client)
+            yield _offer(run.options, client)
 
 
 def _is_here(client: str, places: "Places") -> bool:

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from minutebook.domain.counts import count_of
 from minutebook.domain.writing.source_drafts import Found
 from minutebook.features.importers.sources import (
     adr,
     chat_export,
     chroma,
     claude_code,
+    claude_code_memory,
     claude_mem,
     codex,
     copilot_cli,
@@ -33,6 +35,13 @@ class SourceKind:
     read: Callable[[ImportSource], Iterator[Found]]
     usual_place: UsualPlace | None = None
     passed_over: frozenset[str] = frozenset()
+    one: str = ""
+    """A file of it in words: `session of Codex`."""
+
+    def count(self, number: int) -> str:
+        """Return a number of files in words: `12 sessions of Codex`."""
+        one = self.one or f"file of {self.title}"
+        return count_of(number, one, one.replace(" ", "s ", 1))
 
     def files(self, root: Path) -> ImportSource:
         """List its files at a path. Raises InvalidInput if there is nothing."""
@@ -45,16 +54,35 @@ SOURCES: Mapping[str, SourceKind] = {
         claude_code.is_wanted,
         claude_code.read,
         claude_code.USUAL_PLACE,
+        one="session of Claude Code",
     ),
-    codex.NAME: SourceKind("sessions of Codex", codex.is_wanted, codex.read, codex.USUAL_PLACE),
+    claude_code_memory.NAME: SourceKind(
+        "notes that Claude Code keeps by itself",
+        claude_code_memory.is_wanted,
+        claude_code_memory.read,
+        claude_code.USUAL_PLACE,
+        one="note that Claude Code keeps by itself",
+    ),
+    codex.NAME: SourceKind(
+        "sessions of Codex",
+        codex.is_wanted,
+        codex.read,
+        codex.USUAL_PLACE,
+        one="session of Codex",
+    ),
     copilot_cli.NAME: SourceKind(
         "sessions of Copilot CLI",
         copilot_cli.is_wanted,
         copilot_cli.read,
         copilot_cli.USUAL_PLACE,
+        one="session of Copilot CLI",
     ),
     gemini_cli.NAME: SourceKind(
-        "chats of Gemini CLI", gemini_cli.is_wanted, gemini_cli.read, gemini_cli.USUAL_PLACE
+        "chats of Gemini CLI",
+        gemini_cli.is_wanted,
+        gemini_cli.read,
+        gemini_cli.USUAL_PLACE,
+        one="chat of Gemini CLI",
     ),
     server_memory.NAME: SourceKind(
         "entities and observations of server-memory", server_memory.is_wanted, server_memory.read

@@ -1,0 +1,153 @@
+"""The notes that Claude Code keeps by itself, a folder a project: an index, `MEMORY.md`, and a file a topic."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from minutebook.domain.records import MemoryType
+from minutebook.domain.writing import front_matter
+from minutebook.domain.writing.source_drafts import Found, MemoryDraft, UnreadPart
+from minutebook.features.importers.sources import claude_code
+from minutebook.features.importers.sources.reading.conversation import modified
+from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
+from minutebook.features.importers.sources.reading.sections import sections_of
+from minutebook.features.importers.sources.reading.values import instant_of, object_at, text_at
+
+NAME = "claude-code-memory"
+
+_FOLDER = "memory"
+_INDEX = "MEMORY.md"
+_INDEX_LINE = re.compile(r"\s*[-*+]\s+\[[^\]]*\]\([^)]*\.md\).*")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]")
+_DRIVE = re.compile(r"([A-Za-z])--")
+_MOST_LINES = 50
+"""Lines of a transcript in which its folder is looked for."""
+
+_TYPES = {
+    "user": MemoryType.USER_CONTEXT,
+    "feedback": MemoryType.PREFERENCE,
+    "project": MemoryType.FACT,
+    "reference": MemoryType.DOCUMENTATION,
+}
+"""What the types of its notes are here; a note without one is a fact."""
+
+
+def is_wanted(path: PurePath) -> bool:
+    """Tell whether a file is a note: one of Markdown in a folder `memory`, or in the one that is read."""
+    return path.suffix == ".md" and (len(path.parts) < 2 or _FOLDER in path.parts[:-1])
+
+
+def read(source: ImportSource) -> Iterator[Found]:
+    """Yield a memory each topic, and each section of an index that says more than where topics are."""
+    folders: dict[Path, str] = {}
+    for file in source.files:
+        home = _home_of(file.path)
+        if home not in folders:
+            folders[home] = folder_of(home)
+        text = source.text(file)
+        if isinstance(text, UnreadPart):
+            yield text
+            continue
+        try:
+            fields, body, first = front_matter.split(text)
+        except ValueError as error:
+            fields, body, first = {"front": str(error)}, text, 1
+        key = f"{home.name}\0{file.path.relative_to(home).as_posix()}"
+        if file.path.name == _INDEX:
+            yield from _of_index(file, key, folders[home], body, first)
+        elif body.strip():
+            yield _of_topic(file, key, folders[home], fields, body.strip())
+
+
+def _of_topic(
+    file: SourceFile, key: str, folder: str, fields: Mapping[str, Any], body: str
+) -> MemoryDraft:
+    further = object_at(fields, "metadata")
+    return MemoryDraft(
+        key=key,
+        place=file.place,
+        program=NAME,
+        folder=folder,
+        content=body,
+        type=_TYPES.get(text_at(further, "type") or text_at(fields, "type"), MemoryType.FACT),
+        title=text_at(fields, "description", "name") or file.path.stem,
+        at=instant_of(further.get("modified")) or modified(file.modified),
+        metadata={**fields, "path": file.name},
+    )
+
+
+def _of_index(
+    file: SourceFile, key: str, folder: str, body: str, first: int
+) -> Iterator[MemoryDraft]:
+    """Yield the sections of an index that say more than where topics are. An earlier Claude Code kept all of its notes there."""
+    lines = ("" if _INDEX_LINE.fullmatch(line) else line for line in body.split("\n"))
+    seen: Counter[str] = Counter()
+    for headings, line, content in sections_of("\n".join(lines), first):
+        path = " › ".join(headings)
+        seen[path] += 1
+        yield MemoryDraft(
+            key=f"{key}\0{path}\0{seen[path]}",
+            place=file.place,
+            program=NAME,
+            folder=folder,
+            content=content,
+            type=MemoryType.FACT,
+            title=" › ".join((_INDEX, *headings)),
+            at=modified(file.modified),
+            metadata={"path": file.name, "line": line, "headings": list(headings)},
+        )
+
+
+def _home_of(path: Path) -> Path:
+    """Return the folder of the project of a note, which Claude Code names for the project's path."""
+    above = [each for each in path.parents if each.name == _FOLDER]
+    return above[-1].parent if above else path.parent
+
+
+def folder_of(home: Path) -> str:
+    """Return the path of a project, as its transcripts tell or else as this machine has it; empty if nothing does.
+
+    The name of its folder does not tell: each character that is neither letter nor digit is a hyphen there.
+    """
+    for path in sorted(home.glob("*.jsonl")):
+        found = _folder_in(path, home.name)
+        if found:
+            return found
+    drive = _DRIVE.match(home.name)
+    top, rest = Path("/"), home.name.removeprefix("-")
+    if drive is not None:
+        top, rest = Path(f"{drive[1]}:/"), home.name[drive.end() :]
+    found_here = list(_folders_below(top, rest))
+    return str(found_here[0]) if len(found_here) == 1 else ""
+
+
+def _folder_in(path: Path, name: str) -> str:
+    """Return the folder of a transcript, or the one above it, that has the name; empty if none has."""
+    transcript = ImportSource(path, claude_code.is_wanted)
+    for file in transcript.files:
+        for number, each in enumerate(transcript.objects(file)):
+            if number == _MOST_LINES:
+                break
+            if isinstance(each, UnreadPart) or not (folder := text_at(each[1], "cwd")):
+                continue
+            for above in (Path(folder), *Path(folder).parents):
+                if _NOT_IN_NAMES.sub("-", str(above)) == name:
+                    return str(above)
+            break
+    return ""
+
+
+def _folders_below(top: Path, rest: str) -> Iterator[Path]:
+    """Yield the folders below another with a path that is written so."""
+    try:
+        children = [each for each in sorted(top.iterdir()) if each.is_dir()]
+    except OSError:
+        return
+    for child in children:
+        name = _NOT_IN_NAMES.sub("-", child.name)
+        if rest == name:
+            yield child
+        elif rest.startswith(f"{name}-"):
+            yield from _folders_below(child, rest[len(name) + 1 :])
