@@ -290,9 +290,9 @@ def pages(app: App, rounds: int) -> dict[str, Callable[[int], str]]:
     memories = _some_memories(app.infrastructure.store, rounds)
     return {
         "the sign-in form": lambda _: "/signin",
-        "Find, a question": lambda at: f"/?q={questions[at]}",
-        "Find, memories alone": lambda at: f"/?q={questions[at]}&in=memories",
-        "Find, the list": lambda at: f"/?from={20 * at}",
+        "Find, a question": lambda at: f"/find?q={questions[at]}",
+        "Find, memories alone": lambda at: f"/find?q={questions[at]}&in=memories",
+        "Find, the list": lambda at: f"/find?from={20 * at}",
         "a memory": lambda at: f"/memories/{memories[at]}",
         "Why": lambda at: f"/why?q={questions[at]}",
         "Review": lambda _: "/review?see=active",
@@ -321,7 +321,7 @@ def _some_memories(store: Store, count: int) -> list[str]:
 
 def settle(visitor: Visitor) -> None:
     """Wait until the process does nothing by itself: the index of words is made anew at a first question."""
-    for path in ("/?q=kettle", "/code?q=kettle"):
+    for path in ("/find?q=kettle", "/code?q=kettle"):
         visitor.get(path)
         quiet = 0
         while quiet < QUIET:

@@ -23,10 +23,10 @@ from benchmarks.store import private_mb, resident_mb
 started, cpu = time.perf_counter(), time.process_time()
 with pages.visited(Path(sys.argv[1])) as (_, visitor):
     opened, opened_cpu = time.perf_counter(), time.process_time()
-    assert visitor.get("/?q=kettle")[0] == 200
+    assert visitor.get("/find?q=kettle")[0] == 200
     wall, used = time.perf_counter(), time.process_time()
     for number in range(5):
-        visitor.get(f"/?q=kettle+{number}")
+        visitor.get(f"/find?q=kettle+{number}")
     print(json.dumps({
         "to open, CPU ms": 1e3 * (opened_cpu - cpu),
         "to open, ms": 1e3 * (opened - started),

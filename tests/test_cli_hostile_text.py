@@ -138,6 +138,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
         ["remember", ODD, "--valid-from", ODD],
         ["remember", ODD, "--link", f"{MEMORY}:{ODD}"],
     ],
+    ("today",): [["today"], ["today", "--date", ODD], ["today", "--since", ODD]],
     ("search",): [["search", "kettle", "--explain"]],
     ("show",): [
         ["show", MEMORY],

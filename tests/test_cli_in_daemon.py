@@ -27,6 +27,8 @@ def daemon(begun: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
 
 
 READ = {
+    "today": [],
+    "today --json": [],
     "search": ["kettle", "--explain"],
     "search --json": ["kettle"],
     "show": ["ID"],

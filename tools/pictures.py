@@ -36,7 +36,7 @@ LARGEST = 150_000
 """Bytes of a picture at most."""
 
 PAGES = {
-    "find": ("/?q=what+happens+when+a+payment+fails", ".hit .why summary >> nth=0"),
+    "find": ("/find?q=what+happens+when+a+payment+fails", ".hit .why summary >> nth=0"),
     "decision": ("/decisions/{decision}", ""),
     "graph": ("/graph?at={entity}", ""),
     "code": ("/code?q=try+again+when+the+gateway+does+not+answer", ""),

@@ -337,7 +337,7 @@ async def page_views(target: Target, number: int) -> None:
     signing = target.request("/signin", told, Content_Type=kind, Cookie=visitor, **here)
     _, headers, _ = await wire.ask(signing)
     cookie = _cookie(headers) or visitor
-    pages = ["/", "/?q=billing+service", "/activity", "/review", "/graph"]
+    pages = ["/find", "/find?q=billing+service", "/activity", "/review", "/graph"]
     await again(target, lambda n: target.request(pages[n % len(pages)], method="GET", Cookie=cookie, **here))  # fmt: skip
 
 

@@ -159,7 +159,7 @@ def exits(at: House) -> Iterator[tuple[str, str]]:
         yield "show", at.command("show", id).text
         yield "/decisions/", at.owner.get(f"/decisions/{id}").text
         yield from resources(at, "ledger", f"decision://{id}")
-    for address in (*PAGES, f"/?q={WORD}", "/session?name=s1", "/review?of=rule"):
+    for address in (*PAGES, f"/find?q={WORD}", "/session?name=s1", "/review?of=rule"):
         yield address, unescape(at.owner.get(address).text)
     for words in (
         *COMMANDS,

@@ -13,6 +13,7 @@ from minutebook.feature import features
 _CORE: dict[str, dict[str, tuple[str, ...]]] = {
     "Begin": {
         "minutebook.cli.commands.setup": ("setup",),
+        "minutebook.cli.commands.today": ("today",),
         "minutebook.cli.commands.serving": ("serve", "export-schema"),
         "minutebook.cli.commands.help": ("help",),
         "minutebook.cli.commands.completion": ("completion",),
@@ -46,6 +47,7 @@ _CORE: dict[str, dict[str, tuple[str, ...]]] = {
 
 _EXAMPLES = {
     "setup": "connect the clients of this machine",
+    "today": "see what agents learned, what they were told, what waits",
     'remember "…"': "keep something yourself",
     'search "…"': "find it by meaning and by words",
 }

@@ -42,8 +42,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=StrEnum)
 
 FIRST = (
-    *("setup", "remember", "search", "show", "list", "edit", "forget"),
-    *("sessions", "decide", "ui", "status", "doctor"),
+    *("setup", "today", "remember", "search", "show", "list", "edit", "forget"),
+    *("sessions", "decide", "ui", "doctor"),
 )
 """The commands that `minutebook --help` lists, of those that are there; `help all` lists every one."""
 

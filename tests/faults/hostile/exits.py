@@ -31,7 +31,7 @@ _FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 _PLAIN_LOG = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ [\w.]+: ")
 
 PAGES = (
-    "/", "/?q=zq", "/?q=zq&in=decisions", "/decisions", "/sessions", "/activity", "/activity/proof", "/health/examined", "/settings", "/graph",
+    "/", "/find", "/find?q=zq", "/find?q=zq&in=decisions", "/decisions", "/sessions", "/activity", "/activity/proof", "/health/examined", "/settings", "/graph",
     "/time", "/time?see=true", "/time/changes", "/review?of=active", "/review?of=proposal",
     "/why?q=zq", "/code", "/recalls", "/health", "/review",
 )  # fmt: skip

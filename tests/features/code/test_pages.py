@@ -142,7 +142,7 @@ def test_a_long_file_is_read_on_line_by_line_of_it(site: Site, tmp_path: Path) -
 
 def test_code_that_find_shows_leads_to_its_lines(site: Site, kettle: Project) -> None:
     browser = site.owner()
-    page = browser.get("/?q=boil").text
+    page = browser.get("/find?q=boil").text
     assert "In code" in page
     assert "Boil water" in browser.followed_link(page, "/code/file")
 
@@ -155,7 +155,7 @@ def test_stored_source_does_nothing_but_show(site: Site, tmp_path: Path) -> None
     for path in (
         "/code",
         "/code?q=stone",
-        "/?q=stone",
+        "/find?q=stone",
         "/code/file?project=%3Cb%3Ehostile&path=b.js",
     ):
         page = browser.get(path).text
@@ -167,7 +167,7 @@ def test_projects_of_others_do_not_show(site: Site, kettle: Project, tmp_path: P
     other = Caller(name="x", role=Role.ADMIN, organization="zoo")
     project = indexed(site, tmp_path / "hush", {"hush.py": "def hush(): pass\n"}, other)
     browser = site.bearer(organization="default")
-    for path in ("/code", "/code?q=hush", "/?q=hush", "/code?q=kettle"):
+    for path in ("/code", "/code?q=hush", "/find?q=hush", "/code?q=kettle"):
         answer = browser.get(path)
         assert project.path not in answer.text
         assert "hush.py" not in answer.text

@@ -14,7 +14,7 @@ def test_an_answer_shows_every_share_and_what_was_left_out(site: Site) -> None:
     site.app.memories.invalidate(OWNER, ended.id, "It <broke>", kept.id)
     browser = site.owner()
     assert browser.get("/why").status_code == 200
-    page = browser.followed_link(browser.get("/?q=when+does+kettle+boil").text, "/why?")
+    page = browser.followed_link(browser.get("/find?q=when+does+kettle+boil").text, "/why?")
     answer, rest = page.split('id="left-out"')
     assert "Kettle boils at noon" in answer
     assert "What each signal says" in answer

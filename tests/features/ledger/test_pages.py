@@ -116,7 +116,7 @@ def test_decisions_of_others_do_not_show(site: Site) -> None:
         other, draft("Use another secret database")
     )
     browser = site.bearer(organization="default")
-    for path in ("/decisions", "/?q=database", "/?q=database&in=decisions"):
+    for path in ("/decisions", "/find?q=database", "/find?q=database&in=decisions"):
         assert "secret database" not in browser.get(path).text
     for id in (decision.id, proposal.id, "decision_x", "x"):
         assert browser.get(f"/decisions/{id}").status_code == 404

@@ -76,7 +76,9 @@ class Browser:
 
     def followed(self, answer: httpx2.Response) -> httpx2.Response:
         assert answer.status_code == 303, answer.text
-        return self.get(answer.headers["location"])
+        page = self.get(answer.headers["location"])
+        # The first page is wherever the menu begins.
+        return self.get(page.headers["location"]) if answer.headers["location"] == "/" else page
 
 
 @dataclass

@@ -110,7 +110,7 @@ def kept(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         context = browser.new_context()
         page = context.new_page()
         page.goto(link)
-        expect(page.get_by_role("searchbox")).to_be_focused()
+        expect(page.get_by_role("heading", name="Today")).to_be_visible()
         base = link.partition("/enter")[0]
         yield Kept(base, context.storage_state(), deploy, hostile, proposal, kettle)
     finally:
@@ -165,8 +165,9 @@ def paths(kept: Kept) -> list[str]:
     """The pages that every check walks over."""
     memory = f"/memories/{kept.deploy.id}"
     return [
-        "/",
-        "/?q=kettle",
+        "/today",
+        "/find",
+        "/find?q=kettle",
         memory,
         f"{memory}/supersede",
         f"{memory}/forget",
@@ -197,12 +198,12 @@ def paths(kept: Kept) -> list[str]:
 
 def test_a_person_finds_opens_and_edits_by_keyboard_alone(window: Window, kept: Kept) -> None:
     page = window.page
-    window.goto("/")
+    window.goto("/find")
     page.keyboard.type("deployed kettle thurs")
     hit = page.get_by_role("link", name="When Kettle is deployed")
     expect(page.locator("#results mark").first).to_be_visible()
     # The results of the whole question are there with its address: those of a part of it would be replaced.
-    expect(page).to_have_url(re.compile(r"/\?q=deployed(%20|\+)kettle(%20|\+)thurs$"))
+    expect(page).to_have_url(re.compile(r"/find\?q=deployed(%20|\+)kettle(%20|\+)thurs$"))
     for _ in range(5):
         page.keyboard.press("ArrowDown")
     while not hit.evaluate("each => each === document.activeElement"):
@@ -247,7 +248,7 @@ def test_a_person_verifies_many_by_keyboard_alone_and_undoes_it(window: Window) 
 
 
 def test_why_opens_and_names_the_signals(window: Window) -> None:
-    window.goto("/?q=kettle")
+    window.goto("/find?q=kettle")
     why = window.page.locator("details.why").first
     why.locator("summary").focus()
     window.page.keyboard.press("Enter")
@@ -258,7 +259,7 @@ def test_why_opens_and_names_the_signals(window: Window) -> None:
 
 def test_results_come_as_one_types_and_the_address_keeps_them(window: Window) -> None:
     page = window.page
-    window.goto("/")
+    window.goto("/find")
     page.get_by_role("searchbox").fill("tuesdays or thursdays")
     expect(page.locator(".hit").first).to_contain_text("When Kettle is deployed")
     page.locator(".kinds label", has_text="Sessions").click()
@@ -333,7 +334,7 @@ def test_times_are_local_and_the_exact_one_is_on_hover(browser: Browser, kept: K
 
 
 def test_hostile_text_runs_nothing_and_fetches_nothing(window: Window, kept: Kept) -> None:
-    window.goto("/?q=stone")
+    window.goto("/find?q=stone")
     expect(window.page.locator(".hit").first).to_be_visible()
     for memory in kept.hostile:
         window.goto(f"/memories/{memory.id}")
@@ -346,7 +347,7 @@ def test_hostile_text_runs_nothing_and_fetches_nothing(window: Window, kept: Kep
 def test_reading_needs_no_script(browser: Browser, kept: Kept) -> None:
     context = browser.new_context(storage_state=kept.state, java_script_enabled=False)  # type: ignore[arg-type]
     window = opened(context, kept)
-    window.goto("/")
+    window.goto("/find")
     window.page.get_by_role("searchbox").fill("kettle thursdays")
     window.page.keyboard.press("Enter")
     window.page.get_by_role("link", name="When Kettle is deployed").click()

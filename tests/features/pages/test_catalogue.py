@@ -68,11 +68,11 @@ def test_a_person_reads_german_as_the_browser_asks_and_chooses_otherwise(site: S
     assert {"Accept-Language", "Cookie"} <= set(page.headers["vary"].split(", "))
     chose = browser.post("/settings/language", language="en")
     assert "Max-Age=31536000" in chose.headers["set-cookie"]
-    assert '<html lang="en">' in browser.get("/", accept_language="de").text
+    assert '<html lang="en">' in browser.get("/find", accept_language="de").text
     browser.post("/settings/language", language="de")
     assert "Seite gibt es nicht" in browser.get("/nothing/here").text
     browser.post("/settings/language", language="")
-    assert '<html lang="en">' in browser.get("/").text
+    assert '<html lang="en">' in browser.get("/find").text
     assert browser.post("/settings/language", language="xx").status_code == 400
 
 
@@ -91,7 +91,9 @@ def test_a_records_words_and_days_are_said_in_the_readers_language(site: Site) -
     assert "Tatsache" in page
     assert 'status-active">aktiv' in page
     # What a form sends is the record's own word.
-    assert '<option value="fact">Tatsache</option>' in browser.get("/", accept_language="de").text
+    assert (
+        '<option value="fact">Tatsache</option>' in browser.get("/find", accept_language="de").text
+    )
     time = browser.get("/time?on=2026-01-31", accept_language="de").text
     assert "31.01.2026" in time
     known = {str(each) for kind in (MemoryType, Status, ScopeLevel, Role) for each in kind}

@@ -58,7 +58,7 @@ def test_a_token_that_is_none_is_refused_in_words_and_signs_nobody_in(
     answer = browser.post("/signin", token=token)
     assert answer.status_code == 401
     assert 'role="alert"' in answer.text
-    assert browser.get("/").status_code == 303
+    assert browser.get("/find").status_code == 303
     assert token not in answer.text or not token
 
 
@@ -129,12 +129,12 @@ def test_signing_out_ends_the_session_on_the_server(site: Site) -> None:
     cookies = dict(browser.http.cookies)
     assert browser.post("/signout").headers["location"] == "/signin"
     browser.http.cookies.update(cookies)
-    assert browser.get("/").status_code == 303
+    assert browser.get("/find").status_code == 303
 
 
 def test_a_revoked_token_is_heard_by_the_next_request(site: Site) -> None:
     browser = site.bearer()
-    assert browser.get("/").status_code == 200
+    assert browser.get("/find").status_code == 200
     (token,) = site.app.tokens.list(OWNER)
     site.app.tokens.revoke(OWNER, token.id)
     assert browser.get("/").headers["location"] == "/signin"
@@ -163,7 +163,7 @@ def test_a_form_of_another_page_changes_nothing(
     browser = site.owner()
     answer = browser.post(path.format(id=memory.id), **{"sure": "yes", **forged})
     assert answer.status_code == 403
-    assert browser.get("/").status_code == 200
+    assert browser.get("/find").status_code == 200
     assert site.app.memories.read(OWNER, memory.id) == memory
 
 
@@ -194,7 +194,7 @@ def test_a_link_from_another_site_is_looked_at_again_with_its_cookie(site: Site)
 
 
 def test_script_is_told_to_sign_in_where_the_session_has_ended(site: Site) -> None:
-    answer = site.browser().get("/?q=x", hx_request="true")
+    answer = site.browser().get("/find?q=x", hx_request="true")
     assert answer.status_code == 401
     assert answer.headers["hx-redirect"] == "/signin"
 
@@ -256,7 +256,7 @@ def test_files_are_served_under_their_digest_and_nothing_else_is(site: Site) -> 
 def test_a_rate_limit_holds_for_pages_too(tmp_path: Path) -> None:
     with site_on(tmp_path / "limited", rate_limit=0.2) as limited:
         browser = limited.bearer()
-        codes = [browser.get("/").status_code for _ in range(4)]
+        codes = [browser.get("/find").status_code for _ in range(4)]
     assert 429 in codes
 
 

@@ -57,7 +57,7 @@ def test_the_owner_has_what_is_derived_made_anew(site: Site) -> None:
     page = browser.followed(browser.post("/health/mend")).text
     assert "made anew from the records" in page
     assert "Everything is in order." in page
-    assert memory.id in browser.get("/?q=tea").text
+    assert memory.id in browser.get("/find?q=tea").text
 
 
 def test_nobody_else_has_it_made_anew(site: Site) -> None:
@@ -127,7 +127,7 @@ def test_what_a_person_should_look_at_is_counted_and_leads_there(site: Site) -> 
     assert "2 memories of agents" in page
     assert "1 memory kept more than 180 days ago" in page
     assert "1 target with several decisions" in page
-    listed = browser.followed_link(page, "/?status=active").replace("Tea at four", "")
+    listed = browser.followed_link(page, "/find?status=active").replace("Tea at four", "")
     assert "Tea at three" in listed
     assert "Guess" not in listed
 

@@ -167,9 +167,9 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     for end in ("never", text):
         check_inert(browser.post("/settings/tokens", role="human", end=end, **told).text)
     for path in (
-        "/",
-        "/?q=stone",
-        "/?q=stone&in=decisions",
+        "/find",
+        "/find?q=stone",
+        "/find?q=stone&in=decisions",
         f"/memories/{memory.id}",
         f"/memories/{memory.id}/edit",
         f"/memories/{memory.id}/forget",
@@ -210,7 +210,7 @@ def test_hostile_addresses_and_forms_are_inert(site: Site, text: str) -> None:
     memory = site.remember("Tea")
     browser = site.owner()
     params = {"q": text, "by": text, "client": text}
-    check_inert(browser.http.get("/", params=params, headers={"accept": "text/html"}).text)
+    check_inert(browser.http.get("/find", params=params, headers={"accept": "text/html"}).text)
     params |= {"as": "agent", "repository": text, "user": text, "organization": text}
     check_inert(browser.http.get("/why", params=params, headers={"accept": "text/html"}).text)
     told = {"u0": f"verify {text} {text}", "o0": text, "undone": text}
@@ -227,7 +227,7 @@ def test_hostile_addresses_and_forms_are_inert(site: Site, text: str) -> None:
         assert answer.status_code == 400, path
         check_inert(answer.text)
     for query in ("type", "since", "from", "in"):
-        answer = browser.http.get("/", params={query: text}, headers={"accept": "text/html"})
+        answer = browser.http.get("/find", params={query: text}, headers={"accept": "text/html"})
         assert answer.status_code == 400
         check_inert(answer.text)
     stranger = site.browser()

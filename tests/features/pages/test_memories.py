@@ -212,7 +212,7 @@ def test_unknown_memories_and_acts_have_pages_of_their_own(site: Site) -> None:
 def test_a_stopped_store_is_a_page_that_says_so_and_what_helps(site: Site) -> None:
     memory = site.remember("Tea at four")
     browser = site.owner()
-    browser.get("/")
+    browser.get("/find")
     site.app.infrastructure.store.close()
     answer = browser.get(f"/memories/{memory.id}")
     assert answer.status_code == 503

@@ -10,6 +10,7 @@ FEATURE = Feature(
     setup=".setup:offers",
     services=".services:HookServices",
     daemon_requests={"hook": ".answers:serve"},
+    today=".today:told_unasked",
     operations=".operations:OPERATIONS",
     commands={"Look after it": {".cli": ("hook", "hooks")}},
 )

@@ -25,5 +25,6 @@ FEATURE = Feature(
         "Decisions": {".cli": ("decide", "decisions", "proposals", "accept", "secret", "ledger")}
     },
     pages=".pages.register:PAGES",
+    today=".today:decided",
     page_parts={"settings.rules": {"ledger/secret.html": ".pages.register:secret"}},
 )

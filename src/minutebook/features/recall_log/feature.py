@@ -13,6 +13,7 @@ FEATURE = Feature(
     on_answer=".services:listener",
     on_reset=".services:removed",
     commands={"Sessions": {".cli": ("recalls",)}},
+    today=".today:answered",
     pages=".pages:PAGES",
     page_parts={
         "memory.below": {"recall_log/memory.html": ".pages:recalls_of"},

@@ -12,6 +12,7 @@ from typing import Literal
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
+from minutebook.domain.day import DaySpan
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits, new_id
@@ -174,6 +175,7 @@ class RecallLog:
         sessions: Collection[str] | None = None,
         client: str | None = None,
         record: Record | None = None,
+        span: DaySpan | None = None,
         limit: int,
         offset: int = 0,
     ) -> list[ShownRecall]:
@@ -184,7 +186,9 @@ class RecallLog:
             entry
             for organization in self._homes(caller, record)
             for entry in self._rows.find(
-                self._query(caller, organization, sessions=sessions, client=client, record=known),
+                self._query(
+                    caller, organization, sessions=sessions, client=client, record=known, span=span
+                ),
                 limit + offset,
             )
         ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from minutebook.domain.day import DaySpan
 from minutebook.domain.records import Key, Kind
 from minutebook.features.recall_log.recalls import Got, LoggedRecall, RecallCount
 from minutebook.store.protocol import Tended
@@ -33,6 +34,7 @@ class RecallQuery:
     sessions: Collection[str] | None = None
     client: str | None = None
     record: tuple[Kind, str] | None = None
+    span: DaySpan | None = None
 
 
 class RecallRows:
@@ -266,6 +268,9 @@ def _condition(query: RecallQuery, number: int | None) -> tuple[str, list[Any]]:
         # The engines' own `lower` makes small letters of A to Z alone.
         parts.append("lower(r.client) = ?")
         values.append("".join(c.lower() if c.isascii() else c for c in query.client))
+    if query.span is not None:
+        parts.append("r.at >= ? AND r.at < ?")
+        values += [microseconds(query.span.since), microseconds(query.span.until)]
     if query.record is not None:
         kind, id = query.record
         parts.append(

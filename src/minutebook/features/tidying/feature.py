@@ -16,6 +16,7 @@ FEATURE = Feature(
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     commands={"Look after it": {".cli": ("tidy",)}},
+    today=".today:waiting",
     pages=".pages.register:PAGES",
     page_parts={"health.look_at": {"tidying/waiting.html": ".pages.register:waiting"}},
 )

@@ -31,7 +31,16 @@ def registered() -> Sequence[Pages]:
 @cache
 def views() -> Sequence[Views]:
     """Return all views."""
-    return (*(views for each in registered() for views in each.views), _acts())
+    return (
+        {("GET", "/"): ("begin", _begin)},
+        *(v for each in registered() for v in each.views),
+        _acts(),
+    )
+
+
+def _begin(visit: Visit) -> Goto:
+    """Lead to the first page of the menu."""
+    return Goto(menu()[0].path)
 
 
 def menu() -> Sequence[MenuEntry]:

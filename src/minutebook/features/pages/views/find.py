@@ -59,7 +59,7 @@ class FindQuery:
             for name, value in parts.items()
             if value not in ("", None) and value != standard.get(name)
         }
-        return f"/?{urlencode(parameters)}" if parameters else "/"
+        return f"/find?{urlencode(parameters)}" if parameters else "/find"
 
 
 def show(visit: Visit) -> Page:
@@ -89,7 +89,7 @@ def show(visit: Visit) -> Page:
     return Page("results.html" if visit.wants_part else "find.html", facts)
 
 
-VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/"): ("find", show)}
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/find"): ("find", show)}
 
 
 def find_query(parameters: Mapping[str, str]) -> FindQuery:

@@ -91,7 +91,7 @@ def _stale(visit: Visit) -> dict[str, Any]:
     return {
         "stale": app.overview.memories(caller, stale) if is_old else 0,
         # The day itself counts in an address, but not here.
-        "stale_address": f"/?status=active&until={before - timedelta(days=1)}",
+        "stale_address": f"/find?status=active&until={before - timedelta(days=1)}",
         "stale_days": STALE_AFTER.days,
     }
 

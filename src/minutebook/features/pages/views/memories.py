@@ -342,7 +342,7 @@ def _forget(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
     if form.get("sure") != "yes":
         raise InvalidInput(_("the box"), "must be ticked: what is removed does not come back")
     visit.app.memories.delete(visit.caller, memory.id)
-    return "/?done=forget"
+    return "/find?done=forget"
 
 
 def _lines(text: str) -> str:

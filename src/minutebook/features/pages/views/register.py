@@ -12,6 +12,7 @@ from minutebook.features.pages.views import (
     sessions,
     settings,
     timeline,
+    today,
 )
 from minutebook.features.pages.views.live import Live
 
@@ -22,6 +23,7 @@ def _live(host: Host) -> Events:
 
 PAGES = Pages(
     views=(
+        today.VIEWS,
         find.VIEWS,
         memories.VIEWS,
         sessions.VIEWS,
@@ -32,7 +34,8 @@ PAGES = Pages(
         settings.VIEWS,
     ),
     menu=(
-        MenuEntry(10, "/", later("Find")),
+        MenuEntry(0, "/today", later("Today")),
+        MenuEntry(10, "/find", later("Find")),
         MenuEntry(40, "/sessions", later("Sessions")),
         MenuEntry(60, "/graph", later("Graph")),
         MenuEntry(70, "/time", later("Time")),

@@ -1,0 +1,132 @@
+"""See the day: learned, told, waiting."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from minutebook.cli.opening import opened
+from minutebook.cli.printing import say, short, style
+from minutebook.cli.terminal import as_json, identity
+from minutebook.cli.times import time_given
+from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic, grouped
+from minutebook.domain.errors import InvalidInput
+from minutebook.operations.day import day
+
+WIDTH = 96
+"""Characters of a line, at most."""
+
+MOST_LEARNED, MOST_OTHERS = 9, 3
+"""Lines of what was learned, and of each other topic, so that all fits on a screen."""
+
+_FIRST_YEAR = 1970
+_EMPTY = {
+    DayTopic.LEARNED: "nothing was kept",
+    DayTopic.TOLD: "no agent asked, and none was told anything",
+    DayTopic.WAITS: "nothing",
+    DayTopic.ACTS: "nothing was done",
+}
+
+
+@click.command(short_help="See what agents learned, what they were told, and what waits.")
+@click.option("--date", metavar="DATE", help="Another day: 2026-01-31.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="From then until now: 2026-01-31, 2026-01-31T12:00, or 30m, 12h, 7d.",
+)
+@identity
+@as_json
+def today(options: dict[str, str], date: str | None, since: str | None, as_json: bool) -> None:  # noqa: FBT001
+    """See today's memories, decisions and sessions by project and client, the answers to agents, and open reviews.
+
+    The page Today of `minutebook ui` shows the same.
+    """
+    span = _span(date, since)
+    with opened(options) as api:
+        parts = api.run(day, span.since, span.until)
+    shape = {"since": span.since, "until": span.until, "parts": [_shape(each) for each in parts]}
+    say(shape, _lines(span, parts), as_json)
+
+
+def _span(date: str | None, since: str | None) -> DaySpan:
+    """Return the day that was named, or the time since an instant; today if neither is given."""
+    now = datetime.now(UTC)
+    if date is not None and since is not None:
+        raise InvalidInput("--date", "must be left out with --since")
+    if since is not None:
+        begin = time_given("--since", since)
+        assert begin is not None
+        return DaySpan(begin, now)
+    given = time_given("--date", date) or now
+    if given > now or given.year <= _FIRST_YEAR:
+        raise InvalidInput("--date", "must be a day that has begun")
+    begin = given.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    return DaySpan(begin.astimezone(UTC), (begin + timedelta(days=1)).astimezone(UTC))
+
+
+def _shape(part: DayPart) -> dict[str, object]:
+    names = ("text", "at", "project", "client", "path", "number")
+    lines = [
+        {name: getattr(each, name) for name in names if getattr(each, name)} for each in part.lines
+    ]
+    return {
+        "topic": part.topic,
+        "counts": list(part.counts),
+        "lines": lines,
+        "remedy": part.remedy,
+    }
+
+
+def _lines(span: DaySpan, parts: Sequence[DayPart]) -> Iterator[str]:
+    since, until = (each.astimezone() for each in (span.since, span.until))
+    is_day = until - since <= timedelta(days=1) and not (since.hour or since.minute)
+    yield style(
+        f"{since:%A, %Y-%m-%d}" if is_day else f"{since:%Y-%m-%d %H:%M} to {until:%H:%M}", bold=True
+    )
+    for part in parts:
+        yield f"{style(f'{part.topic.capitalize():<8}', bold=True)} {_said(part)}"
+        if part.topic is DayTopic.LEARNED:
+            yield from _by_group(part)
+        else:
+            yield from map(_line, part.lines[:MOST_OTHERS])
+            yield from _rest(len(part.lines) - MOST_OTHERS)
+    yield f"{style('Pages   ', bold=True)} `minutebook ui`"
+
+
+def _said(part: DayPart) -> str:
+    counts = ", ".join(part.counts) or _EMPTY[part.topic]
+    return f"{counts}. {part.remedy}" if part.remedy else counts
+
+
+def _by_group(part: DayPart) -> Iterator[str]:
+    """Yield the events by project and client: a heading and lines each, as far as there is room."""
+    groups = grouped(part.lines)
+    room, shown = MOST_LEARNED, 0
+    for number, group in enumerate(groups):
+        # Each group that follows is to have a line, too.
+        most = max(1, room - (len(groups) - number - 1))
+        if not room:
+            break
+        names = [group.project or "no project", *([f"through {group.client}"] * bool(group.client))]
+        yield style(f"  {', '.join(names)}", dim=True)
+        yield from map(_line, group.lines[:most])
+        shown += len(group.lines[:most])
+        room -= len(group.lines[:most])
+    yield from _rest(len(part.lines) - shown)
+
+
+def _line(line: DayLine) -> str:
+    when = f"{line.at.astimezone():%H:%M}" if line.at else " " * 5
+    return f"    {style(when, dim=True)}  {short(_flat(line.text), WIDTH - 11)}"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _rest(count: int) -> Iterable[str]:
+    return [style(f"           and {count:,} more", dim=True)] if count > 0 else []
+
+
+COMMANDS = (today,)

@@ -1,0 +1,107 @@
+"""The report of a day: each feature's part of it, by topic."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+from minutebook.domain.caller import Caller, anywhere
+from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
+from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.reason import Reason, counted
+from minutebook.domain.records import Memory, Turn
+from minutebook.domain.writing.turns import Session
+from minutebook.feature import loaded
+from minutebook.operations.operation import operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+
+MOST = 200
+"""Memories, and sessions, that are listed: the latest."""
+
+
+@operation("knowledge")
+def day(app: "App", caller: Caller, since: datetime, until: datetime) -> list[DayPart]:
+    """Return the report of the time from one instant on and before another."""
+    return report(app, caller, DaySpan(since, until))
+
+
+def report(app: "App", caller: Caller, span: DaySpan) -> list[DayPart]:
+    """Return a part for each topic that somebody tells of, in order, of all projects that the caller may see.
+
+    Where nothing was learned it says what to do.
+    """
+    caller = anywhere(caller)
+    found = [*_memories(app, caller, span), *_sessions(app, caller, span)]
+    for tell in loaded("today"):
+        found += tell(app, caller, span)
+    learned, *others = (
+        _joined(topic, [part for part in found if part.topic is topic]) for topic in DayTopic
+    )
+    if not learned.lines:
+        learned = replace(learned, remedy=_how_to_begin(app, caller))
+    return [learned, *(each for each in others if any(each.topic is p.topic for p in found))]
+
+
+def _joined(topic: DayTopic, parts: Sequence[DayPart]) -> DayPart:
+    lines = [line for part in parts for line in part.lines]
+    lines.sort(key=lambda each: (each.at is None, -each.at.timestamp() if each.at else 0))
+    counts = [count for part in parts for count in part.counts]
+    return DayPart(topic, counts, lines, next((each.remedy for each in parts if each.remedy), ""))
+
+
+def _memories(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
+    page = app.memories.page(caller, MOST, 0, MemoryQuery(since=span.since, until=span.until))
+    if page.total:
+        counts = [counted("{count:,} memory", "{count:,} memories", page.total)]
+        yield DayPart(DayTopic.LEARNED, counts, [_of_memory(each) for each in page.memories])
+
+
+def _sessions(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
+    found = [
+        each
+        for each in app.sessions.all(caller)
+        if each.first < span.until and each.last >= span.since
+    ]
+    if found:
+        counts = [counted("{count:,} session", "{count:,} sessions", len(found))]
+        lines = [_of_session(app, caller, each) for each in found[:MOST]]
+        yield DayPart(DayTopic.LEARNED, counts, lines)
+
+
+def _of_memory(memory: Memory) -> DayLine:
+    return DayLine(
+        memory.title or memory.content,
+        memory.ingestion_time,
+        f"/memories/{quote(memory.id, safe='')}",
+        memory.repository or "",
+        "" if memory.origin is None else memory.origin.client,
+    )
+
+
+def _of_session(app: "App", caller: Caller, session: Session) -> DayLine:
+    summary = app.summaries.of(session)
+    (last,) = app.sessions.turns(caller, session).find(Turn, order=["-at"], limit=1) or (None,)
+    begun = "" if last is None else last.prompt or last.response
+    return DayLine(
+        Reason("Session: {title}", title=begun if summary is None else summary.title),
+        session.last,
+        "/session?" + urlencode({"name": session.name}),
+        session.repository or "",
+        "" if last is None or last.origin is None else last.origin.client,
+    )
+
+
+def _how_to_begin(app: "App", caller: Caller) -> Reason:
+    page = app.memories.page(caller, 1, 0)
+    if not page.memories:
+        return Reason(
+            "`minutebook setup` connects the clients of this machine; what their agents keep is told here."
+        )
+    kept = page.memories[0].ingestion_time.astimezone()
+    return Reason("The latest memory is of {day}.", day=f"{kept:%Y-%m-%d}")
+
+
+OPERATIONS = (day,)
