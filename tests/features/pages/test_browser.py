@@ -181,6 +181,7 @@ def paths(kept: Kept) -> list[str]:
         "/activity/proof",
         "/health/examined",
         "/settings",
+        "/more",
         "/graph",
         f"/graph?at={kept.kettle}&open={kept.deploy.id}",
         "/time",
@@ -414,19 +415,23 @@ def check_accessible(page: Page, path: str, rules: list[str] | None) -> None:
 
 
 @pytest.mark.parametrize("locale", ["en", "de"])
-def test_the_head_is_one_row_on_a_small_laptop(browser: Browser, kept: Kept, locale: str) -> None:
+@pytest.mark.parametrize(("width", "rows"), [(1024, 1), (390, 2)])
+def test_the_head_is_one_row_on_a_small_laptop_and_two_on_a_telephone(
+    browser: Browser, kept: Kept, locale: str, width: int, rows: int
+) -> None:
     state: object = kept.state
     with closing(
         browser.new_context(
             storage_state=state,  # type: ignore[arg-type]
-            viewport={"width": 1024, "height": 700},
+            viewport={"width": width, "height": 700},
             locale=locale,
         )
     ) as context:
         page = context.new_page()
-        page.goto(kept.base + "/")
-        tops = page.eval_on_selector_all(
-            ".brand, .top nav a, .who", "all => all.map(e => e.getBoundingClientRect().top)"
+        page.goto(kept.base + "/more")
+        middles = page.eval_on_selector_all(
+            ".brand, .top nav a, .who",
+            "all => all.map(e => e.getBoundingClientRect()).map(r => r.top + r.height / 2)",
         )
-        assert max(tops) - min(tops) < 20
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1024
+        assert len({round(each / 20) for each in middles}) == rows
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

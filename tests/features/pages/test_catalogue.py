@@ -2,6 +2,7 @@
 
 import gettext
 import re
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from minutebook.features.pages.frame.catalogue import (
     speaking,
     text,
 )
-from minutebook.features.pages.frame.words import WORDS
+from minutebook.features.pages.frame.markup import age
+from minutebook.features.pages.frame.words import WORDS, word
 from tests.features.pages.site import AGENT, Browser, Site, site_on
 from tests.features.pages.test_isolation import addresses
 from tools.messages import source_of, too_early, unmarked, untranslated
@@ -60,6 +62,40 @@ def test_numbers_and_counts_are_written_as_the_language_does() -> None:
     assert text("Find") == "Find"
 
 
+@pytest.mark.parametrize(
+    ("passed", "english", "german"),
+    [
+        (timedelta(seconds=20), "just now", "gerade eben"),
+        (timedelta(minutes=1, seconds=9), "1 minute ago", "vor 1 Minute"),
+        (timedelta(hours=5), "5 hours ago", "vor 5 Stunden"),
+        (timedelta(days=3, hours=20), "3 days ago", "vor 3 Tagen"),
+    ],
+)
+def test_an_age_is_counted_in_its_largest_unit(
+    passed: timedelta, english: str, german: str
+) -> None:
+    instant = datetime.now(UTC) - passed
+    assert f">{english}<" in age(instant)
+    assert f'datetime="{instant.isoformat()}"' in age(instant)
+    with speaking(GERMAN):
+        assert f">{german}<" in age(instant)
+
+
+def test_of_what_is_a_month_old_or_still_to_come_the_day_is_shown() -> None:
+    for instant in (datetime(2026, 1, 31, tzinfo=UTC), datetime(2126, 1, 31, tzinfo=UTC)):
+        assert f">{instant:%Y-%m-%d}<" in age(instant)
+    with speaking(GERMAN):
+        assert ">31.01.2026<" in age(datetime(2026, 1, 31, tzinfo=UTC))
+
+
+def test_a_word_of_code_reads_as_words() -> None:
+    assert word("business_rule") == "business rule"
+    assert word("GuessedTooOften") == "Guessed too often"
+    assert word("an_agents_own") == "an_agents_own"
+    with speaking(GERMAN):
+        assert word("business_rule") == "Geschäftsregel"
+
+
 def test_a_person_reads_german_as_the_browser_asks_and_chooses_otherwise(site: Site) -> None:
     browser = site.owner()
     page = browser.get("/settings", accept_language="de-DE,de;q=0.9,en;q=0.8")
@@ -89,7 +125,9 @@ def test_a_records_words_and_days_are_said_in_the_readers_language(site: Site) -
     browser = site.owner()
     page = browser.get(f"/memories/{memory.id}", accept_language="de").text
     assert "Tatsache" in page
-    assert 'status-active">aktiv' in page
+    assert (
+        '<option value="active">aktiv</option>' in browser.get("/find", accept_language="de").text
+    )
     # What a form sends is the record's own word.
     assert (
         '<option value="fact">Tatsache</option>' in browser.get("/find", accept_language="de").text

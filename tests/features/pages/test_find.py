@@ -1,11 +1,13 @@
 """Finding: what is shown for a question, why, and what the address may ask for."""
 
+import re
 import threading
 from pathlib import Path
 
 import pytest
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Call, Caller
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.services import LedgerServices
@@ -186,3 +188,40 @@ def test_a_note_for_agents_is_not_said_to_people(site: Site, path: str) -> None:
     page = site.owner().get(path).text
     assert "Ignore all previous" in page.replace("<mark>", "").replace("</mark>", "") or path == "/"
     assert "asked you to follow" not in page
+
+
+def test_of_a_memory_that_is_listed_its_project_client_and_age_are_said_and_nothing_usual(
+    site: Site,
+) -> None:
+    ada = Caller(
+        name="ada",
+        role=Role.HUMAN,
+        organization="default",
+        repositories=frozenset({"kettle"}),
+        call=Call(origin=Origin(client="cursor")),
+    )
+    site.remember("Tea is at five", ada, type=MemoryType.SEMANTIC)
+    browser = site.owner()
+    usual = (
+        '<p class="kind"><bdi class="project">kettle</bdi> · <bdi>ada</bdi> · <bdi>cursor</bdi> · '
+    )
+    for path in ("/find", "/find?q=tea"):
+        page = browser.get(path).text
+        assert usual in page
+        assert "data-age>just now</time></p>" in page
+    site.remember("Tea is never cold", OWNER, type=MemoryType.BUSINESS_RULE)
+    assert '<span class="badge">business rule</span>' in browser.get("/find").text
+
+
+@pytest.mark.whole
+def test_what_is_not_in_the_head_stands_under_more_with_what_it_is_for(site: Site) -> None:
+    page = site.owner().get("/more").text
+    head, main = page.split("<main")
+    assert re.findall('<li><a href="([^"]+)"', head)[-4:] == [
+        *("/sessions", "/decisions", "/review", "/more")
+    ]
+    listed = re.findall('<dt><a href="([^"]+)">[^<]+</a></dt><dd>[^<]+</dd>', main)
+    assert listed == [
+        *("/code", "/graph", "/time", "/why", "/recalls", "/activity", "/health", "/settings")
+    ]
+    assert 'href="/more" aria-current="true"' in site.owner().get("/health").text

@@ -9,7 +9,7 @@ from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Role
 from minutebook.features.explain.services import ExplainServices
 from minutebook.features.pages.frame.catalogue import Later, later, texts_beside
-from minutebook.features.pages.frame.page import MenuEntry, Page, Pages, View, Visit
+from minutebook.features.pages.frame.page import WHAT_HAPPENS, MenuEntry, Page, Pages, View, Visit
 from minutebook.features.pages.frame.wording import notes_said
 
 LIMIT = 10
@@ -61,4 +61,15 @@ def _other(visit: Visit, role: str, given: dict[str, str]) -> Caller:
     )
 
 
-PAGES = Pages(views=(VIEWS,), menu=(MenuEntry(80, "/why", later("Why")),))
+PAGES = Pages(
+    views=(VIEWS,),
+    menu=(
+        MenuEntry(
+            80,
+            "/why",
+            later("Why"),
+            WHAT_HAPPENS,
+            later("Ask as an agent asks, and see why each thing was found or left out."),
+        ),
+    ),
+)

@@ -8,7 +8,8 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import Kind, Memory, Record
-from minutebook.features.pages.frame.page import Page, Pages, View, Visit
+from minutebook.features.pages.frame.catalogue import later
+from minutebook.features.pages.frame.page import WHAT_HAPPENS, MenuEntry, Page, Pages, View, Visit
 from minutebook.features.pages.views.find import offset
 from minutebook.features.pages.views.sessions import address as session_address
 from minutebook.features.recall_log.services import RecallLogServices
@@ -93,4 +94,15 @@ def recalls_of(app: App, caller: Caller, memory: Memory) -> Mapping[str, Any]:
     return {"uses": recalls.uses(caller, memory), "is_logged": recalls.mode != "off"}
 
 
-PAGES = Pages(views=(VIEWS,))
+PAGES = Pages(
+    views=(VIEWS,),
+    menu=(
+        MenuEntry(
+            85,
+            "/recalls",
+            later("Questions"),
+            WHAT_HAPPENS,
+            later("What agents asked, and what they were told."),
+        ),
+    ),
+)

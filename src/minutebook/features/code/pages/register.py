@@ -11,7 +11,14 @@ from minutebook.features.code.pages.source import CodeHit, code_hits
 from minutebook.features.code.services import CodeServices
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.host import Host
-from minutebook.features.pages.frame.page import Events, FindKind, MenuEntry, Pages, Visit
+from minutebook.features.pages.frame.page import (
+    LOOK_CLOSER,
+    Events,
+    FindKind,
+    MenuEntry,
+    Pages,
+    Visit,
+)
 
 BESIDE = 3
 """Pieces of code that *Find* shows below the ranking."""
@@ -37,7 +44,15 @@ def projects_of(app: App, caller: Caller, about: object) -> Mapping[str, Any] | 
 
 PAGES = Pages(
     views=(projects.VIEWS,),
-    menu=(MenuEntry(50, "/code", later("Code")),),
+    menu=(
+        MenuEntry(
+            50,
+            "/code",
+            later("Code"),
+            LOOK_CLOSER,
+            later("The code of your projects, found by what it does and what it is called."),
+        ),
+    ),
     streams={"/code/live": _live},
     kinds=(FindKind(40, "code", later("Code"), _search, "code/found.html", BESIDE),),
 )

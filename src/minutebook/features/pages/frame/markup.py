@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -10,9 +10,33 @@ from markupsafe import Markup, escape
 
 from minutebook.domain.control_characters import escaped
 from minutebook.features.pages.frame import catalogue
+from minutebook.features.pages.frame.catalogue import later_number_of
+from minutebook.features.pages.frame.catalogue import text as _
 
 LONGEST_MARKDOWN = 50_000
 """Characters up to which a text is read as Markdown; a longer one is shown as it is."""
+
+DATED_FROM = timedelta(days=30)
+"""The age from which on the day is shown instead."""
+
+UNITS = (
+    (
+        timedelta(days=1),
+        later_number_of("{count} day ago", "{count} days ago"),
+        later_number_of("{count} day", "{count} days"),
+    ),
+    (
+        timedelta(hours=1),
+        later_number_of("{count} hour ago", "{count} hours ago"),
+        later_number_of("{count} hour", "{count} hours"),
+    ),
+    (
+        timedelta(minutes=1),
+        later_number_of("{count} minute ago", "{count} minutes ago"),
+        later_number_of("{count} minute", "{count} minutes"),
+    ),
+)
+"""Units of time, the largest first, with the words for how long ago, and for how long."""
 
 _BACKQUOTED = re.compile("`([^`]+)`")
 
@@ -69,6 +93,32 @@ def moment(instant: datetime | None, *, exact: bool = False) -> Markup:
     return Markup('<time datetime="{}" title="{} UTC">{} UTC</time>').format(
         utc.isoformat(), f"{day} {utc:%H:%M:%S.%f}", shown
     )
+
+
+def age(instant: datetime) -> Markup:
+    """Show how long ago an instant was, or its day where that is a month or more; the exact one on hover."""
+    passed = datetime.now(UTC) - instant
+    utc = instant.astimezone(UTC)
+    if not timedelta() <= passed < DATED_FROM:
+        shown = utc.strftime(catalogue.spoken().day)
+    else:
+        shown = _counted(passed, 0) or _("just now")
+    return Markup('<time datetime="{}" title="{:%Y-%m-%d %H:%M:%S} UTC" data-age>{}</time>').format(
+        utc.isoformat(), utc, shown
+    )
+
+
+def lasted(span: timedelta) -> str:
+    """Say how long something took; empty below a minute."""
+    return _counted(span, 1)
+
+
+def _counted(span: timedelta, words: int) -> str:
+    """Count a span in its largest unit, in the words at a place of UNITS; empty below a minute."""
+    for unit, *texts in UNITS:
+        if span >= unit:
+            return texts[words](span // unit)
+    return ""
 
 
 def day(iso: str) -> str:

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 from minutebook.app import App
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
-from minutebook.features.pages.frame.catalogue import Later
+from minutebook.features.pages.frame.catalogue import Later, later
 from minutebook.features.pages.frame.host import Host
 
 
@@ -80,11 +80,22 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """An entry of the menu; those with lower places come first."""
+    """An entry of the head or, with a group, of the page *More*; those with lower places come first.
+
+    `says` is the purpose of its page, in one sentence.
+    """
 
     place: int
     path: str
     name: Later
+    group: Later | None = None
+    says: Later | None = None
+
+
+LOOK_CLOSER = later("Look closer")
+WHAT_HAPPENS = later("See what happens")
+THE_STORE = later("Look after the store")
+"""The groups of the page *More*."""
 
 
 @dataclass(frozen=True, slots=True)

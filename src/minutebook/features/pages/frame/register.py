@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.feature import FOLDER, features, loaded
+from minutebook.features.pages.frame.catalogue import Later
 from minutebook.features.pages.frame.page import (
     FindKind,
     Goto,
@@ -44,7 +45,25 @@ def _begin(visit: Visit) -> Goto:
 
 
 def menu() -> Sequence[MenuEntry]:
-    """Return the entries of the menu, in order."""
+    """Return the entries of the head, in order."""
+    return [each for each in _entries() if each.group is None]
+
+
+def more() -> Mapping[Later, Sequence[MenuEntry]]:
+    """Return the entries of the page *More* by group, in order."""
+    groups: dict[Later, list[MenuEntry]] = {}
+    for each in _entries():
+        if each.group is not None:
+            groups.setdefault(each.group, []).append(each)
+    return groups
+
+
+def is_under_more(path: str) -> bool:
+    """Tell whether the page of a path is one of those on *More*."""
+    return any(each.path == path and each.group is not None for each in _entries())
+
+
+def _entries() -> Sequence[MenuEntry]:
     return sorted((e for each in registered() for e in each.menu), key=lambda entry: entry.place)
 
 

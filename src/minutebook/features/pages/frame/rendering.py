@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from minutebook import __version__
 from minutebook.features.pages.frame import catalogue, markup
 from minutebook.features.pages.frame.page import Data, Frame, Goto, Page
-from minutebook.features.pages.frame.register import folders, menu
+from minutebook.features.pages.frame.register import folders, is_under_more, menu
 from minutebook.features.pages.frame.wording import VERDICTS, Trouble
 from minutebook.features.pages.frame.words import word
 
@@ -77,6 +77,7 @@ def environment() -> Environment:
         version=__version__,
         static=static_address,
         menu=menu,
+        is_under_more=is_under_more,
         styles=styles,
         verdicts=VERDICTS,
     )
@@ -86,6 +87,8 @@ def environment() -> Environment:
         number=catalogue.numeral,
         word=word,
         day=markup.day,
+        age=markup.age,
+        lasted=markup.lasted,
         percent=markup.percent,
         marked=markup.marked,
         with_commands=markup.with_commands,

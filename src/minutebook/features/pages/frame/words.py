@@ -1,7 +1,9 @@
 """The words of records, and the reasons of errors and notes, in the reader's language."""
 
+import re
 from collections.abc import Mapping
 from enum import Enum
+from re import Match
 from string import Formatter
 from typing import Any
 
@@ -18,11 +20,18 @@ ON_THE_TRAIL = ("link", *(each.message for each in _TEXTS["acts"] if " " not in 
 
 WORDS: Mapping[str, Later] = {each.message: each for texts in _TEXTS.values() for each in texts}
 
+_JOINTS = re.compile("_[a-z]|(?<=[a-z])[A-Z]")
+"""Where two words meet in one of code: business_rule, NotFound."""
+
 
 def word(value: str) -> str:
     """Say a record's word in the reader's language; one that is not known stays as it is."""
     found = WORDS.get(value)
-    return str(value) if found is None else str(found)
+    return str(value) if found is None else _JOINTS.sub(_parted, str(found))
+
+
+def _parted(joint: Match[str]) -> str:
+    return f" {joint[0][-1].lower()}"
 
 
 def said(reason: str) -> str:

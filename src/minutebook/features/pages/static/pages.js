@@ -12,7 +12,7 @@ function showLocalTimes(within) {
     const instant = new Date(time.dateTime);
     time.dataset.local = "";
     if (Number.isNaN(instant.valueOf())) continue;
-    time.textContent = shortTime.format(instant);
+    if (!("age" in time.dataset)) time.textContent = shortTime.format(instant);
     time.title = `${exactTime.format(instant)} · ${time.dateTime}`;
   }
 }

@@ -2,13 +2,21 @@
 
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.host import Host
-from minutebook.features.pages.frame.page import Events, MenuEntry, Pages
+from minutebook.features.pages.frame.page import (
+    LOOK_CLOSER,
+    THE_STORE,
+    WHAT_HAPPENS,
+    Events,
+    MenuEntry,
+    Pages,
+)
 from minutebook.features.pages.views import (
     activity,
     find,
     graph,
     health,
     memories,
+    more,
     sessions,
     settings,
     timeline,
@@ -32,16 +40,47 @@ PAGES = Pages(
         activity.VIEWS,
         health.VIEWS,
         settings.VIEWS,
+        more.VIEWS,
     ),
     menu=(
         MenuEntry(0, "/today", later("Today")),
         MenuEntry(10, "/find", later("Find")),
-        MenuEntry(40, "/sessions", later("Sessions")),
-        MenuEntry(60, "/graph", later("Graph")),
-        MenuEntry(70, "/time", later("Time")),
-        MenuEntry(90, "/activity", later("Activity")),
-        MenuEntry(100, "/health", later("Health")),
-        MenuEntry(110, "/settings", later("Settings")),
+        MenuEntry(20, "/sessions", later("Sessions")),
+        MenuEntry(
+            60,
+            "/graph",
+            later("Graph"),
+            LOOK_CLOSER,
+            later("The people, parts and tools that memories name, and how they belong together."),
+        ),
+        MenuEntry(
+            70,
+            "/time",
+            later("Time"),
+            LOOK_CLOSER,
+            later("What was true on a day, and what changed between two days."),
+        ),
+        MenuEntry(
+            90,
+            "/activity",
+            later("Activity"),
+            WHAT_HAPPENS,
+            later("Who kept, changed or removed what, as it happens; it can be proved."),
+        ),
+        MenuEntry(
+            100,
+            "/health",
+            later("Health"),
+            THE_STORE,
+            later("How much is kept, whether all is in order, and backups."),
+        ),
+        MenuEntry(
+            110,
+            "/settings",
+            later("Settings"),
+            THE_STORE,
+            later("Your language, who may come in and do what, and which rules hold."),
+        ),
     ),
     streams={"/activity/live": _live},
 )

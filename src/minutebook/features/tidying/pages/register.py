@@ -28,4 +28,4 @@ def waiting(app: App, caller: Caller, is_examined: bool) -> Mapping[str, Any]:  
     }
 
 
-PAGES = Pages(views=(review.VIEWS,), menu=(MenuEntry(20, "/review", later("Review")),))
+PAGES = Pages(views=(review.VIEWS,), menu=(MenuEntry(40, "/review", later("Review")),))
