@@ -61,6 +61,14 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert isinstance(loaded, SideTables)
         case "on_erase":
             assert list(inspect.signature(loaded).parameters) == ["store", "records"]
+        case "rewrite_backup":
+            named = ["backup", "caller", "records", "clock", "home", "keys"]
+            assert list(inspect.signature(loaded).parameters) == named
+        case "where":
+            assert list(inspect.signature(loaded).parameters) == ["settings", "place"]
+        case "on_move":
+            named = ["settings", "store", "is_to_server"]
+            assert list(inspect.signature(loaded).parameters) == named
         case "operations":
             assert all(isinstance(each, Operation) for each in loaded)
         case "pages":

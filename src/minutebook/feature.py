@@ -67,6 +67,13 @@ class Feature:
     """A chat service that writes summaries: a function from Settings to a Summarizer, None if they name none."""
     summarizer: str = ""
     """The built-in summarizer: a function from what reads a session's turns, and their number, to a draft."""
+    on_move: str = ""
+    """What a person does about its files after the store was moved: a function of Settings, the store that
+    it is in now and whether that is on a server, to sentences."""
+    where: str = ""
+    """Its fact about a folder for `where`: a function of Settings and a FolderPlace to a `PlaceFact`."""
+    session_folders: str = ""
+    """The folders in which sessions were held, as it noted them: a function from Settings to folders by session."""
     on_open: str = ""
     """What is done when a store is opened: a function of an App."""
     on_connect: str = ""
@@ -79,6 +86,11 @@ class Feature:
     """Its lines of `status`: a function from an API and Settings to names and values."""
     on_erase: str = ""
     """Removes its rows of erased records, in their transaction: a function of a store and keys."""
+    erased_copies: str = ""
+    """Its copies of erased records outside the store: a function from an App to `ErasedCopies`."""
+    rewrite_backup: str = ""
+    """Writes one of its backups anew without erased records: a function of its path, a Caller, keys, a Clock, the
+    data directory and the Keys of encrypted files."""
     daemon_requests: Mapping[str, str] = field(default_factory=dict)
     """Requests of processes that the daemon does: by the field that names one, a function of a DaemonClient and it."""
     issuer: str = ""

@@ -57,6 +57,15 @@ class FolderPlace:
     """Where a repository that has no remote can be given a name; None if there is nothing to give."""
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceFact:
+    """A feature's fact about a folder: its name and value for programs, and a sentence for a person, "" for none."""
+
+    name: str
+    value: str
+    sentence: str = ""
+
+
 def trusts_nothing(place: str, repository: str) -> bool:
     """Believe no folder."""
     return False

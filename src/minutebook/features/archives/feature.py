@@ -8,6 +8,7 @@ FEATURE = Feature(
     settings=".settings:ArchiveSettings",
     copies=".services:copies",
     backups=".copies.backups:known_backups",
+    rewrite_backup=".copies.erasing:without",
     status=".status:status",
     services=".services:ArchiveServices",
     operations=".operations:OPERATIONS",

@@ -13,7 +13,7 @@ from minutebook.domain.errors import InvalidInput, MinutebookError, Refused, Sto
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.origin import answers_for
-from minutebook.domain.reason import cause_of, of_system
+from minutebook.domain.reason import of_system
 from minutebook.domain.records import (
     CLASSES,
     Entity,
@@ -26,19 +26,14 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.trust.trail import ERASE
-from minutebook.features.erasure.backup_texts import decisions_among, without
+from minutebook.feature import loaded
 from minutebook.features.erasure.order import Order, Orders
 from minutebook.features.erasure.selection import Choice, ErasureSelection
 from minutebook.features.erasure.traces import Finder, Trace, Unread, pieces_of, search
 from minutebook.features.ledger.mirror.ledger_texts import LedgerTexts
-from minutebook.features.sync.copies import remove_copies
-from minutebook.features.sync.known import KnownRecords
-from minutebook.features.sync.replication import TRAVELLING
-from minutebook.features.sync.rows import SyncRows
-from minutebook.services.access.erased import forget_erased
+from minutebook.services.access.erased import ErasedCopies, decisions_among, forget_erased
 from minutebook.services.access.visibility import narrowed, owned_by
 from minutebook.services.infrastructure import Infrastructure
-from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.knowledge.supersession import Supersession
 
 _BATCH = 1000
@@ -51,14 +46,12 @@ LOCK = "erase"
 class ErasurePlaces:
     """The places an erasure searches: the data directory, others that may hold copies, and those that never do.
 
-    `copies` are files of changes and copies of remotes that a sync can make again; `backups` those known of. `keys` is where keys of
-    encrypted files are.
+    `backups` are those known of. `keys` is where keys of encrypted files are.
     """
 
     home: Path
     roots: tuple[Path, ...]
     skipped: tuple[Path, ...]
-    copies: Path
     backups: Callable[[], Sequence[Path]]
     keys: Keys | None
 
@@ -98,7 +91,7 @@ class Erasing:
         infrastructure: Infrastructure,
         selection: ErasureSelection,
         supersession: Supersession,
-        mentions: Mentions,
+        outside: Sequence[ErasedCopies],
         ledger_texts: LedgerTexts,
         whereabouts: ErasurePlaces,
     ) -> None:
@@ -107,10 +100,9 @@ class Erasing:
         self._locks = infrastructure.locks
         self._rules = infrastructure.rules
         self._clock = infrastructure.clock
-        self._randbits = infrastructure.randbits
         self._selection = selection
         self._supersession = supersession
-        self._mentions = mentions
+        self._outside = outside
         self._ledger_texts = ledger_texts
         self._where = whereabouts
         self._orders = Orders(whereabouts.home)
@@ -198,8 +190,9 @@ class Erasing:
         for organization, ids in sorted(decisions_among(order.records).items()):
             self._ledger_texts.erase(caller, organization, ids)
             with self._store.transaction(organization):
-                self._tell_machines([(organization, Kind.DECISION, id) for id in ids])
-        self._remove_copies(done)
+                self._note_outside([(organization, Kind.DECISION, id) for id in ids])
+        for each in self._outside:
+            done.left += each.remove()
         done.left += self._scrub(rewrites_tables=order.rewrites_tables)
         if order.backups:
             self._rewrite_backups(caller, order, done)
@@ -237,7 +230,7 @@ class Erasing:
                 policy.check_may_remove_work_of(caller, answers_for(author, origin))
             going = [key, *self._with(record)]
             self._store.delete(type(record), organization, id)
-            self._tell_machines(going)
+            self._note_outside(going)
 
     def _with(self, record: Record) -> Iterator[Key]:
         """Yield the keys of the rows that go with a record and travel to other machines."""
@@ -250,42 +243,16 @@ class Erasing:
                 if isinstance(edge, Link | Relation):
                     yield home, edge.kind, edge.id
 
-    def _tell_machines(self, going: Sequence[Key]) -> None:
-        """Note for each remote that the records were removed: its state of them may hold their texts."""
-        rows = SyncRows(self._store.database)
-        for remote in rows.remotes():
-            known = KnownRecords(
-                self._store, rows, remote, self._mentions, self._randbits, frozenset(TRAVELLING)
-            )
-            for key in going:
-                known.observe(key)
-
-    def _remove_copies(self, done: Erased) -> None:
-        """Remove copies of remotes, and files on their way to one: a sync makes them again."""
-        if SyncRows(self._store.database).remotes():
-            done.left.append(
-                "run `minutebook sync REMOTE` now, and once more when your other machines have: until then the "
-                "remote's files hold what was erased"
-            )
-        if not self._where.copies.exists():
-            return
-        with self._locks.hold("sync", 30.0) as held:
-            if held is None:
-                raise StoreBusy("a sync is under way; `minutebook erase --resume` when it is done")
-            try:
-                remove_copies(self._where.copies, ignore_errors=False)
-            except OSError as error:
-                reason = "{path}: {cause}; remove it by hand, then `minutebook erase --resume` ends the erasure"
-                raise StoreError(
-                    reason, path=error.filename or self._where.copies, cause=cause_of(error)
-                ) from error
+    def _note_outside(self, keys: Sequence[Key]) -> None:
+        for each in self._outside:
+            each.note(keys)
 
     def _rewrite_backups(self, caller: Caller, order: Order, done: Erased) -> None:
-        for path in self._where.backups():
+        where = self._where
+        for path in where.backups():
             try:
-                without(
-                    path, caller, order.records, self._clock, self._where.home, self._where.keys
-                )
+                for rewrite in loaded("rewrite_backup"):
+                    rewrite(path, caller, order.records, self._clock, where.home, where.keys)
             except MinutebookError as error:
                 done.left.append(f"{path} could not be written anew: {error}")
             else:

@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="erasure",
-    needs=("archives", "ledger", "sync"),
+    needs=("ledger",),
     services=".services:ErasureServices",
     checks=".services:checks",
     commands={"Look after it": {".cli": ("erase",)}},

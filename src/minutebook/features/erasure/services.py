@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 from minutebook.app import App, FeatureServices
 from minutebook.composing import service
+from minutebook.feature import loaded
 from minutebook.features.erasure.order import Orders
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.ledger.settings import LedgerSettings
-from minutebook.places import backups_of, data_directory, sync_folder
+from minutebook.places import backups_of, data_directory
 from minutebook.services.maintenance.doctor import Check, Finding
 
 if TYPE_CHECKING:
@@ -31,13 +32,12 @@ class ErasureServices(FeatureServices):
             self.infrastructure,
             ErasureSelection(self.infrastructure.records),
             self.app.supersession,
-            self.app.mentions,
+            [of(self.app) for of in loaded("erased_copies")],
             self.app.get(LedgerServices).ledger_texts,
             ErasurePlaces(
                 self.settings.home,
                 (self.settings.of(LedgerSettings).ledgers, *copies),
                 (self.settings.models,),
-                sync_folder(self.settings),
                 lambda: [] if directory.is_on_server else backups_of(directory),
                 directory.keys,
             ),

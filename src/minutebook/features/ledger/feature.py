@@ -11,6 +11,7 @@ FEATURE = Feature(
     contract=".contract:ledger",
     services=".services:LedgerServices",
     operations=".operations:OPERATIONS",
+    on_move=".places:on_move",
     on_open=".services:pin_first",
     on_connect=".services:pin_secret",
     shows={

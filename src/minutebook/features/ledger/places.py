@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from minutebook.config import Settings
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import default_organization
+from minutebook.domain.filters import Filter, default_organization
+from minutebook.domain.records import LedgerMark
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.store.protocol import Tended
 
@@ -61,6 +62,29 @@ def beside(settings: Settings) -> Iterable[Path]:
     """Yield the ledgers' files in a data directory that exist only if there was a store."""
     yield settings.of(LedgerSettings).ledgers
     yield settings.of(LedgerSettings).secret
+
+
+def on_move(settings: Settings, store: Tended, *, is_to_server: bool) -> Iterable[str]:
+    """Yield how the ledgers and the secret follow a store that was moved."""
+    own = settings.of(LedgerSettings)
+    decides = any(
+        store.count(LedgerMark, Filter(organization=name)) for name in store.organizations()
+    )
+    if decides and is_to_server:
+        yield (
+            "Decisions stand in Git, too: servers record them in one folder, which `ledgers_folder` "
+            f"names. Move {settings.home / 'ledgers'} there, or let this machine record them."
+        )
+    elif decides and not own.ledgers.is_dir() and own.ledger is None:
+        yield (
+            "Decisions stand in Git, too: copy the folder `ledgers` of the server that recorded them "
+            f"to {own.ledgers}."
+        )
+    if is_to_server and own.secret.exists():
+        yield (
+            "The secret that accepts proposals is one for all servers: pin it there by "
+            "`minutebook secret set --role admin`."
+        )
 
 
 def check_settings(settings: Settings) -> None:

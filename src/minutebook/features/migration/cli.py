@@ -19,8 +19,7 @@ from minutebook.config.subjects import scheme_of
 from minutebook.domain.caller import Progress
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, StoreBusy
-from minutebook.domain.records import LedgerMark
-from minutebook.features.ledger.settings import LedgerSettings
+from minutebook.feature import loaded
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
 _LOCK = "moving records"
 """What who moves records from or to a server holds, there."""
+
+_USE_OF_FILE = "Servers use it without the setting `store`: `minutebook settings unset store`."
 
 
 @click.command(short_help="Move the store from a file to a PostgreSQL server, or back.")
@@ -58,13 +59,14 @@ def migrate(options: dict[str, str], target: str | None, source: str | None) -> 
 
         done = Migration(giving, taking, now).run(progress)
         places = giving.database.place, taking.database.place
-        decides = any(taking.organizations()) and _has_ledger(taking)
+        advice = [
+            each
+            for of in loaded("on_move")
+            for each in of(settings, taking, is_to_server=is_to_server)
+        ]
     took = timedelta(seconds=round(time.monotonic() - began))
     _tell(done, places, took)
-    if is_to_server:
-        _advise_about_server(settings, places[0], decides=decides)
-    else:
-        _advise_about_file(settings, decides=decides)
+    echo(_use_of_server(places[0]) if is_to_server else _USE_OF_FILE, *advice)
     return {
         "from": places[0],
         "to": places[1],
@@ -130,12 +132,6 @@ def _wait_for_turn(stack: ExitStack, server: "Tended") -> None:
         )
 
 
-def _has_ledger(store: "Tended") -> bool:
-    from minutebook.domain.filters import Filter
-
-    return any(store.count(LedgerMark, Filter(organization=name)) for name in store.organizations())
-
-
 def _tell(done: "Migrated", places: tuple[str, str], took: timedelta) -> None:
     total = sum(done.records.values())
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(done.records.items()) if count)
@@ -153,36 +149,11 @@ def _tell(done: "Migrated", places: tuple[str, str], took: timedelta) -> None:
         echo("The audit trails are sound.")
 
 
-def _advise_about_server(settings: Settings, file: str, *, decides: bool) -> None:
-    """Advise how servers use the database, and which files stay here that they need."""
-    echo(
+def _use_of_server(file: str) -> str:
+    return (
         "Servers use it with the setting `store`: `minutebook settings set store URL`. Without it "
         f"they go on with {file}, which is as it was."
     )
-    if decides:
-        echo(
-            "Decisions stand in Git, too: servers record them in one folder, which `ledgers_folder` "
-            f"names. Move {settings.home / 'ledgers'} there, or let this machine record them."
-        )
-    if settings.of(LedgerSettings).secret.exists():
-        echo(
-            "The secret that accepts proposals is one for all servers: pin it there by "
-            "`minutebook secret set --role admin`."
-        )
-
-
-def _advise_about_file(settings: Settings, *, decides: bool) -> None:
-    """Advise how servers use the file, and which files stay there that they need."""
-    echo("Servers use it without the setting `store`: `minutebook settings unset store`.")
-    if (
-        decides
-        and not settings.of(LedgerSettings).ledgers.is_dir()
-        and settings.of(LedgerSettings).ledger is None
-    ):
-        echo(
-            f"Decisions stand in Git, too: copy the folder `ledgers` of the server that recorded them "
-            f"to {settings.of(LedgerSettings).ledgers}."
-        )
 
 
 @contextmanager

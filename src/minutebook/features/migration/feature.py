@@ -2,6 +2,4 @@
 
 from minutebook.feature import Feature
 
-FEATURE = Feature(
-    name="migration", needs=("ledger",), commands={"Take out and bring in": {".cli": ("migrate",)}}
-)
+FEATURE = Feature(name="migration", commands={"Take out and bring in": {".cli": ("migrate",)}})

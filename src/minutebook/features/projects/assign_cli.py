@@ -20,7 +20,7 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind
-from minutebook.features.hooks import log
+from minutebook.feature import loaded
 from minutebook.features.projects.services import ProjectServices
 from minutebook.whereabouts import repository_at
 
@@ -192,9 +192,7 @@ def _evidence(app: "App", settings: "Settings", caller: Caller) -> "OwnerEvidenc
     from minutebook.features.projects.assigning import OwnerEvidence
 
     folders = {
-        str(entry["session"]): str(entry["folder"])
-        for entry in log.entries(str(settings.home))
-        if entry.get("session") and entry.get("folder")
+        key: folder for of in loaded("session_folders") for key, folder in of(settings).items()
     }
     projects = app.get(ProjectServices).assigning.indexed_folders(caller)
     return OwnerEvidence(repository_at(settings), folders, projects)

@@ -4,7 +4,6 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="projects",
-    needs=("hooks",),
     services=".services:ProjectServices",
     commands={"Look after it": {".where_cli": ("where",), ".assign_cli": ("assign",)}},
 )

@@ -1,6 +1,6 @@
 """Show where a memory belongs that is written in a folder; trust the folder's own file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import default_organization
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Kind
-from minutebook.features.hooks.settings import HookSettings
-from minutebook.folders.finding import FolderPlace
+from minutebook.feature import loaded
+from minutebook.folders.finding import FolderPlace, PlaceFact
 from minutebook.folders.trust import TrustedFolders
 from minutebook.operations.upkeep import kept_for
 from minutebook.whereabouts import follows_folders, known_place, scope_of
@@ -80,8 +80,12 @@ def _shape(settings: Settings, place: FolderPlace, origins: Mapping[str, str]) -
         "writes_go_to": _written_to(settings, place),
         "claim": None if place.claim is None else place.claim.repository,
         "problem": place.problem,
-        "hooks": "off" if place.hooks_off or settings.of(HookSettings).hooks == "off" else "on",
+        **{each.name: each.value for each in _facts(settings, place)},
     }
+
+
+def _facts(settings: Settings, place: FolderPlace) -> Sequence[PlaceFact]:
+    return [of(settings, place) for of in loaded("where")]
 
 
 def _believe(settings: Settings, place: FolderPlace, *, trust: bool) -> None:
@@ -154,9 +158,7 @@ def _lines(
             f"{all_[kind]:,} in all"
             for kind in all_
         ]
-    if place.hooks_off:
-        lines.append('Hooks say and keep nothing here: .minutebook.toml has hooks = "off".')
-    return lines
+    return [*lines, *(each.sentence for each in _facts(settings, place) if each.sentence)]
 
 
 def _repository(place: FolderPlace) -> str:

@@ -1,11 +1,67 @@
 """Removing copies of remotes, so that a kill leaves none that is half removed and taken for whole."""
 
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from minutebook.domain.errors import StoreBusy, StoreError
+from minutebook.domain.reason import cause_of
+from minutebook.domain.records import Key
+from minutebook.features.sync.known import KnownRecords
+from minutebook.features.sync.replication import TRAVELLING
+from minutebook.features.sync.rows import SyncRows
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.knowledge.mentions import Mentions
+
 _GONE = ".gone-"
 """How the name of a copy begins that is being removed."""
+
+
+class CopiesOfRemotes:
+    """Erased records in remotes, in copies of these and in files on their way, which a sync makes again."""
+
+    def __init__(self, infrastructure: Infrastructure, mentions: Mentions, work: Path) -> None:
+        self._store, self._locks = infrastructure.store, infrastructure.locks
+        self._randbits = infrastructure.randbits
+        self._mentions = mentions
+        self._work = work
+        self._rows = SyncRows(infrastructure.store.database)
+
+    def note(self, keys: Sequence[Key]) -> None:
+        """Note for each remote that records were removed: its state of them may hold their texts."""
+        for remote in self._rows.remotes():
+            known = KnownRecords(
+                *(self._store, self._rows, remote, self._mentions, self._randbits),
+                frozenset(TRAVELLING),
+            )
+            for key in keys:
+                known.observe(key)
+
+    def remove(self) -> Sequence[str]:
+        """Remove the copies; return the steps left to a person.
+
+        Raises StoreBusy while a sync is under way, StoreError if a file cannot be removed.
+        """
+        if self._work.exists():
+            with self._locks.hold("sync", 30.0) as held:
+                if held is None:
+                    raise StoreBusy(
+                        "a sync is under way; `minutebook erase --resume` when it is done"
+                    )
+                try:
+                    remove_copies(self._work, ignore_errors=False)
+                except OSError as error:
+                    reason = "{path}: {cause}; remove it by hand, then `minutebook erase --resume` ends the erasure"
+                    raise StoreError(
+                        reason, path=error.filename or self._work, cause=cause_of(error)
+                    ) from error
+        if not self._rows.remotes():
+            return ()
+        return (
+            "run `minutebook sync REMOTE` now, and once more when your other machines have: until then the "
+            "remote's files hold what was erased",
+        )
 
 
 def remove_copies(work: Path, *, only_begun: bool = False, ignore_errors: bool = True) -> None:

@@ -7,5 +7,6 @@ FEATURE = Feature(
     needs=("archives", "ledger"),
     tables=".tables:TABLES",
     services=".services:SyncServices",
+    erased_copies=".services:erased_copies",
     commands={"Take out and bring in": {".cli": ("sync",)}},
 )

@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from minutebook.app import FeatureServices
+from minutebook.app import App, FeatureServices
 from minutebook.composing import service
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.ledger.settings import LedgerSettings
 from minutebook.places import machine_name, sync_folder
 
 if TYPE_CHECKING:
+    from minutebook.features.sync.copies import CopiesOfRemotes
     from minutebook.features.sync.machines import MachineSync
 
 
@@ -30,3 +31,10 @@ class SyncServices(FeatureServices):
             machine_name(),
             decisions_travel=self.settings.of(LedgerSettings).ledger is None,
         )
+
+
+def erased_copies(app: App) -> "CopiesOfRemotes":
+    """Return the copies of remotes, from which erased records go."""
+    from minutebook.features.sync.copies import CopiesOfRemotes
+
+    return CopiesOfRemotes(app.infrastructure, app.mentions, sync_folder(app.settings))

@@ -21,22 +21,13 @@ from minutebook.features.archives.copies.backups import DATABASE, pack
 from minutebook.features.archives.copies.restores import unpack
 from minutebook.features.ledger.mirror.ledger_texts import follow
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.erased import forget_erased
+from minutebook.services.access.erased import decisions_among, forget_erased
 from minutebook.services.access.visibility import Clock
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
 
 _DRAFT = "erasure"
-
-
-def decisions_among(records: Sequence[Key]) -> dict[str, list[str]]:
-    """Return the ids of the decisions among records, by organization."""
-    decided: dict[str, list[str]] = {}
-    for organization, kind, id in records:
-        if kind is Kind.DECISION:
-            decided.setdefault(organization, []).append(id)
-    return decided
 
 
 def without(
