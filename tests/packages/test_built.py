@@ -138,7 +138,14 @@ def lint(*folders: Path) -> subprocess.CompletedProcess[str]:
 def test_all_manifests_keep_to_the_form_of_those_who_read_them(unpacked: Path) -> None:
     ended = lint(*(unpacked / name for name in (*EXTENSIONS, "registry")))
     assert ended.returncode == 0, ended.stdout
-    for kind in ("marketplace", "codex-plugin", "cursor-plugin", "agentskills", "mcp-registry"):
+    for kind in (
+        "marketplace",
+        "codex-plugin",
+        "cursor-plugin",
+        "agent-plugin",
+        "agentskills",
+        "mcp-registry",
+    ):
         assert kind in ended.stdout
 
 

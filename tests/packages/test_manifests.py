@@ -11,11 +11,12 @@ import pytest
 import yaml
 
 from minutebook import __version__
-from minutebook.contracts.registry import CONTRACTS
+from minutebook.contracts.announced import SKILL_FILE
 from minutebook.features.install.known_clients import CLIENTS
+from minutebook.features.install.served import agent_tools
 from tests.test_guides import ROOT, parsed
 from tools.packages.archives import write_zip
-from tools.packages.extensions import EXTENSIONS, Files, commands, server
+from tools.packages.extensions import EXTENSIONS, PORTABLE, Files, commands, server
 from tools.packages.facts import Facts, facts_of
 from tools.packages.registries import server_json
 from tools.packages.requirements import released, unlocked
@@ -23,6 +24,8 @@ from tools.packages.requirements import released, unlocked
 pytestmark = pytest.mark.whole
 
 FACTS = facts_of(ROOT)
+AGENT_TOOLS = [name for names in agent_tools().values() for name in names]
+SKILL = Path(SKILL_FILE).read_text(encoding="utf-8")
 
 
 def files(client: str) -> Files:
@@ -62,11 +65,12 @@ def test_what_the_registry_is_told_is_short_enough() -> None:
 
 @pytest.mark.parametrize("client", EXTENSIONS)
 def test_an_extension_is_of_a_client_that_install_knows_and_says_how_to_get_it(client: str) -> None:
-    assert client in CLIENTS
     page = files(client)["README.md"].decode()
     assert "{" not in page
     assert FACTS.urls["Documentation"] in page
-    assert parsed(["install", client, "--remove"]) == "install"
+    if client != PORTABLE:
+        assert client in CLIENTS
+        assert parsed(["install", client, "--remove"]) == "install"
 
 
 @pytest.mark.parametrize("client", EXTENSIONS)
@@ -75,8 +79,37 @@ def test_an_extension_has_one_version_and_starts_our_server(client: str) -> None
     objects = [json.loads(text) for name, text in made.items() if name.endswith(".json")]
     assert {each["version"] for each in objects if "version" in each} == {__version__}
     servers = [each["mcpServers"] for each in objects if isinstance(each.get("mcpServers"), dict)]
-    assert servers == [{"minutebook": server(client)}]
+    transport = {"type": "stdio"} if client == PORTABLE else {}
+    assert servers == [{"minutebook": {**transport, **server(client)}}]
     assert parsed(server(client)["args"]) == "serve"
+
+
+@pytest.mark.parametrize("client", EXTENSIONS)
+def test_an_extension_serves_the_tools_that_stand_before_an_agent_and_has_the_skill(
+    client: str,
+) -> None:
+    arguments = server(client)["args"]
+    assert arguments[arguments.index("--tools") + 1].split(",") == AGENT_TOOLS
+    (skill,) = (text for name, text in files(client).items() if name.endswith("/SKILL.md"))
+    assert skill == SKILL.encode()
+
+
+def test_the_portable_plugin_has_the_fields_of_its_format_alone() -> None:
+    made = files(PORTABLE)
+    assert set(made) == {
+        "plugin.json",
+        "mcp.json",
+        "skills/minutebook/SKILL.md",
+        "README.md",
+        "LICENSE",
+    }
+    plugin, mcp = json.loads(made["plugin.json"]), json.loads(made["mcp.json"])
+    assert plugin["$schema"].rsplit("/", 1)[0] == mcp["$schema"].rsplit("/", 1)[0]
+    assert set(plugin) <= {
+        *("$schema", "name", "version", "description", "author", "homepage", "repository"),
+        *("license", "keywords", "extensions"),
+    }
+    assert set(mcp) == {"$schema", "mcpServers"}
 
 
 @pytest.mark.parametrize("client", EXTENSIONS)
@@ -93,19 +126,14 @@ def test_what_a_person_adds_reaches_each_command() -> None:
 
 
 def test_skill_and_commands_name_tools_that_the_extensions_serve() -> None:
-    tools = {name for each in ("knowledge", "ledger") for name in CONTRACTS[each]().tools}
-    tools |= {"superseded_by", "memory_type", "semantic", "procedural", "episodic"}
-    texts = [ROOT / "plugin" / "SKILL.md", *(ROOT / "plugin" / "commands").glob("*.md")]
-    named = {
-        word
-        for path in texts
-        for word in re.findall(r"`([a-z_]+)`", path.read_text(encoding="utf-8"))
-    }
-    assert {"recall", "store_memory", "record_decision"} <= named <= tools
+    words = {*AGENT_TOOLS, "superseded_by", "memory_type", "semantic", "procedural", "episodic"}
+    texts = [SKILL, *(each.body for each in commands(ROOT).values())]
+    named = {word for text in texts for word in re.findall(r"`([a-z_]+)`", text)}
+    assert {"recall", "store_memory", "record_decision"} <= named <= words
 
 
 def test_the_skill_is_short_and_says_when_to_use_it() -> None:
-    _, head, body = (ROOT / "plugin" / "SKILL.md").read_text(encoding="utf-8").split("---\n", 2)
+    _, head, body = SKILL.split("---\n", 2)
     fields = yaml.safe_load(head)
     assert fields["name"] == FACTS.name
     assert "Use before" in fields["description"]

@@ -11,6 +11,7 @@ import tomlkit
 import yaml
 
 from minutebook.config import option_of
+from minutebook.contracts.announced import SKILL_FILE
 from minutebook.features.install.known_hooks import HOOKS
 from minutebook.features.install.served import agent_tools, default_options
 from tools.packages.facts import Facts
@@ -19,6 +20,10 @@ Files = dict[str, bytes]
 """Contents by path within the folder, with forward slashes."""
 
 _ARGUMENTS = "{arguments}"
+
+_AGENT_PLUGINS = "https://agent-plugins.org/schemas/1.0.0"
+PORTABLE = "agent-plugin"
+"""The extension of no client in particular."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,8 @@ def arguments(client: str) -> list[str]:
     options = [
         part for each in default_options(client).items() for part in (option_of(each[0]), each[1])
     ]
-    return ["serve", *agent_tools(), "--agent", client, *options]
+    agent = () if client == PORTABLE else ("--agent", client)
+    return ["serve", *agent_tools(), *agent, *options]
 
 
 def commands(root: Path) -> dict[str, Text]:
@@ -73,7 +79,7 @@ def claude_code(facts: Facts, root: Path) -> Files:
         ".claude-plugin/marketplace.json": _json(market),
         ".mcp.json": _json({"mcpServers": {facts.name: server("claude-code")}}),
         "hooks/hooks.json": _json({"description": "What is kept, there by itself", "hooks": hooks}),
-        **_skill(facts, root),
+        **_skill(facts),
     }
     for name, text in commands(root).items():
         head = {"description": text.description, "argument-hint": f"[{text.hint}]"}
@@ -112,7 +118,7 @@ def codex(facts: Facts, root: Path) -> Files:
     inside = {
         ".codex-plugin/plugin.json": _json(plugin),
         ".mcp.json": _json({"mcpServers": {facts.name: server("codex")}}),
-        **_skill(facts, root),
+        **_skill(facts),
     }
     files = {f"plugins/{facts.name}/{name}": text for name, text in inside.items()}
     return {".agents/plugins/marketplace.json": _json(market), **files}
@@ -129,7 +135,7 @@ def cursor(facts: Facts, root: Path) -> Files:
     files = {
         ".cursor-plugin/plugin.json": _json(plugin),
         "mcp.json": _json({"mcpServers": {facts.name: server("cursor")}}),
-        **_skill(facts, root),
+        **_skill(facts),
     }
     for name, text in commands(root).items():
         # What a person writes after a command is read with it.
@@ -147,7 +153,7 @@ def gemini(facts: Facts, root: Path) -> Files:
         "description": facts.description,
         "mcpServers": {facts.name: server("gemini")},
     }
-    files = {"gemini-extension.json": _json(manifest), **_skill(facts, root)}
+    files = {"gemini-extension.json": _json(manifest), **_skill(facts)}
     for name, text in commands(root).items():
         document = tomlkit.document()
         document["description"] = text.description
@@ -155,6 +161,23 @@ def gemini(facts: Facts, root: Path) -> Files:
         document["prompt"] = tomlkit.string(f"\n{body}\n", multiline=True)
         files[f"commands/{facts.name}/{name}.toml"] = tomlkit.dumps(document).encode()
     return files
+
+
+def agent_plugin(facts: Facts, root: Path) -> Files:
+    """Return a plugin for every client of the Agent Plugins format: server and skill.
+
+    https://agent-plugins.org/specification; it has no commands and no hooks.
+    """
+    plugin = {
+        "$schema": f"{_AGENT_PLUGINS}/plugin.schema.json",
+        **_about(facts),
+        "homepage": facts.urls["Homepage"],
+        "repository": facts.urls["Source"],
+        "license": facts.license,
+    }
+    servers = {facts.name: {"type": "stdio", **server(PORTABLE)}}
+    mcp = {"$schema": f"{_AGENT_PLUGINS}/mcp.schema.json", "mcpServers": servers}
+    return {"plugin.json": _json(plugin), "mcp.json": _json(mcp), **_skill(facts)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +192,13 @@ class Extension:
     def files(self, facts: Facts, root: Path) -> Files:
         """Return all its files: those that the client reads, and for people a page and the licence."""
         template = (root / "plugin" / "README.md").read_text(encoding="utf-8")
+        name = next(name for name, each in EXTENSIONS.items() if each is self)
         page = template.format(
             client=self.client,
             description=facts.description,
             parts=self.parts,
             install=self.install,
-            entry=next(name for name, each in EXTENSIONS.items() if each is self),
+            entry="CLIENT" if name == PORTABLE else name,
             documentation=facts.urls["Documentation"],
         )
         licence = (root / "LICENSE").read_bytes()
@@ -210,8 +234,14 @@ EXTENSIONS: Mapping[str, Extension] = {
         f"{_SKILL}; /minutebook:remember, /minutebook:recall and /minutebook:decide are there for you.",
         "unpack it, then `gemini extensions install ./FOLDER`.",
     ),
+    PORTABLE: Extension(
+        "clients that read Agent Plugins",
+        agent_plugin,
+        f"{_SKILL}.",
+        "unpack it where your client looks for plugins; its documentation says where that is.",
+    ),
 }
-"""The extensions by the name that `minutebook install` has for the client."""
+"""The extensions by the name that `minutebook install` has for the client, and the portable one."""
 
 
 def _about(facts: Facts) -> dict[str, Any]:
@@ -224,8 +254,8 @@ def _about(facts: Facts) -> dict[str, Any]:
     }
 
 
-def _skill(facts: Facts, root: Path) -> Files:
-    return {f"skills/{facts.name}/SKILL.md": (root / "plugin" / "SKILL.md").read_bytes()}
+def _skill(facts: Facts) -> Files:
+    return {f"skills/{facts.name}/SKILL.md": Path(SKILL_FILE).read_bytes()}
 
 
 def _json(value: Any) -> bytes:

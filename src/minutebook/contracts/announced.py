@@ -22,6 +22,11 @@ MODERN_VERSION = "2026-07-28"
 _OWN = os.path.dirname(__file__)
 _FEATURES = os.path.join(os.path.dirname(_OWN), "features")
 
+SKILL_FILE = os.path.join(_OWN, "skills", "minutebook", "SKILL.md")
+SKILLS_EXTENSION = "io.modelcontextprotocol/skills"
+_SKILLED = {"recall", "store_memory"}
+"""The tools that the skill is about."""
+
 _OUTPUT_SCHEMAS_SINCE = "2025-06-18"
 
 _SHOWN = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
@@ -133,6 +138,11 @@ def _narrowed_alias(alias: "Promise", names: "Collection[str]") -> "Promise | No
     return found if leads else None
 
 
+def has_skill(promises: "Iterable[Promise]") -> bool:
+    """Tell whether a server of these contracts has the tools that the skill is about."""
+    return {tool["name"] for each in promises for tool in each["tools"]} >= _SKILLED
+
+
 def joint_info(promises: "Sequence[Promise]") -> "Mapping[str, str]":
     """Return name, version, title and instructions of a server of these contracts."""
     if len(promises) == 1:
@@ -168,7 +178,7 @@ class Announced:
         """Return the result of `server/discover` at MODERN_VERSION."""
         return self.modern(
             {
-                "capabilities": self._capabilities(),
+                "capabilities": {**self._capabilities(), **self._extensions()},
                 "instructions": joint_info(self._promises)["instructions"],
                 "supportedVersions": [MODERN_VERSION],
             }
@@ -189,9 +199,15 @@ class Announced:
         if any("uri" in each for one in self._promises for each in one.get("resources", ())):
             capabilities["resources"] = {"listChanged": True, "subscribe": True}
             capabilities["completions"] = {}
+        elif has_skill(self._promises):
+            capabilities["resources"] = {"listChanged": False, "subscribe": False}
         if any(each.get("prompts") for each in self._promises):
             capabilities["prompts"] = {"listChanged": False}
         return capabilities
+
+    def _extensions(self) -> "dict[str, Any]":
+        """Return what the protocol has room for since MODERN_VERSION."""
+        return {"extensions": {SKILLS_EXTENSION: {}}} if has_skill(self._promises) else {}
 
     def tools(self, version: str) -> "dict[str, Any]":
         """Return the result of `tools/list` at a protocol version."""

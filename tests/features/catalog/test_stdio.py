@@ -376,7 +376,7 @@ def test_contracts_on_one_connection_share_its_resources_and_their_memories(tmp_
         await write(client)
         found = await client.call_tool("recall", {"query": "deployments"})
         assert found.structured_content["results"][0]["content"] == POLICY["current_content"]
-        assert len((await client.list_resources()).resources) == 7
+        assert len((await client.list_resources()).resources) == 8
         assert len((await client.list_prompts()).prompts) == len(catalog().prompts) + len(
             knowledge().prompts
         )

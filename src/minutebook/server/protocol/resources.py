@@ -84,7 +84,7 @@ class Resources:
             error = protocol_error(answer.error, params.meta)
             if answer.error.cause == NotFound.__name__:
                 data = {**(error.data or {}), "uri": uri}
-                raise MCPError(_not_found(context), error.message, data)
+                raise MCPError(not_found(context), error.message, data)
             raise error
         text = types.TextResourceContents(uri=uri, mime_type=mime_type, text=answer.text)
         return types.ReadResourceResult(contents=[text])
@@ -188,10 +188,10 @@ def _owner(contracts: Sequence[Contract], uri: str, context: _Context) -> tuple[
     for contract in contracts:
         if (resource := contract.resource(uri)) is not None:
             return contract, resource.mime_type
-    raise MCPError(_not_found(context), f"Unknown resource: {uri}", {"uri": uri})
+    raise MCPError(not_found(context), f"Unknown resource: {uri}", {"uri": uri})
 
 
-def _not_found(context: _Context) -> int:
+def not_found(context: _Context) -> int:
     """Return the code for a resource that is not there, by the revision that the client speaks."""
     is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
     return types.INVALID_PARAMS if is_modern else NO_RESOURCE

@@ -9,10 +9,11 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 
-from minutebook.contracts.announced import joint_info
+from minutebook.contracts.announced import has_skill, joint_info
 from minutebook.contracts.contract import Contract
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.protocol.resources import Resources, add_prompts
+from minutebook.server.protocol.skills import SkillShelf
 from minutebook.server.protocol.subscriptions import Watch
 from minutebook.server.protocol.tools import Tools
 
@@ -35,7 +36,7 @@ def build_server(
 ) -> Server[Any]:
     """Speak MCP for some contracts, no two of which offer a tool of the same name.
 
-    Resources and prompts are announced if one of the contracts has them.
+    Resources and prompts are announced if one of the contracts has them, the skill if its tools are there.
     """
     watch = Watch([contract for contract in contracts if contract.resources], dispatcher)
     tools = Tools(contracts, dispatcher, spelling, watch.wake)
@@ -58,6 +59,8 @@ def build_server(
     )
     if watch.contracts:
         Resources(watch, dispatcher).add_to(server)
+    if has_skill(contract.promise for contract in contracts):
+        SkillShelf().add_to(server)
     if prompting := [contract for contract in contracts if contract.prompts]:
         add_prompts(server, prompting, dispatcher)
     _discover_truly(server)
@@ -66,10 +69,8 @@ def build_server(
 
 def options(server: Server[Any]) -> InitializationOptions:
     """Return the server's capabilities for the handshake."""
-    has_resources = server.get_request_handler("resources/list") is not None
-    return server.create_initialization_options(
-        NotificationOptions(resources_changed=has_resources)
-    )
+    changing = server.get_request_handler("resources/subscribe") is not None
+    return server.create_initialization_options(NotificationOptions(resources_changed=changing))
 
 
 def _discover_truly(server: Server[Any]) -> None:
