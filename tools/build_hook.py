@@ -1,4 +1,4 @@
-"""What the wheel has and Git does not: compiled catalogues of the pages' texts, the weights of the built-in model.
+"""The parts of a wheel that Git does not have: compiled catalogues of the pages' texts, the weights of the built-in model.
 
 As a program, and for the tests, it compiles the catalogues alone.
 """

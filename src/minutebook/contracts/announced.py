@@ -206,7 +206,7 @@ class Announced:
         return capabilities
 
     def _extensions(self) -> "dict[str, Any]":
-        """Return what the protocol has room for since MODERN_VERSION."""
+        """Return the capabilities for which the protocol has room since MODERN_VERSION."""
         return {"extensions": {SKILLS_EXTENSION: {}}} if has_skill(self._promises) else {}
 
     def tools(self, version: str) -> "dict[str, Any]":

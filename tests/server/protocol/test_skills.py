@@ -1,4 +1,4 @@
-"""The skill over MCP: declared to those who know the extension, described with its digest, read as a resource."""
+"""The skill over MCP: declared to clients of the extension, described with its digest, read as a resource."""
 
 import hashlib
 from collections.abc import Awaitable, Callable

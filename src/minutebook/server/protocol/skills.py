@@ -22,7 +22,7 @@ from minutebook.server.protocol.resources import not_found
 MARKDOWN = "text/markdown"
 URI = "skill://minutebook/SKILL.md"
 FRESH = 3_600_000
-"""Milliseconds for which a client may keep what it was told: the skill changes with the version alone."""
+"""Milliseconds for which a client may keep an answer: the skill changes with the version alone."""
 
 _Context = ServerRequestContext[Any, Any]
 _Page = types.PaginatedRequestParams | None
