@@ -1,6 +1,6 @@
 """Compare two sentences word by word: the common part, the differences, and the sorts of these."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -54,7 +54,8 @@ class Alignment:
     """Numbers of the older's telling words that the newer has in no form."""
     only_new: list[int]
     has_states: bool
-    asked: "SharedWords | None" = None
+    asked: "Callable[[], SharedWords] | None" = None
+    """How well both answer the question, if there is one: worked out when it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def align(
     newer: Sentence,
     old_states: Floats | None,
     new_states: Floats | None,
-    asked: "SharedWords | None" = None,
+    asked: "Callable[[], SharedWords] | None" = None,
 ) -> Alignment:
     """Align the telling words of two sentences."""
     old, new = older.keys, newer.keys
@@ -182,6 +183,11 @@ def is_form(one: str, other: str) -> bool:
 
 def signs(pair: Alignment) -> dict[str, float]:
     """Return the signs by which a newer sentence revises an older one or does not, each in about [0, 1]."""
+    return unasked_signs(pair) | signs_of_question(pair)
+
+
+def unasked_signs(pair: Alignment) -> dict[str, float]:
+    """Return the signs that no question gives."""
     older, newer = pair.older, pair.newer
     only_old, only_new = pair.only_old, pair.only_new
     places = places_of(pair, only_old, only_new)
@@ -196,7 +202,6 @@ def signs(pair: Alignment) -> dict[str, float]:
         **_of_places(pair, places),
         **_of_roles(pair, places),
         **_of_spans(pair),
-        **({} if pair.asked is None else _of_question(pair, pair.asked)),
         **_of_rest(pair, places, only_old, only_new),
         "one denies": float(denials[0] != denials[1]),
         "newer ends": float(newer.said["ended"] > 0),
@@ -350,9 +355,10 @@ def _of_roles(pair: Alignment, places: Sequence[Place]) -> dict[str, float]:
     }
 
 
-def _of_question(pair: Alignment, asked: SharedWords) -> dict[str, float]:
+def signs_of_question(pair: Alignment) -> dict[str, float]:
     """Return how well both sentences answer the question, and whether the difference is the answer."""
-    if not len(asked.by_old):
+    asked = None if pair.asked is None else pair.asked()
+    if asked is None or not len(asked.by_old):
         return {}
     old, new = asked.by_old.max(axis=1), asked.by_new.max(axis=1)
     differs_old = asked.by_old[:, pair.only_old].max(initial=0.0)

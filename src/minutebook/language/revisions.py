@@ -9,13 +9,22 @@ benchmarks.fit_revisions`. The chance is a guess and hides nothing by itself.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.language.comparing import Alignment, SharedWords, align, said_by, signs
+from minutebook.language.comparing import (
+    Alignment,
+    SharedWords,
+    align,
+    said_by,
+    signs,
+    signs_of_question,
+    unasked_signs,
+)
 from minutebook.language.nets import nets
 from minutebook.language.statements import (
     LONGEST,
@@ -27,7 +36,7 @@ from minutebook.language.statements import (
 )
 from minutebook.search.late_interaction import Question, mean_state
 
-MOST_PAIRS = 6
+MOST_PAIRS = 4
 """Pairs of sentences that are compared word by word, of all candidates; the most alike come first."""
 
 LEAST_ALIKE = 0.12
@@ -43,14 +52,15 @@ LEAST_COSINE = 0.42
 
 @dataclass(frozen=True, slots=True)
 class DatedText:
-    """A text, when it was said, and its token states as `late_interaction.pack` packs them.
+    """A text, when it was said, its token states as `late_interaction.pack` packs them, and their score for the question.
 
-    None where no model is or has read it; it is then compared by its words.
+    Without states, where no model is or has read it, it is compared by its words. A score of None is worked out.
     """
 
     text: str
     at: datetime
     states: bytes | None = None
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +115,7 @@ def revisions(
     found: dict[int, Revision] = {}
     for name in {_net_of(each) for *_, each in pairs}:
         own = [each for each in pairs if _net_of(each[2]) == name]
-        judged = _judged(name, [signs(each) for *_, each in own])
+        judged = _judged(name, [each for *_, each in own])
         for (older, newer, pair), (likely, is_likely) in zip(own, judged, strict=True):
             best = found.get(older)
             is_enough = is_likely if least is None else likely >= least
@@ -116,13 +126,21 @@ def revisions(
     return found
 
 
-def _judged(name: str, rows: Sequence[Mapping[str, float]]) -> Iterator[tuple[float, bool]]:
-    """Yield the chance of each row by a network, and whether it is likely; 0 where the question alone speaks for it."""
-    chances = _NETS[name].chances(rows)
-    is_likely = chances >= _NETS[name].cut[0]
-    if name == "states_asked":
+def _judged(name: str, pairs: Sequence[Alignment]) -> Iterator[tuple[float, bool]]:
+    """Yield the chance of each pair by a network, and whether it is likely; 0 where the question alone speaks for it."""
+    net = _NETS[name]
+    if name != "states_asked":
+        chances = net.chances([signs(each) for each in pairs])
+        is_likely = chances >= net.cut[0]
+    else:
+        rows = [unasked_signs(each) for each in pairs]
         unasked = _NETS["states"].chances(rows)
-        chances[unasked < LEAST_UNASKED] = 0.0
+        chances = np.zeros_like(unasked)
+        # The question is compared with those only of which it decides something.
+        open_ones = np.flatnonzero(unasked >= LEAST_UNASKED).tolist()
+        if open_ones:
+            asked = [rows[each] | signs_of_question(pairs[each]) for each in open_ones]
+            chances[open_ones] = net.chances(asked)
         is_likely = (chances >= LIKELY_ASKED) & (unasked >= LIKELY_UNASKED)
     yield from zip(chances.tolist(), is_likely.tolist(), strict=True)
 
@@ -156,7 +174,7 @@ def alignments(
             there.sentences[other],
             here.states[one],
             there.states[other],
-            None if answers is None else answers.of(older, one, newer, other),
+            None if answers is None else partial(answers.of, older, one, newer, other),
         )
         yield older, newer, pair
 
@@ -172,33 +190,48 @@ class _Answers:
         candidates: Sequence[DatedText],
         read: Mapping[int, Statements],
     ) -> None:
-        words = asked_of(asked, question, spell)
-        self._said = {
-            index: [
-                said_by(words, sentence, states)
-                for sentence, states in zip(each.sentences, each.states, strict=True)
-            ]
-            for index, each in read.items()
-        }
-        self._best = {
-            index: np.max([said.max(axis=1, initial=0) for said in each], axis=0)
-            for index, each in self._said.items()
-            if each
-        }
-        packed = [candidates[index].states or b"" for index in read]
-        scores = np.zeros(len(packed)) if question is None else question.scores(packed)
-        self._scores = dict(zip(read, scores.tolist(), strict=True))
+        self._text = asked
+        self._question = question
+        self._spell = spell
+        self._candidates = candidates
+        self._read = read
+        self._said: dict[int, list[Floats]] = {}
 
     def of(self, older: int, one: int, newer: int, other: int) -> SharedWords:
         """Return it for a sentence of an older and one of a newer text."""
-        scores = (self._scores[older], self._scores[newer])
+        old, new = self._said_by(older), self._said_by(newer)
+        scores = self._scores[older], self._scores[newer]
         return SharedWords(
-            self._said[older][one],
-            self._said[newer][other],
-            self._best[older],
-            self._best[newer],
+            old[one],
+            new[other],
+            np.max([said.max(axis=1, initial=0) for said in old], axis=0),
+            np.max([said.max(axis=1, initial=0) for said in new], axis=0),
             scores if all(scores) else (0.0, 0.0),
         )
+
+    @cached_property
+    def _asked(self) -> Statements:
+        return asked_of(self._text, self._question, self._spell)
+
+    def _said_by(self, index: int) -> list[Floats]:
+        """Return how well each sentence of a text says the words of the question."""
+        if index not in self._said:
+            read = self._read[index]
+            self._said[index] = [
+                said_by(self._asked, sentence, states)
+                for sentence, states in zip(read.sentences, read.states, strict=True)
+            ]
+        return self._said[index]
+
+    @cached_property
+    def _scores(self) -> Mapping[int, float]:
+        """The late interaction of the question with each text; 0 where it is not known."""
+        texts = {index: self._candidates[index] for index in self._read}
+        known = {index: each.score for index, each in texts.items() if each.score is not None}
+        if len(known) == len(texts) or self._question is None:
+            return dict.fromkeys(texts, 0.0) | known
+        scores = self._question.scores([each.states or b"" for each in texts.values()])
+        return dict(zip(texts, scores.tolist(), strict=True))
 
 
 def _near(candidates: Sequence[DatedText]) -> list[tuple[int, int]]:

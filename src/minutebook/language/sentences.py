@@ -42,10 +42,11 @@ def _paragraphs(text: str) -> Iterator[str]:
     lines: list[str] = []
     for line in text.splitlines():
         item = _ITEM.match(line)
-        if item or not line.strip() or _is_code(line):
+        says_something = bool(line.strip()) and not _is_code(line)
+        if item or not says_something:
             yield " ".join(lines)
             lines = []
-        if line.strip() and not _is_code(line):
+        if says_something:
             plain = line[item.end() :] if item else line
             lines.append(_MARKS.sub("", plain).strip())
     yield " ".join(lines)

@@ -1,11 +1,13 @@
 """The statements of a text, sentence by sentence: telling words, their sorts and states, signs of a change."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 from unicodedata import normalize
 
 import numpy as np
@@ -49,8 +51,7 @@ class Sort(IntEnum):
     NAME = 2
 
 
-@dataclass(frozen=True, slots=True)
-class StatementWord:
+class StatementWord(NamedTuple):
     """A word as written, its key, its sort, where it stands, and whether it tells something.
 
     A sign of a change tells nothing of what a sentence is about.
@@ -170,7 +171,7 @@ def _states(
 ) -> Iterator[Floats | None]:
     """Yield the mean states of the telling words of each sentence, unit rows; None where pieces do not fit."""
     shown = normalize("NFKC", text[:LONGEST])
-    starts = np.array(_starts(shown, spell(pieces.tolist())))
+    starts = _starts(shown, spell(pieces.tolist()))
     begins, ends = [], []
     at = 0
     for sentence in read:
@@ -180,15 +181,17 @@ def _states(
             begins.append(at if found < 0 else found)
             ends.append(begins[-1] + len(word))
             at = at if found < 0 else ends[-1]
-    first = np.searchsorted(starts, begins)
+    first = [bisect_left(starts, begin) for begin in begins]
     # A piece may begin before a word and hold its beginning, as signs do.
-    stop = np.maximum(np.searchsorted(starts, ends), first + 1)
-    known = np.flatnonzero(stop <= len(rows))
-    # Every other run of rows is a word's; the row of zeros ends the last one.
-    runs = np.stack([first[known], stop[known]], 1).ravel()
-    padded = np.concatenate([rows[: runs.max(initial=0)], np.zeros((1, rows.shape[1]), np.float32)])
-    sums = np.add.reduceat(padded, runs, axis=0)[::2] if len(runs) else padded[:0]
-    sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
+    stop = [
+        max(bisect_left(starts, end), begin + 1) for begin, end in zip(first, ends, strict=True)
+    ]
+    known = [run for run in zip(first, stop, strict=True) if run[1] <= len(rows)]
+    held = np.zeros((len(known), max((end for _, end in known), default=0)), np.float32)
+    for row, (begin, end) in enumerate(known):
+        held[row, begin:end] = 1
+    sums = held @ rows[: held.shape[1]]
+    sums /= np.maximum(np.sqrt(np.einsum("td,td->t", sums, sums)), 1e-6)[:, None]
     done = 0
     for sentence in read:
         # Words stand in order: of a sentence that is not known whole the last are not.

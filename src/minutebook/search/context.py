@@ -90,7 +90,7 @@ def _mean_around(scores: Sequence[float], place: int) -> float:
 
 def label_of(text: str) -> str | None:
     """Return the speaker's label, such as the `Ana` of `Ana: …`, with which a line of dialogue begins."""
-    found = _LABEL.match(text)
+    found = _LABEL.match(text) if ":" in text else None
     return found[1] if found else None
 
 

@@ -96,7 +96,8 @@ def fuse(
     other signals found: it is worth five points (docs/decisions/0004-text-analysis-and-fusion.md).
     Weights are relative. Raises InvalidInput if one is negative or not finite, or all are zero.
     """
-    return Fused(signals, weights, strengths).best(limit)
+    fused = Fused(signals, weights, strengths)
+    return fused.hits(fused.best(limit))
 
 
 class Fused(Generic[K]):
@@ -119,10 +120,10 @@ class Fused(Generic[K]):
         }
         self.scores = _mean(self._strengths, self._weight)
 
-    def best(self, limit: int) -> list[FusedHit[K]]:
-        """Return the best, ties by id, each with why it has its score."""
+    def best(self, limit: int) -> list[K]:
+        """Return the best, ties by id."""
         best = nsmallest(limit, ((-score, id) for id, score in self.scores.items()))
-        return self.hits([id for _, id in best])
+        return [id for _, id in best]
 
     def hits(self, ids: Iterable[K]) -> list[FusedHit[K]]:
         """Return some of the candidates, in the order given, each with why it has its score."""

@@ -205,9 +205,10 @@ class Embeddings:
             log.warning("a question is answered without its meaning: %s", error)
             return None
 
-    def _is_complete(self, of: type[TextRecord], organization: str, space: VectorSpace) -> bool:
+    def _is_complete(
+        self, of: type[TextRecord], organization: str, sequence: int, space: VectorSpace
+    ) -> bool:
         """Tell whether all of an organization's records have vectors; asked once for each change."""
-        sequence = self._store.sequence(organization)
         if self._complete.get((of, organization)) == (space, sequence):
             return True
         if self._store.without_vectors([of], space, 1, [organization]):
@@ -242,13 +243,14 @@ class Embeddings:
     ) -> Note | None:
         """Return the note on records that have no vectors yet; None if all have them."""
         pending = 0
-        for of in classes:
-            space = replace(self.space_of(of), states="")
+        spaces = {of: replace(self.space_of(of), states="") for of in classes}
+        for view in views:
+            sequence = self._store.sequence(view.organization)
             pending += sum(
                 view.count(of) - view.count_vectors(of, space)
-                for view in views
+                for of, space in spaces.items()
                 # Counting reads an index entry for each record, this one for each organization.
-                if not self._is_complete(of, view.organization, space)
+                if not self._is_complete(of, view.organization, sequence, space)
             )
         if not pending:
             return None

@@ -15,7 +15,7 @@ from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.recall import Recalled
 from minutebook.services.search.signals import Asked, Key
 
-JUDGED = 5
+JUDGED = 4
 """How many of the best hits are held against one another: what says the same anew answers a question as well, and of pairs
 that were written apart both stand among the first three."""
 
@@ -57,7 +57,12 @@ class NewestFirst:
         ][:JUDGED]
         states = self._states(judged)
         candidates = [
-            DatedText(each.record.text, _said_at(each.record), states.get(each.hit.id))
+            DatedText(
+                each.record.text,
+                _said_at(each.record),
+                states.get(each.hit.id),
+                each.details.get("late interaction"),
+            )
             for each in judged
         ]
         question = None if asked.embedding is None else asked.embedding.question

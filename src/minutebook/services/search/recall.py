@@ -21,8 +21,8 @@ from minutebook.domain.records import (
 from minutebook.domain.sources import Source
 from minutebook.language.settling import reports, settling
 from minutebook.search.answerability import Judgement
-from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, Signal, fuse
-from minutebook.search.text import TextQuery, parse_query
+from minutebook.search.fusion import TEXT_WEIGHTS, Fused, FusedHit, Signal
+from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
@@ -214,13 +214,7 @@ class Recall:
         asked = Asked(query, parse_query(query), embedding)
         found = _Gathered(self._signals.nothing(embedding))
         if Source.MEMORY in sources:
-            found.views[Memory] = self._selected(caller, selection)
-            for view in found.views[Memory]:
-                signals, walked = self._scored(view, asked, weights)
-                if weights[Signal.GRAPH] > 0 and not selection.query.is_narrow:
-                    found.relations |= self._relations.add(view, asked, selection.at, signals)
-                found.add(Memory, signals)
-                found.nodes += walked
+            self._add_memories(caller, asked, weights, selection, found)
         for each in others:
             candidates = each.candidates(caller, asked, selection.at)
             found.views[each.of] = list(self._store.seen_by(caller))
@@ -234,14 +228,38 @@ class Recall:
         judged = self._judged(asked, found)
         if found_nothing(caller, judged, found.views, at=selection.at):
             return Recollection([], found.nodes, asked)
-        most = max(limit, ranked)
-        fused = fuse(found.signals.found(), weights, most, found.signals.strengths())
-        hits = [hit for hit in fused if _is_lifted(hit, found) or not judged.is_filler(hit.id)]
-        read = self._read_said(found, hits)
-        relevance = {hit.id: judged.relevance(hit.id) for hit in hits}
-        ordered = _in_turn(_by_session(hits, read, query), relevance) if ranked else hits
-        best = self._read(found, ordered[:limit], read, relevance)
-        return Recollection(best, found.nodes, asked, tuple(hit.id for hit in ordered))
+        fused = Fused(found.signals.found(), weights, found.signals.strengths())
+        keys = [
+            key
+            for key in fused.best(max(limit, ranked))
+            if _is_lifted(key, found) or not judged.is_filler(key)
+        ]
+        read = self._read_said(found, keys)
+        relevance = {key: judged.relevance(key) for key in keys}
+        if ranked:
+            scores = _weighed({key: fused.scores[key] for key in keys}, read, query)
+            keys = _in_turn(_by_session(scores, read), relevance)
+        best = self._read(found, fused.hits(keys[:limit]), read, relevance)
+        return Recollection(best, found.nodes, asked, tuple(keys))
+
+    def _add_memories(
+        self,
+        caller: Caller,
+        asked: Asked,
+        weights: Mapping[Signal, float],
+        selection: Selection,
+        found: _Gathered,
+    ) -> None:
+        """Add the signals of the selected memories, and of the relations of entities that the question names."""
+        found.views[Memory] = self._selected(caller, selection)
+        for view in found.views[Memory]:
+            named = _entities_named(view, asked.query) if weights[Signal.GRAPH] > 0 else []
+            signals, walked = self._scored(view, asked, weights, named)
+            if not selection.query.is_narrow:
+                relations = self._relations.add(view, asked, named, selection.at, signals)
+                found.relations |= relations
+            found.add(Memory, signals)
+            found.nodes += walked
 
     def _judged(self, asked: Asked, found: _Gathered) -> Judgement[Key]:
         """Judge whether the question is answered; where the graph leads to an answer, it perhaps is."""
@@ -258,6 +276,8 @@ class Recall:
     ) -> Signals:
         """Return the signals of turns or of summaries, up to an instant; their neighbours count."""
         held = [view for view in views if view.read_ids(of, (), 1)]
+        if not held:
+            return self._signals.nothing(asked.embedding)
         found = self._signals.gather(of, held, asked.embedding, asked.parsed, CANDIDATES)
         found.keep(found.best(COMPARED))
         standings = self._signals.standings(of, held, found.keys())
@@ -267,13 +287,12 @@ class Recall:
         found.lift(of, standings, asked.query)
         return found
 
-    def _read_said(self, found: _Gathered, hits: Sequence[FusedHit[Key]]) -> dict[Key, Answering]:
-        """Read the turns and summaries among hits."""
+    def _read_said(self, found: _Gathered, keys: Sequence[Key]) -> dict[Key, Answering]:
+        """Read the turns and summaries among records."""
         read: dict[Key, Answering] = {}
         for of in (Turn, Summary):
-            if of in found.views:
-                keys = [hit.id for hit in hits if found.classes.get(hit.id) is of]
-                read |= self._signals.read(of, found.views[of], keys)
+            if said := [key for key in keys if found.classes.get(key) is of]:
+                read |= self._signals.read(of, found.views[of], said)
         return read
 
     def _read(
@@ -291,7 +310,8 @@ class Recall:
             followed |= each.followed
         for of, views in found.views.items():
             keys = [h.id for h in hits if found.classes.get(h.id) is of and h.id not in read]
-            read |= self._signals.read(of, views, keys)  # type: ignore[arg-type]
+            if keys:
+                read |= self._signals.read(of, views, keys)  # type: ignore[arg-type]
         return [
             Recalled(
                 read[hit.id],
@@ -305,12 +325,12 @@ class Recall:
         ]
 
     def _scored(
-        self, view: View, asked: Asked, weights: Mapping[Signal, float]
+        self, view: View, asked: Asked, weights: Mapping[Signal, float], named: Collection[str]
     ) -> tuple[Signals, int]:
         """Return the best candidates with the scores of all signals, and how many nodes the walk passed."""
         found, nodes = self._candidates(view, asked.embedding, asked.parsed), 0
         if weights[Signal.GRAPH] > 0:
-            nodes = self._graph.add(view, asked.query, found)
+            nodes = self._graph.add(view, asked.query, named, found)
             self._signals.complete(Memory, view, asked.embedding, found)
         found.keep(found.best(COMPARED, weights))
         standings = self._signals.standings(Memory, [view], found.keys())
@@ -354,6 +374,12 @@ class Recall:
         return found
 
 
+def _entities_named(view: View, query: str) -> list[str]:
+    """Return the ids of the entities that a question names, whatever narrows the memories that are sought."""
+    around = view.where(equal={}, client=None, since=None, until=None, valid_at=None)
+    return around.entities_named(words(query))
+
+
 def _fitting(view: View, query: MemoryQuery) -> View:
     """Return the filter for those memories alone that match by metadata; no engine selects by that.
 
@@ -385,45 +411,44 @@ def _credit_successors(view: View, past: Signals, found: Signals) -> None:
                 scores[key] = max(score, scores.get(key, score))
 
 
-def _by_session(
-    hits: Sequence[FusedHit[Key]], said: Mapping[Key, Answering], query: str
-) -> list[list[FusedHit[Key]]]:
-    """Group hits by session, best first; every other record stands by itself.
+def _weighed(
+    scores: Mapping[Key, float], said: Mapping[Key, Answering], query: str
+) -> Mapping[Key, float]:
+    """Weigh scores: where the query tells of something, a turn that settles how it is done gains."""
+    if not reports(query):
+        return scores
+    return {
+        key: score * (1 + SETTLING * settling(record.prompt, record.response))
+        if isinstance(record := said.get(key), Turn)
+        else score
+        for key, score in scores.items()
+    }
 
-    Where the query tells of something, what settles how it is done comes first, in a session and among them.
-    """
-    weight = SETTLING if reports(query) else 0.0
 
-    def weighed(hit: FusedHit[Key]) -> float:
-        record = said.get(hit.id)
-        if not weight or not isinstance(record, Turn):
-            return hit.score
-        return hit.score * (1 + weight * settling(record.prompt, record.response))
-
-    groups: dict[tuple[object, ...], list[FusedHit[Key]]] = {}
-    for hit in sorted(hits, key=weighed, reverse=True):
-        record = said.get(hit.id)
-        session: tuple[object, ...] = hit.id
+def _by_session(scores: Mapping[Key, float], said: Mapping[Key, Answering]) -> list[list[Key]]:
+    """Group records by session, best first, in a session and among them; every other record stands by itself."""
+    groups: dict[tuple[object, ...], list[Key]] = {}
+    for key in sorted(scores, key=scores.__getitem__, reverse=True):
+        record = said.get(key)
+        session: tuple[object, ...] = key
         if isinstance(record, Turn | Summary):
             session = (record.organization, record.session, record.repository, record.user)
-        groups.setdefault(session, []).append(hit)
+        groups.setdefault(session, []).append(key)
     return list(groups.values())
 
 
-def _in_turn(
-    sessions: Sequence[Sequence[FusedHit[Key]]], relevance: dict[Key, float]
-) -> list[FusedHit[Key]]:
-    """Order hits so that each session says one thing, with the relevance of its best, before another says its second."""
-    for hits in sessions:
-        relevance[hits[0].id] = max(relevance[hit.id] for hit in hits)
-    return [hit for each in zip_longest(*sessions) for hit in each if hit is not None]
+def _in_turn(sessions: Sequence[Sequence[Key]], relevance: dict[Key, float]) -> list[Key]:
+    """Order records so that each session says one thing, with the relevance of its best, before another says its second."""
+    for keys in sessions:
+        relevance[keys[0]] = max(relevance[key] for key in keys)
+    return [key for each in zip_longest(*sessions) for key in each if key is not None]
 
 
-def _is_lifted(hit: FusedHit[Key], found: _Gathered) -> bool:
-    """Tell whether a hit was said beside an answer in its session, or the graph leads to it.
+def _is_lifted(key: Key, found: _Gathered) -> bool:
+    """Tell whether a record was said beside an answer in its session, or the graph leads to it.
 
     Notes of a session only happen to stand beside one another.
     """
-    graph = (found.signals.graph or {}).get(hit.id, 0.0)
-    is_said = hit.id in found.signals.said
-    return graph > 0 or (is_said and "with context" in found.signals.details(hit.id))
+    graph = (found.signals.graph or {}).get(key, 0.0)
+    is_said = key in found.signals.said
+    return graph > 0 or (is_said and "with context" in found.signals.details(key))

@@ -1,13 +1,14 @@
 """The relations of the entities that a question names, each as a text that can be a hit."""
 
 from collections import OrderedDict
+from collections.abc import Collection
 from datetime import datetime
 from heapq import nsmallest
 
 from minutebook.domain.records import Entity, Relation, RelationText
 from minutebook.domain.trust.trail_texts import RELATE
 from minutebook.search.coverage import coverage
-from minutebook.search.text import TextQuery, word_terms, words
+from minutebook.search.text import TextQuery, word_terms
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, TextEmbedding
 from minutebook.services.search.signals import Asked, Key, Signals
@@ -39,13 +40,15 @@ class RelationSearch:
         self,
         view: View,
         asked: Asked,
+        named: Collection[str],
         at: datetime | None,
         found: Signals,
     ) -> dict[Key, RelationText]:
         """Add the signals of the relations around the named entities, up to an instant; return the relations."""
+        if not named:
+            return {}
         around = view.where(equal={}, client=None, since=None, until=None, valid_at=None)
-        named = around.entities_named(words(asked.query))
-        texts = self._texts(around, set(named), asked.parsed, at) if named else []
+        texts = self._texts(around, set(named), asked.parsed, at)
         read = {(each.organization, each.id): each for each in texts}
         embedding = asked.embedding
         if embedding is None or found.vector is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import nsmallest
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.origin import Origin
@@ -60,8 +60,7 @@ BESIDE, REACH = 60, 2
 """How many of these stand beside the best of the others in their sessions, and at most how many places away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """Where a record stands: its session, if one is known, and its instant there; the label that its text begins with, if any.
 
     What is said in a talk is a turn, or begins with a label.

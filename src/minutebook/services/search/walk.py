@@ -41,9 +41,10 @@ class GraphWalk:
         self._embeddings = embeddings
         self._signals = signals
 
-    def add(self, view: View, query: str, found: Signals) -> int:
+    def add(self, view: View, query: str, named: Collection[str], found: Signals) -> int:
         """Add the graph signal, in [0, 1], of one organization; return the size of the graph walked.
 
+        `named` are the ids of the entities that the question names.
         Where a memory leads back only to itself it gets nothing. Measured in
         docs/decisions/0004-text-analysis-and-fusion.md.
         """
@@ -52,7 +53,6 @@ class GraphWalk:
         seeds = {key[1]: scores[key] for key in best}
         # What narrows the memories that are sought narrows neither entities nor the way.
         around = view.where(equal={}, client=None, since=None, until=None)
-        named = around.where(valid_at=None).entities_named(words(query))
         # What the question names says twice as much about where to look as what was found.
         share = 2 * sum(seeds.values()) or 1.0
         starts = seeds | dict.fromkeys(named, share / max(1, len(named)))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -114,7 +115,8 @@ class Table:
         """Choose some fields. Raises AttributeError if the records keep none of a name."""
         for name in names:
             _check_has(self, name)
-        return Projection(self, tuple(self.columns[name] for name in names))
+        columns = tuple(self.columns[name] for name in names)
+        return Projection(self, columns, [each.from_value for each in columns])
 
     def values(self, record: Record) -> list[Value]:
         """Return the values of a record's stored columns."""
@@ -123,17 +125,12 @@ class Table:
 
     def record_of(self, of: type[R], organization: str, values: Sequence[Any]) -> R:
         """Make the record of a row's columns."""
-        read: list[Any] = []
         try:
-            # What was read before a fault stays in the list.
-            read.extend(
-                value if from_value is None or value is None else from_value(value)
-                for from_value, value in zip(self._readers, values, strict=True)
-            )
+            read = _read(self._readers, values)
         except _DAMAGE as error:
-            names = list(self.columns)
-            known = dict(zip(names, read, strict=False))
-            raise self.damage(self.columns[names[len(read)]], known.get("id")) from error
+            names, known = list(self.columns), _read_before_fault(self._readers, values)
+            id = dict(zip(names, known, strict=False)).get("id")
+            raise self.damage(self.columns[names[len(known)]], id) from error
         return of(organization=organization, **dict(zip(self.columns, read, strict=True)))
 
     def damage(self, column: Column, id: object) -> DamagedRow:
@@ -148,12 +145,33 @@ class Table:
         )
 
 
+Readers = Sequence[Callable[[Any], Any] | None]
+
+
+def _read(readers: Readers, values: Sequence[Any]) -> list[Any]:
+    """Return the fields that the values of a row's columns are."""
+    return [
+        value if reader is None or value is None else reader(value)
+        for reader, value in zip(readers, values, strict=True)
+    ]
+
+
+def _read_before_fault(readers: Readers, values: Sequence[Any]) -> list[Any]:
+    """Return the fields of a damaged row up to the one that cannot be read."""
+    read: list[Any] = []
+    with suppress(*_DAMAGE):
+        for reader, value in zip(readers, values, strict=True):
+            read += _read((reader,), (value,))
+    return read
+
+
 @dataclass(frozen=True, slots=True)
 class Projection:
     """Some fields of the records of a table."""
 
     _table: Table
     _columns: tuple[Column, ...]
+    _readers: Readers
 
     @property
     def columns(self) -> str:
@@ -162,15 +180,11 @@ class Projection:
 
     def values_of(self, row: Sequence[Any]) -> tuple[Any, ...]:
         """Return the fields of a row's columns."""
-        read: list[Any] = []
         try:
-            read.extend(
-                value if column.from_value is None or value is None else column.from_value(value)
-                for column, value in zip(self._columns, row, strict=True)
-            )
+            return tuple(_read(self._readers, row))
         except _DAMAGE as error:
-            raise self._table.damage(self._columns[len(read)], None) from error
-        return tuple(read)
+            known = _read_before_fault(self._readers, row)
+            raise self._table.damage(self._columns[len(known)], None) from error
 
 
 def ordering(table: Table, order: Sequence[str]) -> list[tuple[str, bool]]:
