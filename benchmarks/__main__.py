@@ -36,6 +36,7 @@ NAMES = (
         "journal_quality",
         "code",
         "start",
+        "wire",
         "serving",
         "tool",
         "pages",

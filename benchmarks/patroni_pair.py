@@ -20,9 +20,9 @@ from pathlib import Path
 import psycopg
 import yaml
 
+from benchmarks.http_client import served
 from benchmarks.measure import Cell, Table
 from benchmarks.serving_load import over_http
-from benchmarks.wire import served
 from benchmarks.writers import ORGANIZATIONS, app_on, judged, writing
 
 _USER = "nobody" if os.geteuid() == 0 else None

@@ -18,6 +18,7 @@ from random import Random
 
 import numpy as np
 
+from benchmarks.http_client import Served, Wire, served
 from benchmarks.measure import (
     Table,
     Timing,
@@ -30,7 +31,6 @@ from benchmarks.measure import (
 )
 from benchmarks.pipe import Pipe
 from benchmarks.tool import Caller, Work, copied, drawn, filled, serve_command
-from benchmarks.wire import Served, Wire, served
 from minutebook.app import open_app
 from minutebook.config import settings_with
 

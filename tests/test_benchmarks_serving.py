@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from benchmarks import measure, serving_load, tool, wire
-from benchmarks.wire import Served, Wire
+from benchmarks import http_client, measure, serving_load, tool
+from benchmarks.http_client import Served, Wire
 
 RESULT = {"content": [{"type": "text", "text": "done"}]}
 ANSWER = json.dumps({"jsonrpc": "2.0", "id": 1, "result": RESULT}).encode()
@@ -160,7 +160,7 @@ def test_the_least_server_answers_over_http() -> None:
         finally:
             connection.close()
 
-    with wire.served(serving_load.bare()) as server:
+    with http_client.served(serving_load.bare()) as server:
         told = asyncio.run(ask(server))
     assert isinstance(told, dict)
     assert told["content"] == [{"type": "text", "text": "done"}]
@@ -168,7 +168,7 @@ def test_the_least_server_answers_over_http() -> None:
 
 def test_a_server_that_does_not_listen_is_told_with_its_last_words() -> None:
     command = [sys.executable, "-c", "raise SystemExit('out of ink')"]
-    with pytest.raises(RuntimeError, match="out of ink"), wire.served(command):
+    with pytest.raises(RuntimeError, match="out of ink"), http_client.served(command):
         pass
 
 
