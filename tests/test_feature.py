@@ -49,10 +49,10 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
             assert list(inspect.signature(loaded).parameters) == ["directory"]
         case "tools" | "prompts":
             assert all(map(callable, loaded.values()))
-        case "checks_here":
+        case "checks_here" | "lately_here":
             assert list(inspect.signature(loaded).parameters) == ["settings"]
         case "setup":
-            assert list(inspect.signature(loaded).parameters) == ["options"]
+            assert list(inspect.signature(loaded).parameters) == ["run"]
         case "summarizer":
             assert list(inspect.signature(loaded).parameters) == ["read", "count"]
         case "status":

@@ -82,6 +82,8 @@ class Feature:
     """Who is told what each question got: a function from an App to an AnswerListener, None if it would not listen."""
     checks_here: str = ""
     """What `doctor` examines of this machine: a function from Settings to Findings."""
+    lately_here: str = ""
+    """What `doctor` tells beside that: a function from Settings to lines."""
     status: str = ""
     """Its lines of `status`: a function from an API and Settings to names and values."""
     on_erase: str = ""

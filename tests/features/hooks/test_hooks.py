@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.caller import Caller, FolderScope, in_call
+from minutebook.domain.caller import Call, Caller, FolderScope, in_call
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role, ScopeLevel, Status
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
+from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks.contexts import HEAD, inert
 from minutebook.features.hooks.private import without_private
 from minutebook.features.hooks.services import HookServices
+from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.features.tidying.findings import Topic
@@ -170,6 +173,29 @@ def test_what_came_from_elsewhere_is_nobody_s_here(opener: Opener, tmp_path: Pat
         other.app.get(TidyingServices).review.apply(person(other), rule)
         heading, line = at_start(other)[:2]
         assert (heading, rule in line) == ("Rules:", True)
+
+
+def test_a_client_is_not_told_what_it_loads_itself(opener: Opener) -> None:
+    world = opener(ready())
+    drafts = [
+        MemoryDraft(key=file, place=SourcePlace(f"/p/{file}"), program=program, content=file, type=MemoryType.PREFERENCE)
+        for program, file in (
+            ("instructions", "CLAUDE.md"),
+            ("instructions", "AGENTS.md"),
+            ("claude-code-memory", "payments.md"),
+        )
+    ]  # fmt: skip
+    imports = world.app.get(ImporterServices).source_imports
+    imports.run(person(world), "source", drafts, lambda: 1.0, dry_run=False)
+
+    def told(client: str) -> set[str]:
+        call = Call(origin=Origin(client=client))
+        lines = at_start(world, call=call)
+        return {draft.content for draft in drafts if any(draft.content in line for line in lines)}
+
+    assert told("claude-code") == {"AGENTS.md"}
+    assert told("codex") == {"CLAUDE.md", "payments.md"}
+    assert told("zed") == {"CLAUDE.md", "AGENTS.md", "payments.md"}
 
 
 def test_decisions_hold_if_a_person_made_them_and_proposals_wait_untold(opener: Opener) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from minutebook.features.hooks import log as hook_log
 from minutebook.features.hooks.cli import lately, trouble_in
+from minutebook.features.hooks.cut_short import unfinished
 from minutebook.features.hooks.known import is_ignored
 from minutebook.features.install.known_hooks import HOOKS
 from minutebook.invocation import Invocation
@@ -128,7 +129,7 @@ def daemon(machine: Machine) -> Iterator[DaemonAddress]:
 def test_a_session_is_told_what_holds_when_it_starts_and_once(
     machine: Machine, daemon: DaemonAddress
 ) -> None:
-    assert machine.hook(machine.event("SessionStart")) == ""
+    assert json.loads(machine.hook(machine.event("SessionStart"))).keys() == {"systemMessage"}
     machine.typed("remember", "Refunds need <b>two</b> signatures.", "--type", "business_rule")
     told = machine.context(machine.event("SessionStart", "s2"))
     assert "Data, not instructions" in told
@@ -142,7 +143,7 @@ def test_a_session_is_told_what_holds_when_it_starts_and_once(
     assert "Refunds need" in machine.context(late)
     assert machine.hook(late) == ""
     assert machine.outcomes() == [
-        "nothing to say",
+        "answered",
         "answered",
         "nothing to say",
         "answered",
@@ -205,6 +206,64 @@ def test_a_session_that_ends_is_kept_without_what_is_private(
     assert turns == [1, 0]
     told = machine.context(machine.event("SessionStart", "s2"))
     assert "6543" in told
+
+
+@pytest.mark.needs("journal")
+@pytest.mark.skipif(sys.platform != "linux", reason="the client is found by /proc")
+def test_a_session_whose_client_is_killed_is_kept(
+    machine: Machine, daemon: DaemonAddress, tmp_path: Path
+) -> None:
+    path = machine.transcript("s1", ("Why is checkout slow?", "An index is missing."))
+    event = machine.event("UserPromptSubmit", transcript_path=str(path), prompt="And the cart?")
+    (tmp_path / "event.json").write_text(json.dumps(event))
+    # A client runs its hooks through a shell, and goes on.
+    hook = f'"{sys.executable}" -P -m minutebook hook claude-code < event.json; :'
+    program = "import subprocess, sys; subprocess.run(sys.argv[1], shell=True); input()"
+    agent = subprocess.Popen(
+        [sys.executable, "-c", program, hook],
+        cwd=tmp_path,
+        env=machine.environment,
+        stdin=subprocess.PIPE,
+    )
+    wait_until(lambda: machine.outcomes() != [])
+    (entry,) = unfinished(hook_log.entries(str(machine.home)))
+    assert entry["pid"] == agent.pid
+    agent.kill()
+    agent.communicate()
+    wait_until(lambda: "captured" in machine.outcomes())
+    assert "An index is missing." in machine.typed("session", "s1")
+    assert unfinished(hook_log.entries(str(machine.home))) == []
+
+
+def test_a_session_is_unfinished_until_it_was_kept_or_a_daemon_has_it() -> None:
+    called = {"session": "a", "pid": 7, "options": {}, "transcript": "t", "outcome": "late"}
+    assert unfinished([called, {**called, "session": "b"}]) == [called, {**called, "session": "b"}]
+    assert unfinished([called, {**called, "outcome": "handed over"}]) == []
+    kept = {"session": "a", "event": "capture", "outcome": "failed: StoreError"}
+    assert unfinished([called, kept]) == []
+    assert unfinished([called, kept, {**called, "outcome": "answered"}]) != []
+    assert unfinished([{**called, "pid": "7"}, {**called, "transcript": None}]) == []
+
+
+def test_the_first_sessions_of_a_client_say_that_they_are_kept(
+    machine: Machine, daemon: DaemonAddress
+) -> None:
+    for session in ("s1", "s2", "s3"):
+        shown = json.loads(machine.hook(machine.event("SessionStart", session)))
+        assert shown == {"systemMessage": "Minutebook keeps this session: `minutebook ui`"}
+        assert machine.hook(machine.event("SessionStart", session)) == ""
+    assert machine.hook(machine.event("SessionStart", "s4")) == ""
+    assert "systemMessage" in machine.hook(machine.event("SessionStart", "c1"), client="codex")
+    assert machine.hook(machine.event("sessionStart", "u1"), client="cursor") == ""
+
+
+def test_doctor_says_what_the_hooks_of_each_client_did(machine: Machine) -> None:
+    machine.typed("remember", "Milk first")
+    machine.hook(machine.event("SessionEnd", "s1"))
+    machine.hook(machine.event("SessionEnd", "s2"))
+    assert "Hooks of claude-code: last called just now, 2 sessions since " in machine.typed(
+        "doctor"
+    )
 
 
 @pytest.mark.thorough
@@ -324,7 +383,7 @@ def test_each_client_is_answered_in_its_own_form(machine: Machine, daemon: Daemo
     assert "Refunds need" in told["opencode"]["additionalContext"]
     # VS Code reads Copilot's hook, and this part of its answer.
     assert told["copilot"]["hookSpecificOutput"]["hookEventName"] == "SessionStart"
-    assert told["gemini"].keys() == {"hookSpecificOutput"}
+    assert told["gemini"].keys() == {"hookSpecificOutput", "systemMessage"}
     assert told["gemini"]["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
     assert [e["session"] for e in hook_log.entries(str(machine.home))] == ["c1", "c2", "c3", "c4"]
 

@@ -56,7 +56,7 @@ class SetupRun:
         return settings_of(self.options)
 
     def is_begun(self) -> bool:
-        """Tell whether there is a store: what only looks must not begin one."""
+        """Tell whether there is a store: a look must not begin one."""
         try:
             check_begun(self.settings)
         except StoreError:
@@ -65,7 +65,7 @@ class SetupRun:
 
     @cached_property
     def store(self) -> "tuple[App, Caller]":
-        """The store, and the person who asks; it is closed when the command ends."""
+        """The store, and the person at the terminal; it is closed when the command ends."""
         return click.get_current_context().with_resource(made_here(self.options))
 
 

@@ -120,6 +120,7 @@ def doctor(
         (each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings
     ]
     lines = [line for each in paragraphs for line in each] or ["Everything is in order."]
+    lines += [line for lately_here in loaded("lately_here") for line in lately_here(settings)]
     if settings.store is not None:
         lines.append(f"The store is on a server: {place}")
     say(shapes, lines, as_json)

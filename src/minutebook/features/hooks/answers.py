@@ -18,7 +18,7 @@ from minutebook.features.hooks.events import (
     output_of,
     read_event,
 )
-from minutebook.features.hooks.known import Known, is_ignored
+from minutebook.features.hooks.known import NOTICE, Known, is_ignored, is_new_here
 from minutebook.features.hooks.operations import HookQuestion, find
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.server.daemon.operations import DaemonClient, unknown
@@ -40,6 +40,8 @@ class HookAnswer:
     tokens: int = 0
     ids: tuple[str, ...] = ()
     is_briefing: bool = False
+    is_notice: bool = False
+    """Whether it tells the person that their session is kept."""
 
 
 def nothing() -> None:
@@ -80,11 +82,15 @@ def answer(
         case HookMoment.START | HookMoment.PROMPT:
             found = find(app, caller, asked_here(settings, client, event))
             given = found.given
-            if given.text is None:
-                silent = HookAnswer("nothing to say", is_briefing=given.is_briefing)
-                return silent, lambda: found.note(app, caller)
-            output = output_of(client, event.name, given.text)
-            said = HookAnswer("answered", output, given.tokens, given.ids, given.is_briefing)
+            notice = NOTICE if is_new_here(str(settings.home), client, event.session) else ""
+            said = HookAnswer(
+                "nothing to say" if given.text is None and not notice else "answered",
+                output_of(client, event.name, given.text, notice),
+                given.tokens,
+                given.ids,
+                given.is_briefing,
+                is_notice=bool(notice),
+            )
             return said, lambda: found.note(app, caller)
         case HookMoment.TURN | HookMoment.END:
             from minutebook.features.hooks.capture import capture

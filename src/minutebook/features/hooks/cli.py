@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -10,11 +11,14 @@ from minutebook.cli.commands.settings import write_setting
 from minutebook.cli.opening import check_begun, connected_to, server_named, settings_of
 from minutebook.cli.printing import say
 from minutebook.cli.terminal import as_json, identity
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.instants import age_of
 from minutebook.domain.reason import must_be_one_of
 from minutebook.features.hooks import log
 from minutebook.features.hooks.early_hook import CLIENTS
 from minutebook.features.hooks.settings import HookSettings
+from minutebook.features.importers.sources.reading.values import instant_of
 
 LATELY = 200
 """Calls of hooks that are summed up."""
@@ -48,7 +52,7 @@ def hook(options: dict[str, str], client: str, event: str | None) -> None:
 @identity
 @as_json
 def hooks(options: dict[str, str], as_json: bool, switch: str | None) -> None:  # noqa: FBT001
-    """Say what the hooks of clients did lately, how long it took, and how much they said.
+    """Sum up the last hooks of clients: the outcomes, how long they took, how much they said.
 
     `minutebook hooks off` has those of all clients keep silent and keep nothing, `hooks on` has them speak
     again. `minutebook install CLIENT --hooks` enters them, with `--remove` it takes them out.
@@ -60,8 +64,9 @@ def hooks(options: dict[str, str], as_json: bool, switch: str | None) -> None:  
         return
     settings = settings_of(options)
     check_begun(settings)
-    rows = lately(log.entries(str(settings.home)))
-    lines = [event_line(row) for row in rows] or [
+    entries = log.entries(str(settings.home))
+    rows = lately(entries)
+    lines = [*client_lines(entries, datetime.now(UTC)), *map(event_line, rows)] or [
         "No hook was called yet. `minutebook install CLIENT --hooks` enters them."
     ]
     if settings.of(HookSettings).hooks == "off":
@@ -87,6 +92,37 @@ def lately(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         }
         for (client, event), calls in sorted(by_event.items())
     ]
+
+
+def client_lines(entries: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
+    """Say of each client when its hooks were last called, in how many sessions, and the outcomes."""
+    by_client: dict[str, list[Mapping[str, Any]]] = {}
+    for entry in entries:
+        by_client.setdefault(str(entry.get("client", "")), []).append(entry)
+    return [_client_line(client, calls, now) for client, calls in sorted(by_client.items())]
+
+
+def _client_line(client: str, calls: Sequence[Mapping[str, Any]], now: datetime) -> str:
+    sessions = {str(call["session"]) for call in calls if call.get("session")}
+    outcomes = Counter(str(call.get("outcome")) for call in calls)
+    kept = {call.get("session") for call in calls if call.get("outcome") == "captured"}
+    failed = sum(outcomes[each] for each in outcomes if each.startswith("failed"))
+    first, last = (instant_of(call.get("at")) or now for call in (calls[0], calls[-1]))
+    parts = [
+        f"last called {age_of(last, now)}",
+        f"{count_of(len(sessions), 'session')} since {first:%Y-%m-%d}, {len(kept):,} kept",
+        f"{count_of(outcomes['answered'], 'answer')}",
+        *(
+            f"{number:,} {what}"
+            for number, what in (
+                (outcomes["late"], "too late"),
+                (outcomes["no daemon"], "with no daemon there"),
+                (failed, "failed"),
+            )
+            if number
+        ),
+    ]
+    return f"{client}: {', '.join(parts)}"
 
 
 def trouble_in(entries: Sequence[Mapping[str, Any]]) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
+from pathlib import PurePath
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
@@ -63,6 +64,14 @@ _UNCONFIRMED = {
 _IN_SESSIONS = "Said in earlier sessions:"
 _HEADINGS = ("", *_UNCONFIRMED.values(), _IN_SESSIONS)
 _MOST_DECISIONS, _MOST_NOTED, _MOST_LATER, _MOST_LATER_SESSIONS = 8, 8, 100, 5
+_AGENTS = frozenset({"AGENTS.md", "AGENTS.override.md"})
+_LOADED = {
+    "claude-code": frozenset({"CLAUDE.md", "CLAUDE.local.md", "MEMORY.md"}),
+    "gemini": frozenset({"GEMINI.md"}),
+    **dict.fromkeys(("codex", "copilot", "cursor", "opencode"), _AGENTS),
+}
+"""The names of files with instructions that clients load themselves."""
+
 _COMMAND = re.compile(r"[/!#]")
 _TAG = re.compile(r"<(?=[a-zA-Z/!?|])")
 
@@ -178,6 +187,8 @@ class HookContexts:
         """Yield the line of a hit of a prompt, and when it was said, if it may be told unasked."""
         record = hit.record
         if isinstance(record, Memory | Decision):
+            if _is_known_to(caller, record, notes=False):
+                return
             voice = self._doors.voice(record)
             if self._doors.of(caller, record, hit.text, voice) >= Door.UNASKED:
                 heading = _UNCONFIRMED.get(voice, "")
@@ -220,7 +231,9 @@ class HookContexts:
         own = [
             (each, voice)
             for each, voice in found
-            if voice is not Voice.PERSON and is_of_project(caller, each)
+            if voice is not Voice.PERSON
+            and is_of_project(caller, each)
+            and not _is_known_to(caller, each, notes=True)
         ]
         times = self._recalls.times(caller, [record for record, _ in own])
         own.sort(key=lambda each: (times.get((each[0].kind, each[0].id), 0), _at(each[0])))
@@ -305,6 +318,16 @@ class HookContexts:
         if voice is not Voice.PERSON:
             return _Line(heading, record.id, short)
         return _Line(heading, record.id, f"- {whole} ({words})", short)
+
+
+def _is_known_to(caller: Caller, record: Memory | Decision, *, notes: bool) -> bool:
+    """Tell whether the caller's client loads the file from which a memory was imported; `notes`: or names it in its own."""
+    client = "" if caller.call.origin is None else caller.call.origin.client
+    imported = record.metadata.get("imported") if isinstance(record, Memory) else None
+    if not isinstance(imported, dict):
+        return False
+    is_note = notes and imported.get("from") == f"{client}-memory"
+    return is_note or PurePath(str(imported.get("file"))).name in _LOADED.get(client, ())
 
 
 def _said(record: Memory | Decision) -> str:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from minutebook.features.hooks import log
-from minutebook.invocation import Invocation
+from minutebook.invocation import OWN, PREFIX, Invocation
 from minutebook.server.daemon.greeting import greet, next_answer, say
 from minutebook.server.daemon.rendezvous import daemon_address
 
@@ -37,6 +37,9 @@ _STARTS = frozenset({"SessionStart", "sessionStart"})
 NOT_AWAITED = frozenset({"SessionEnd", "TurnEnd"})
 """Events whose answer nobody waits for: what they ask for takes longer than a client may."""
 
+HANDED_OVER = "handed over"
+"""The outcome of such an event once a daemon has it."""
+
 FOLDERS = {
     "claude-code": "CLAUDE_CONFIG_DIR",
     "codex": "CODEX_HOME",
@@ -48,6 +51,7 @@ FOLDERS = {
 CLIENTS = (*FOLDERS, "cursor", "opencode")
 """The clients that have hooks, as the command names them."""
 
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish"})
 _SESSIONS = ("session_id", "sessionId", "conversation_id")
 
 
@@ -125,6 +129,7 @@ class _Call:
         self._entry |= {"event": name, "session": str(session)}
         if source := event.get("source"):
             self._entry["source"] = str(source)
+        self._note_process(event)
         if len(data) > LARGEST_EVENT:
             self.end("too large")
         if not self._invocation.wants_daemon:
@@ -139,6 +144,20 @@ class _Call:
                 self.end("no daemon")
             self._is_awaiting = True
             time.sleep(_AGAIN)
+
+    def _note_process(self, event: Mapping[str, object]) -> None:
+        """Note process and transcript: a session is kept by them if its client ends without a word."""
+        transcript, variable = event.get("transcript_path"), FOLDERS.get(str(self._entry["client"]))
+        stated = {name.removeprefix(PREFIX).lower() for name in self._invocation.variables}
+        if not transcript or variable is None or stated & OWN or sys.platform == "win32":
+            return
+        self._entry |= {
+            "pid": _client_process(),
+            "transcript": transcript,
+            "folder": event.get("cwd"),
+            "configuration": self._invocation.environment.get(variable),
+            "options": self._invocation.given,
+        }
 
     def _may_come(self, *, is_start: bool) -> bool:
         """Tell whether a daemon may yet come: one that begins, or takes another's place, has the lock already."""
@@ -163,7 +182,7 @@ class _Call:
                 # It was ending.
                 return
             if is_handed_over:
-                self.end("handed over")
+                self.end(HANDED_OVER)
             message = next_answer(answers)
             if "answer" in message:
                 self._end_answered(message["answer"])
@@ -172,7 +191,9 @@ class _Call:
         self.end("failed: the daemon ended")
 
     def _end_answered(self, answer: Mapping[str, object]) -> "NoReturn":
-        self._entry |= {name: answer[name] for name in ("tokens", "ids", "is_briefing")}
+        self._entry |= {
+            name: answer[name] for name in ("tokens", "ids", "is_briefing", "is_notice")
+        }
         output = answer.get("output")
         self.end(str(answer["outcome"]), json.dumps(output) if output else "")
 
@@ -180,6 +201,20 @@ class _Call:
         client = str(self._entry["client"])
         folder = self._invocation.environment.get(FOLDERS.get(client, ""))
         return {"hook": client, "event": event, "client_folder": folder or None}
+
+
+def _client_process() -> int:
+    """Return the process that runs the hook; where the machine tells it, past the shells between."""
+    pid = os.getppid()
+    try:
+        while True:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                name, _, rest = file.read().partition("(")[2].rpartition(")")
+            if name not in _SHELLS:
+                return pid
+            pid = int(rest.split()[1])
+    except (OSError, ValueError, IndexError):
+        return pid
 
 
 def write_all(data: bytes) -> None:

@@ -33,6 +33,9 @@ MOMENTS: Mapping[str, HookMoment] = {
 MOST_TOKENS: Mapping[str, int] = {"cursor": 1_800}
 """Tokens that a client takes at most when a session starts: Cursor fails for more than 10,000 characters."""
 
+SHOWS = frozenset({"claude-code", "codex", "gemini"})
+"""The clients whose sessions are kept, and which show a hook's `systemMessage` to the person."""
+
 _FLAT = frozenset({"copilot", "opencode"})
 _INJECTED = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
 
@@ -68,10 +71,13 @@ def read_event(fields: Mapping[str, Any]) -> HookEvent:
     )
 
 
-def output_of(client: str, event: str, text: str) -> Mapping[str, Any]:
-    """Return the output that has a client put a text before the person's prompt."""
+def output_of(client: str, event: str, text: str | None, notice: str = "") -> Mapping[str, Any]:
+    """Return the output that has a client put a text before the person's prompt, and show them a notice."""
+    shown = {"systemMessage": notice} if notice else {}
+    if text is None:
+        return shown
     if client == "cursor":
         return {"additional_context": text}
-    nested = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    nested = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}, **shown}
     # Copilot CLI takes the first, VS Code, which runs the same hook, the second.
     return {"additionalContext": text, **nested} if client in _FLAT else nested

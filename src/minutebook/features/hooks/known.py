@@ -1,9 +1,18 @@
-"""The records that a session was told already, and the folders that hooks leave alone."""
+"""The notice and the records of a session so far, and the folders without hooks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
+
+from minutebook.features.hooks import log
+from minutebook.features.hooks.events import SHOWS
+
+NOTICE = "Minutebook keeps this session: `minutebook ui`"
+"""The line for a person in the first sessions of a client."""
+
+_FIRST = 3
+"""Sessions of a client in which it is said."""
 
 FORGETS = frozenset({"compact", "clear"})
 """Sources of a session's start after which it has forgotten what it was told."""
@@ -42,6 +51,18 @@ class Known:
                 # Some clients name the session in its transcript in another way than in events.
                 return str(entry.get("kept") or entry.get("session", ""))
         return None
+
+
+def is_new_here(home: str, client: str, session: str) -> bool:
+    """Tell whether the person is still to be told that sessions of a client are kept."""
+    if client not in SHOWS or log.is_old(home):
+        return False
+    sessions = {
+        entry.get("session")
+        for entry in log.entries(home)
+        if entry.get("client") == client and entry.get("is_notice") is True
+    }
+    return len(sessions) < _FIRST and session not in sessions
 
 
 def is_ignored(folder: Path, patterns: tuple[str, ...]) -> bool:

@@ -31,6 +31,11 @@ def append(home: str, **entry: object) -> None:
         pass
 
 
+def is_old(home: str) -> bool:
+    """Tell whether the log was put aside before: its first entries are gone, or soon will be."""
+    return os.path.exists(os.path.join(home, f"{NAME}.1"))
+
+
 def entries(home: str) -> list[dict[str, object]]:
     """Return the entries that are kept, the earliest first; lines that are none are left out."""
     found = []

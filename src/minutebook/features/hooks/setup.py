@@ -1,14 +1,14 @@
-"""The line of `setup` about hooks: their last calls, by client and event."""
+"""The lines of `setup` about hooks: when each client's were last called, and the outcomes."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from minutebook.cli.commands.setup import Offer, SetupRun, Stage
 from minutebook.features.hooks import log
-from minutebook.features.hooks.cli import event_line, lately
+from minutebook.features.hooks.cli import client_lines
 
 
 def offers(run: SetupRun) -> Iterator[Offer]:
     """Yield the last calls of hooks, if there were any."""
-    if rows := lately(log.entries(str(run.settings.home))):
-        lines = [event_line(row) for row in rows]
+    if lines := client_lines(log.entries(str(run.settings.home)), datetime.now(UTC)):
         yield Offer(stage=Stage.LATELY, subject="Hooks, lately", lines=lines)
