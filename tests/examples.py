@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import settings
 
 SHARE: Final = {"same": 0.2, "minutebook": 0.1, "all": 2.0}
@@ -22,14 +23,16 @@ def parametrize_in_part(
     every: int = 3,
     ids: Callable[[Any], str] | None = None,
 ) -> pytest.MarkDecorator:
-    """Parametrize a test of which `make test` runs each third case, say; the others are `thorough`."""
-    rows = [
-        pytest.param(
-            *(case if isinstance(names, tuple) else [case]),
-            marks=[pytest.mark.thorough] if number % every else [],
-        )
-        for number, case in enumerate(cases)
-    ]
+    """Parametrize a test of which `make test` runs each third case, say; the others are `thorough`.
+
+    A case may be a `pytest.param`.
+    """
+    rows = []
+    for number, case in enumerate(cases):
+        if not isinstance(case, ParameterSet):
+            case = pytest.param(*(case if isinstance(names, tuple) else [case]))
+        marks = [*case.marks, pytest.mark.thorough] if number % every else case.marks
+        rows.append(pytest.param(*case.values, id=case.id, marks=marks))
     return pytest.mark.parametrize(names, rows, ids=ids)
 
 

@@ -198,6 +198,7 @@ def test_status_and_doctor_tell_of_texts_that_are_being_analysed_anew(
     assert json.loads(run("status", "--json").output)["to_analyse"] == 0
 
 
+@pytest.mark.needs("audit_proof")
 def test_doctor_repairs_a_damaged_index_and_finds_a_changed_trail(run: Run, tmp_path: Path) -> None:
     import apsw
 

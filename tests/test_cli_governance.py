@@ -28,6 +28,7 @@ def refused(run: Run, *arguments: str) -> str:
     return result.stderr
 
 
+@pytest.mark.needs("audit_proof")
 def test_both_forms_of_an_id_are_taken_and_shown(run: Run) -> None:
     id = remembered(run, "Deploy on Tuesdays.")
     told = json.loads(done(run, "show", id, "--json"))
@@ -119,6 +120,7 @@ def test_a_list_is_narrowed_by_type_status_scope_and_whom_it_concerns(run: Run) 
     assert "--status must be one of draft" in refused(run, "list", "--status", "nope")
 
 
+@pytest.mark.needs("audit_proof")
 def test_the_trail_is_listed_and_filtered(run: Run) -> None:
     id = remembered(run, "Deploy on Tuesdays.")
     remembered(run, "The kettle is upstairs.", "--agent", "ana")
@@ -143,6 +145,7 @@ def test_the_trail_is_listed_and_filtered(run: Run) -> None:
     assert "leave out --repository" in refused(run, "audit", "--user", "ana")
 
 
+@pytest.mark.needs("audit_proof")
 def test_a_noted_end_is_proved_against_the_trail(run: Run) -> None:
     remembered(run, "Deploy on Tuesdays.")
     end = done(run, "audit", "verify").split("its end is ")[1].split()[0]

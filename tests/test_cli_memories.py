@@ -62,6 +62,7 @@ def test_a_memory_leads_to_others_and_takes_the_place_of_one(run: Run) -> None:
     assert {(new, cause, "because of"), (new, old, "supersedes")} < edges
 
 
+@pytest.mark.needs("audit_proof")
 def test_nothing_is_kept_of_a_memory_that_cannot_lead_where_it_should(run: Run) -> None:
     old = remembered(run, "port 5432")
     done(run, "lock", old, "--role", "manager")

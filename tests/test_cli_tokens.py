@@ -110,6 +110,7 @@ def test_a_rotated_token_has_another_secret(run: Run) -> None:
     assert [each["id"] for each in listed(run)] == [first["id"]]
 
 
+@pytest.mark.needs("audit_proof")
 def test_acts_on_tokens_are_on_the_trail_with_who_did_them(run: Run) -> None:
     id = made(run, "--organization", "acme")["id"]
     run("token", "revoke", id)

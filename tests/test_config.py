@@ -88,6 +88,7 @@ def test_roots_in_the_environment_that_are_no_table_are_refused(tmp_path: Path, 
         load({"home": str(tmp_path)}, {"MINUTEBOOK_INDEX_ROOTS": value})
 
 
+@pytest.mark.whole
 def test_what_the_thin_proxy_takes_for_a_path_is_one_here() -> None:
     kinds = {each.name: each.metadata["kind"] for each in fields(all_settings())}
     assert {name for name, kind in kinds.items() if kind in (FOLDER, FILE)} == invocation._PATHS

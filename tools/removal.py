@@ -27,8 +27,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 _FEATURES = Path("src", "minutebook", "features")
 _TESTS_OF_FEATURES = Path("tests", "features")
-_TESTS = ("tests/test_feature.py", "tests/test_config.py", "tests/test_cli*.py", "tests/cli")
-"""What `.ci/run` has the time for: the seam, the settings, the command line."""
+_TESTS = (
+    *("tests/test_feature.py", "tests/test_config.py", "tests/test_cli*.py", "tests/cli"),
+    "tests/features/pages/test_links.py",
+)
+"""What `.ci/run` has the time for: the seam, the settings, the command line, menus and links of pages."""
 
 _KEPT_OF_OUTPUT = 60
 

@@ -1,11 +1,12 @@
 """Every tool that writes, of every contract, on records of every scope, by a token of a repository."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from minutebook.contracts.answers import Answer
 from minutebook.contracts.registry import CONTRACTS
@@ -108,6 +109,19 @@ BESIDE = {
 """What changes no record, and the import, which tests/services/test_write_acts.py tries."""
 
 
+def rows(*tables: Mapping[Call, Arguments]) -> list[ParameterSet]:
+    """The calls of some tables; those of a contract that is a feature's say so."""
+    return [
+        pytest.param(
+            call,
+            id="/".join(call),
+            marks=[pytest.mark.needs(call[0])] if call[0] != "knowledge" else [],
+        )
+        for table in tables
+        for call in table
+    ]
+
+
 def all_writes() -> set[Call]:
     """Every tool that is not said to read only, the unlisted ones included."""
     return {
@@ -138,6 +152,7 @@ def called(population: Population, call: Call, arguments: dict[str, Any]) -> Ans
     return contract.call(population.world.app, BEARER, tool, arguments)
 
 
+@pytest.mark.whole
 def test_every_tool_that_writes_is_in_the_tables_of_this_module() -> None:
     tried = {(contract, tool.split()[0]) for contract, tool in (*NAMED, *PLACED, *OTHERS)}
     unlisted = {("knowledge", "detect_communities")}
@@ -146,7 +161,7 @@ def test_every_tool_that_writes_is_in_the_tables_of_this_module() -> None:
 
 @requirement("policy/repository-tokens")
 @pytest.mark.parametrize("scope", ["organization", "system"])
-@pytest.mark.parametrize("call", [*NAMED, *PLACED], ids="/".join)
+@pytest.mark.parametrize("call", rows(NAMED, PLACED))
 def test_a_token_of_a_repository_is_refused_what_is_wider(
     population: Population, call: Call, scope: str
 ) -> None:
@@ -158,7 +173,7 @@ def test_a_token_of_a_repository_is_refused_what_is_wider(
 
 @requirement("policy/out-of-sight")
 @pytest.mark.parametrize("scope", UNSEEN)
-@pytest.mark.parametrize("call", NAMED, ids="/".join)
+@pytest.mark.parametrize("call", rows(NAMED))
 def test_what_is_out_of_sight_is_answered_as_what_is_not_there(
     population: Population, call: Call, scope: str
 ) -> None:
@@ -193,7 +208,8 @@ def shown(answer: Answer, given: Given) -> str:
     return text
 
 
-@parametrize_in_part("call", [*NAMED, *PLACED, *OTHERS], ids="/".join)
+@parametrize_in_part("call", rows(NAMED, PLACED, OTHERS))
+@pytest.mark.needs("journal")
 def test_a_token_of_a_repository_writes_into_it_and_nowhere_else(
     population: Population, call: Call
 ) -> None:
@@ -213,6 +229,7 @@ def test_a_token_of_a_repository_writes_into_it_and_nowhere_else(
 
 @pytest.mark.parametrize("scope", UNSEEN[:2])
 @requirement("policy/out-of-sight")
+@pytest.mark.needs("catalog")
 def test_an_id_that_is_taken_out_of_sight_can_be_written_under_all_the_same(
     population: Population, scope: str
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_head_that_is_gone_is_found(world: World) -> None:
     assert world.app.trail.verify("default") is not None
 
 
+@pytest.mark.needs("audit_proof")
 def test_what_was_tampered_with_is_named_at_the_terminal(run: Run, tmp_path: Path) -> None:
     for text in ("a", "b", "c"):
         assert run("remember", text).exit_code == 0

@@ -43,6 +43,7 @@ def listed(run: Run, *options: str) -> list[str]:
 # Lines of JSON
 
 
+@pytest.mark.needs("audit_proof")
 def test_a_whole_store_goes_to_another_place_with_its_trail(run: Run, tmp_path: Path) -> None:
     id = remembered(run, "tea at five")
     decide(run)
@@ -88,6 +89,7 @@ def test_an_agent_owns_no_store(run: Run, tmp_path: Path) -> None:
     assert "an agent may not" in refused(run, "import", "all.jsonl", "--role", "agent")
 
 
+@pytest.mark.needs("audit_proof")
 def test_an_index_of_code_is_taken_along_if_that_is_asked_for(run: Run, tmp_path: Path) -> None:
     root = tmp_path / "kettle"
     root.mkdir()
@@ -146,6 +148,7 @@ def test_a_file_in_a_folder_that_is_not_there_is_refused(run: Run, command: str)
     assert "file must be in a folder that exists; make that of" in said.stderr
 
 
+@pytest.mark.needs("audit_proof")
 def test_a_backup_brings_the_whole_directory_back(run: Run, tmp_path: Path) -> None:
     remembered(run, "tea at five")
     decide(run)

@@ -20,6 +20,7 @@ def state(run: Run) -> str:
     return str(json.loads(run("status", "--json").output)["encryption"])
 
 
+@pytest.mark.needs("audit_proof")
 def test_a_store_is_encrypted_used_given_another_key_and_turned_back(run: Run, keys: Path) -> None:
     remembered(run, "The canary sings at five")
     assert state(run) == "off"

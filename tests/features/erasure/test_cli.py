@@ -18,6 +18,7 @@ def ids(begun: Run) -> list[str]:
     return [begun("remember", text).stdout.strip() for text in (TEXT, "Tea at five")]
 
 
+@pytest.mark.needs("audit_proof")
 def test_it_counts_asks_and_erases(run: Run, ids: list[str], tmp_path: Path) -> None:
     counted = run("erase", "--query", "maria keller", "--dry-run", "--json")
     assert [each["id"] for each in json.loads(counted.stdout)["records"]] == ids[:1]

@@ -73,7 +73,7 @@ def test_decisions_and_sessions_are_there_as_well(typed: Typed) -> None:
     assert typed("summarize")[:2] == (0, "Every session has a summary of what it is now.\n")
 
 
-@pytest.mark.needs("governance")
+@pytest.mark.needs("audit_proof", "governance")
 def test_the_rules_are_those_for_the_bearer(typed: Typed) -> None:
     status, _, said = typed("remember", "No", by="eye")
     assert status == 1
@@ -105,7 +105,11 @@ def test_a_person_is_asked_here(typed: Typed) -> None:
         (["--url"], "requires an argument"),
         (["--url", "URL", "doctor"], "`doctor` runs where the store is"),
         (["--url", "URL", "token", "list"], "`token` runs where the store is"),
-        (["--url", "URL", "audit", "key"], "`audit key` runs where the store is"),
+        pytest.param(
+            ["--url", "URL", "audit", "key"],
+            "`audit key` runs where the store is",
+            marks=pytest.mark.needs("audit_proof"),
+        ),
         (["--url", "URL", "settings"], "`settings` runs where it is typed"),
         (["--url", "URL", "--role=admin", "list"], "the token says it"),
         (["--role", "admin", "--url", "URL", "list"], "the token says it"),

@@ -32,7 +32,7 @@ def refused(run: Run, *arguments: str) -> str:
     return result.output
 
 
-@pytest.mark.needs("journal")
+@pytest.mark.needs("audit_proof", "journal")
 def test_transcripts_come_from_their_usual_place_once(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

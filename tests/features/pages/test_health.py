@@ -24,6 +24,7 @@ def test_counts_are_of_what_the_person_sees(site: Site) -> None:
     assert "<dt>Memories</dt><dd>1</dd>" in page
 
 
+@pytest.mark.needs("audit_proof")
 def test_an_examination_says_what_is_wrong_and_what_helps(site: Site) -> None:
     site.remember("Tea")
     browser = site.owner()

@@ -139,7 +139,7 @@ def check_inert(page: str) -> None:
 
 
 @parametrize_in_part("text", HOSTILE, every=7)
-@pytest.mark.needs("explain")
+@pytest.mark.needs("audit_proof", "explain", "tidying")
 def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     name = " ".join(visible(text).split())[:90].replace("\\", "/") or "x"
     origin = Origin(client=name, version=name, session="s")
@@ -205,7 +205,7 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
 
 
 @parametrize_in_part("text", HOSTILE, every=4)
-@pytest.mark.needs("explain")
+@pytest.mark.needs("audit_proof", "explain", "tidying")
 def test_hostile_addresses_and_forms_are_inert(site: Site, text: str) -> None:
     memory = site.remember("Tea")
     browser = site.owner()

@@ -67,6 +67,7 @@ def test_the_settings_open_the_database(tmp_path: Path, url: str) -> None:
     assert not (tmp_path / "minutebook.db").exists()
 
 
+@pytest.mark.needs("audit_proof")
 def test_a_person_remembers_and_recalls_on_a_server(
     on_server: Run, tmp_path: Path, url: str
 ) -> None:

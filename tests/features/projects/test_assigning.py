@@ -53,7 +53,7 @@ def sessions(run: Run) -> dict[str, object]:
     return {each["name"]: each["repository"] for each in read(run, "sessions")}
 
 
-@pytest.mark.needs("journal")
+@pytest.mark.needs("audit_proof", "journal")
 def test_what_was_noted_moves_after_a_review_and_back(
     run: Run, api: Path, ids: dict[str, str]
 ) -> None:

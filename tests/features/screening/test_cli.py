@@ -3,12 +3,15 @@
 import json
 from random import Random
 
+import pytest
+
 from benchmarks.secret_samples import filled
 from tests.terminal import Run
 
 TEXT, (SECRET,) = filled("The deploy key is {{GitLab deploy token}}", Random(1))
 
 
+@pytest.mark.needs("audit_proof")
 def test_secrets_are_told_of_found_and_replaced_with_a_reason(run: Run) -> None:
     kept = run("remember", TEXT)
     assert kept.exit_code == 0

@@ -18,6 +18,7 @@ def test_a_sound_store_has_no_findings(world: World) -> None:
     assert findings(world) == []
 
 
+@pytest.mark.needs("audit_proof")
 def test_a_broken_trail_and_a_model_that_failed_are_findings_with_a_remedy(
     opener: Opener,
 ) -> None:

@@ -15,7 +15,7 @@ class HookSettings(Settings):
     hooks: OnOff = setting(
         "on",
         one_of(OnOff),
-        "`off`: hooks that `minutebook install CLIENT --hooks` entered say nothing and keep nothing.",
+        "`off`: hooks that clients were given say nothing and keep nothing.",
         is_common=True,
     )
     hook_wait: float = setting(

@@ -5,5 +5,5 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="projects",
     services=".services:ProjectServices",
-    commands={"Look after it": {".where_cli": ("where",), ".assign_cli": ("assign",)}},
+    commands={"Look after it": {".assign_cli": ("assign",)}},
 )

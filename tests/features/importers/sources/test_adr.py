@@ -177,6 +177,7 @@ def test_records_that_lead_in_a_circle_or_nowhere(tmp_path: Path) -> None:
     assert len([each for each in told if isinstance(each, RelationDraft)]) == 2
 
 
+@pytest.mark.needs("audit_proof")
 def test_a_changed_record_changes_its_memory_and_its_proposal(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "adr" / "0001-use-sqlite.md"
     path.parent.mkdir()

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import load
-from minutebook.features.hooks.known import Known
 from minutebook.whereabouts import repository_known
-from tests.features.importers.sources.transcripts import lines, message
 from tests.folders.test_finding import NAME, git, repository, with_commit
 from tests.terminal import Run, remembered
 
@@ -90,10 +88,12 @@ def test_a_claim_is_believed_and_no_longer(run: Run, tmp_path: Path) -> None:
     assert run("where", "--trust", "--distrust").exit_code == 1
 
 
-@pytest.mark.needs("journal")
+@pytest.mark.needs("importers", "journal")
 def test_an_import_gives_each_session_the_repository_of_its_folder_once(
     run: Run, on: None, tmp_path: Path
 ) -> None:
+    from tests.features.importers.sources.transcripts import lines, message
+
     api = with_commit(repository(tmp_path / "api"))
     git(api, "worktree", "add", "-q", "../side")
     said = [
@@ -120,6 +120,7 @@ def test_an_import_gives_each_session_the_repository_of_its_folder_once(
     assert kept == {"s1": NAME, "s2": NAME, "s3": None}
 
 
+@pytest.mark.needs("importers")
 def test_instructions_of_two_projects_stay_two(run: Run, on: None, tmp_path: Path) -> None:
     for name in ("a", "b"):
         folder = repository(tmp_path / name / "api", f"git@example.org:{name}/api")
@@ -131,6 +132,7 @@ def test_instructions_of_two_projects_stay_two(run: Run, on: None, tmp_path: Pat
     assert {each["repository"] for each in found} == {"example.org/a/api", "example.org/b/api"}
 
 
+@pytest.mark.needs("ledger")
 def test_what_is_decided_in_a_folder_is_of_its_project(
     run: Run, on: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,9 +151,12 @@ def test_what_is_decided_in_a_folder_is_of_its_project(
     assert repository_of(run, decided("database", "--supersedes", here)) == NAME
 
 
+@pytest.mark.needs("hooks")
 def test_the_last_session_is_that_of_the_project_or_else_of_the_folder(
     on: None, tmp_path: Path
 ) -> None:
+    from minutebook.features.hooks.known import Known
+
     here, clone = repository(tmp_path / "api"), repository(tmp_path / "clone")
     other = repository(tmp_path / "web", "https://github.com/acme/web.git")
     bare = tmp_path / "notes"
