@@ -14,7 +14,7 @@ def test_acts_and_refusals_are_shown_newest_first_and_lead_to_their_records(site
         site.app.status.verify(AGENT, memory.id)
     page = site.owner().get("/activity").text
     assert page.index("<b>verify</b>") < page.index("<b>created</b>")
-    assert "Forbidden" in page
+    assert ">Forbidden<" in page
     assert f'href="/memories/{memory.id}"' in page
 
 
@@ -60,3 +60,13 @@ def test_the_trail_of_others_does_not_show_nor_a_whole_one_to_those_held_to_a_pa
     assert "somebody" not in page.text
     assert "other" not in page.text.replace("another", "")
     assert site.bearer(repositories=("kettle",)).get("/activity").status_code == 403
+
+
+def test_an_entry_says_what_its_record_says(site: Site) -> None:
+    site.remember("Tea at four")
+    gone = site.remember("Coffee at six")
+    site.app.memories.delete(OWNER, gone.id)
+    page = site.owner().get("/activity").text
+    assert "Tea at four</bdi></a>" in page
+    assert f"<bdi>{gone.id}</bdi>" in page
+    assert "Coffee" not in page

@@ -17,7 +17,7 @@ from tests.features.pages.site import AGENT, OWNER, Site, site_on
 
 def test_an_empty_store_says_how_to_begin(site: Site) -> None:
     page = site.owner().get("/find").text
-    assert "minutebook install claude-code" in page
+    assert "minutebook setup" in page
 
 
 def test_without_a_question_the_memories_kept_last_are_listed_page_by_page(site: Site) -> None:

@@ -163,7 +163,7 @@ def test_the_list_of_entities_is_by_name_with_pages(site: Site) -> None:
     found = browser.get("/graph?name=oth").text
     assert ">Other<" in found
     assert "Thing" not in found
-    assert "No entity is called so." in browser.get("/graph?name=zebra").text
+    assert "Nothing is called that." in browser.get("/graph?name=zebra").text
 
 
 TOO_MANY = ",".join(map(str, range(MOST_OPENED + 1)))

@@ -1,5 +1,6 @@
 """A memory's page, and what may be done there: by the same rules and on the same trail as an agent's."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_a_page_shows_text_origin_versions_links_and_trail(site: Site) -> None:
     assert "<del>noon</del>" in page
     assert "<ins>five</ins>" in page
     assert "Kettle is red" in page
-    assert "holds now" in page
+    assert "and still" in page
     for done in ("created", "link", "update"):
         assert f"<b>{done}</b>" in page
 
@@ -93,7 +94,7 @@ def test_each_act_does_what_its_button_says(site: Site) -> None:
     assert f"/memories/{memory.id}/edit" not in page
     assert "Unlocked." in act(browser, memory, "unlock")
     assert now().status is Status.VERIFIED
-    assert "Deprecated" in act(browser, memory, "deprecate", reason="We drink coffee now")
+    assert "Out of date: agents" in act(browser, memory, "deprecate", reason="We drink coffee now")
     assert now().status is Status.DEPRECATED
     assert "We drink coffee now" in browser.get(f"/memories/{memory.id}").text
     entries = reversed(site.app.trail.entries(OWNER, subject=memory.id, actor="grace"))
@@ -101,6 +102,15 @@ def test_each_act_does_what_its_button_says(site: Site) -> None:
     expected = {"verify": "Ada <saw> it", "deprecate": "We drink coffee now"}
     assert reasons == [(act, expected.get(act, "")) for act, _ in reasons]
     assert expected.keys() <= dict(reasons).keys()
+
+
+def test_the_ends_of_a_memory_are_explained_where_they_are_chosen(site: Site) -> None:
+    memory = site.remember("Tea at five")
+    page = site.owner().get(f"/memories/{memory.id}").text
+    ends = page.split('<details class="ends">')[1].split("</details>")[0]
+    found = re.findall(r'href="/memories/\w+/(\w+)">[^<]+</a></dt><dd>([^<]+)</dd>', ends)
+    assert [name for name, _ in found] == ["supersede", "invalidate", "deprecate", "forget"]
+    assert len({says for _, says in found}) == 4
 
 
 def test_superseding_leads_from_the_old_text_to_the_new_one(site: Site) -> None:

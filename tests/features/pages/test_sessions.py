@@ -1,19 +1,38 @@
 """Sessions on pages: a transcript in order, its summary, a search inside."""
 
+from dataclasses import replace
+
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
 from tests.features.pages.site import AGENT, OWNER, Site
 
 
-def test_sessions_are_listed_the_last_written_first(site: Site) -> None:
+def test_sessions_are_listed_the_last_written_first_by_what_was_asked(site: Site) -> None:
     for number in range(25):
-        site.app.sessions.add(AGENT, f"session {number}", "p", "t", "r")
+        site.app.sessions.add(AGENT, f"session {number}", f"Question {number}?", "t", "r")
     browser = site.owner()
     page = browser.get("/sessions").text
-    assert page.index("session 24") < page.index("session 5")
-    assert "session 4<" not in page
+    assert page.index("Question 24?") < page.index("Question 5?")
+    assert "Question 4?" not in page
     assert "1–20 of 25" in page
-    assert "session 4<" in browser.get("/sessions?from=20").text
+    assert "Question 4?" in browser.get("/sessions?from=20").text
+
+
+def test_a_session_says_its_project_client_length_and_age_and_is_found_by_its_project(
+    site: Site,
+) -> None:
+    for project in ("kettle", "pot"):
+        of = replace(AGENT, repositories=frozenset({project}))
+        for prompt in (f"What is a {project}?", "And why?"):
+            site.app.sessions.add(of, f"in {project}", prompt, "", "Iron.")
+    browser = site.owner()
+    page = browser.get("/sessions").text
+    assert "What is a kettle?</bdi>" in page
+    assert '<bdi class="project">kettle</bdi> · <bdi>claude-code</bdi> · 2 requests · <time' in page
+    assert '<a href="/sessions?project=pot"><bdi>pot</bdi> <small>1</small></a>' in page
+    of_pot = browser.get("/sessions?project=pot").text
+    assert "What is a pot?" in of_pot
+    assert "What is a kettle?" not in of_pot
 
 
 def test_a_session_reads_from_beginning_to_end_with_its_summary(site: Site) -> None:

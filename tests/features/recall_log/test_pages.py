@@ -101,7 +101,7 @@ def test_the_pages_say_what_is_not_kept(site: Site, tmp_path: Path) -> None:
     tea = with_tea(site)
     page = site.owner().get("/recalls").text
     assert "The text of questions is not kept" in page
-    assert "now" not in page.split("<main")[1]
+    assert "now" not in page.split("<main")[1].replace("just now", "")
     assert f'href="/memories/{tea.id}"' in page
     with site_on(tmp_path / "off", recall_log="off") as off:
         memory = with_tea(off)
@@ -120,4 +120,4 @@ def test_what_is_removed_leaves_the_pages(telling: Site) -> None:
 
 def test_german_pages_speak_german(telling: Site) -> None:
     with_tea(telling)
-    assert "Was abgerufen wurde" in telling.owner().get("/recalls", accept_language="de").text
+    assert "Was Agenten erfuhren" in telling.owner().get("/recalls", accept_language="de").text

@@ -193,7 +193,7 @@ def test_suggestions_are_looked_for_applied_refused_and_undone(site: Site) -> No
     for text in ("Tea at four.", "tea at four."):
         site.remember(text)
     browser = site.owner()
-    assert "Nothing waits here" in browser.get("/review").text
+    assert "Nothing waits." in browser.get("/review").text
     found = browser.followed(browser.post("/review", act="look")).text
     assert "Says otherwise than a newer one" in found
     assert "“3” in the older, “5” in the newer." in found

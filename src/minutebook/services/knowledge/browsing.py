@@ -1,13 +1,13 @@
 """Browse memories: the last changes, titles, and chains of supersession."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import is_id, uuid_of
 from minutebook.domain.listed import LinkedMemory
-from minutebook.domain.records import Entity, Entry, Kind, Memory
+from minutebook.domain.records import Decision, Entity, Entry, Kind, Memory, Proposal, Record
 from minutebook.services.access.visibility import Records
 
 
@@ -49,6 +49,20 @@ class Browsing:
             return self._store.read(caller, Memory, memory.superseded_by, with_deleted=True).id
         except NotFound:
             return None
+
+    def subjects(self, caller: Caller, entries: Sequence[Entry]) -> dict[tuple[str, str], Record]:
+        """Return the records that audit entries concern and the caller may see, by organization and id."""
+        found: dict[tuple[str, str], Record] = {}
+        for view in self._store.seen_by(caller):
+            for of in (Memory, Decision, Proposal):
+                ids = {
+                    each.subject
+                    for each in entries
+                    if (each.organization, each.subject_kind) == (view.organization, of.kind)
+                }
+                for each in view.where(ids=frozenset(ids)).find(of) if ids else ():
+                    found[view.organization, each.id] = each
+        return found
 
     def subject_uuids(self, caller: Caller, entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
         """Return the UUIDs of the memories that audit entries concern, by organization and id.

@@ -10,7 +10,7 @@ from typing import Any
 from minutebook.domain.reason import Reason, Word
 from minutebook.features.pages.frame.catalogue import Later, text, texts_beside, with_marks
 
-_TEXTS = texts_beside(__file__)
+_TEXTS = dict(texts_beside(__file__))
 
 OUTCOMES = tuple(each.message for each in _TEXTS["outcomes"])
 """How an act ends on the trail: done, or refused for which reason."""
@@ -18,7 +18,12 @@ OUTCOMES = tuple(each.message for each in _TEXTS["outcomes"])
 ON_THE_TRAIL = ("link", *(each.message for each in _TEXTS["acts"] if " " not in each.message))
 """The acts that people look for on the trail."""
 
-WORDS: Mapping[str, Later] = {each.message: each for texts in _TEXTS.values() for each in texts}
+_INSTEAD: Mapping[str, Later] = _TEXTS.pop("instead")
+
+WORDS: Mapping[str, Later] = {
+    **{each.message: each for texts in _TEXTS.values() for each in texts},
+    **_INSTEAD,
+}
 
 _JOINTS = re.compile("_[a-z]|(?<=[a-z])[A-Z]")
 """Where two words meet in one of code: business_rule, NotFound."""

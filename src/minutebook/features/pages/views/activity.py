@@ -1,11 +1,13 @@
 """Activity: acts and refusals, as the audit trail has them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
+from minutebook.app import App
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Entry, Kind
+from minutebook.domain.records import Entry, Kind, Record
 from minutebook.features.pages.frame.page import Page, View, Visit
 from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.words import ON_THE_TRAIL, OUTCOMES, word
@@ -41,7 +43,7 @@ def show(visit: Visit) -> Page:
             )
             for name, known in (("act", ON_THE_TRAIL), ("outcome", OUTCOMES))
         },
-        "entries": [(each, subject_address(each)) for each in entries[:limit]],
+        "entries": with_subjects(visit.app, visit.caller, entries[:limit]),
         "more": more,
         "links": parts("activity.links", visit),
         "live": f"/activity/live?{urlencode(wanted)}",
@@ -74,6 +76,17 @@ def ends_of(mark: str) -> dict[str, int]:
             raise InvalidInput("after", "must be a mark of this page; reload it")
         ends[unquote(name)] = int(number)
     return ends
+
+
+def with_subjects(
+    app: App, caller: Caller, entries: Sequence[Entry]
+) -> list[tuple[Entry, str, Record | None]]:
+    """Return each entry with the address of its subject and, if it is there, the subject."""
+    found = app.browsing.subjects(caller, entries)
+    return [
+        (each, subject_address(each), found.get((each.organization, each.subject)))
+        for each in entries
+    ]
 
 
 def subject_address(entry: Entry) -> str:

@@ -208,5 +208,5 @@ FIELDS = ("type", "status", "scope", "by", "client", "since", "until", "as_of")
 CHOICES: dict[str, tuple[Later, tuple[str, ...]]] = {
     "type": (later("Type"), tuple(MemoryType)),
     "status": (later("Status"), tuple(Status)),
-    "scope": (later("Scope"), tuple(ScopeLevel)),
+    "scope": (later("Holds for"), tuple(ScopeLevel)),
 }

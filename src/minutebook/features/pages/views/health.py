@@ -61,7 +61,6 @@ def _facts(visit: Visit, *, is_examined: bool = False) -> dict[str, Any]:
     may_examine, done = _answers_for_all(visit), visit.query.get("done", "")
     return {
         "counts": [(name, counts[kind]) for kind, name in COUNTED.items()],
-        "policy": app.rules(),
         "model": model.model.name,
         # Why a model cannot be used may name files of the machine.
         "model_state": "off" if model.is_off else model.state,

@@ -1,7 +1,7 @@
 """Activity as it happens: new entries of the trail, sent to whoever watches (server-sent events)."""
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -10,7 +10,7 @@ from starlette.requests import Request
 from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Entry
+from minutebook.domain.records import Entry, Record
 from minutebook.features.pages.frame.catalogue import spoken
 from minutebook.features.pages.frame.host import Host
 from minutebook.features.pages.frame.rendering import environment
@@ -18,7 +18,7 @@ from minutebook.features.pages.views.activity import (
     conditions_of,
     ends_of,
     mark_of,
-    subject_address,
+    with_subjects,
 )
 
 EVERY = 1.0
@@ -108,9 +108,10 @@ class Live:
         seen = caller.organization, spoken().code, *sorted(map(str, conditions.items()))
         key = (*seen, mark_of(since), mark_of(until))
 
-        def task(app: App, caller: Caller) -> list[Entry]:
+        def task(app: App, caller: Caller) -> list[tuple[Entry, str, Record | None]]:
             limit = MOST_AT_ONCE + 1
-            return app.trail.entries(caller, limit=limit, after=since, **conditions)
+            found = app.trail.entries(caller, limit=limit, after=since, **conditions)
+            return with_subjects(app, caller, found)
 
         async with self._lock:
             if key not in self._said or not mark_of(since):
@@ -120,11 +121,11 @@ class Live:
             return self._said[key]
 
 
-def _event(entries: list[Entry], mark: str) -> str:
+def _event(entries: Sequence[tuple[Entry, str, Record | None]], mark: str) -> str:
     """Write entries, newest first, as one event; its id is the mark up to which they reach."""
     parts: Any = environment().get_template("parts.html").module
     shown = entries[:MOST_AT_ONCE]
-    data = [f"data: {' '.join(str(parts.entry(e, subject_address(e))).split())}\n" for e in shown]
+    data = [f"data: {' '.join(str(parts.entry(*each)).split())}\n" for each in shown]
     kind = "cut" if len(entries) > len(shown) else "message"
     # An event without data moves the mark alone: browsers note its id and run nothing.
     return f"event: {kind}\nid: {mark}\n{''.join(data)}\n"

@@ -71,11 +71,12 @@ def show(visit: Visit) -> Page:
     """Show a memory, also one that was removed and can be restored."""
     app, caller = visit.app, visit.caller
     memory = app.memories.read_any(caller, visit.path["id"])
-    memory = replace(memory, superseded_by=app.browsing.successor(caller, memory))
+    successor = app.browsing.successor(caller, memory)
     history = app.memories.history(caller, memory)
     now = app.clock()
     facts = {
         "memory": memory,
+        "successor": None if successor is None else app.memories.read_any(caller, successor),
         "holds": holds_at(memory, now) and memory.deleted_at is None,
         "now": now,
         "entities": app.browsing.mentioned(caller, memory),
@@ -86,7 +87,8 @@ def show(visit: Visit) -> Page:
         "entries": list(reversed(history.entries)),
         "below": parts("memory.below", visit, memory),
         "line": time_line(memory, history.versions, now),
-        "acts": {name: ACTS[name] for name in acts_on(memory)},
+        "acts": {name: ACTS[name] for name in acts_on(memory) if name not in ENDS},
+        "ends": {name: ACTS[name] for name in ENDS if name in acts_on(memory)},
         "done": DONE.get(visit.query.get("done", "")),
         "secrets": _secrets_told(visit.query),
     }
@@ -355,6 +357,9 @@ SECRETS: Mapping[str, Later] = _TEXTS["secrets"]
 ASKS: Mapping[str, Sequence[Later]] = _TEXTS["asks"]
 """The fields that an act may ask for: the name, and a word of help."""
 DONE: Mapping[str, Later] = _TEXTS["done"]
+
+ENDS = ("supersede", "invalidate", "deprecate", "forget")
+"""The acts by which a memory ends, the mildest first; they are explained where they are offered."""
 
 ACTS: dict[str, MemoryAct] = {
     "edit": MemoryAct(**_TEXTS["acts"]["edit"], run=_edit, asks=("title", "text")),

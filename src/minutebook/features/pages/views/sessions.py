@@ -1,10 +1,14 @@
 """Sessions: prompts, thoughts and answers, in order, with their summary and a search inside."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from minutebook.domain.errors import NotFound
-from minutebook.domain.records import SCORES
+from minutebook.domain.records import SCORES, Summary, Turn
+from minutebook.domain.writing.turns import Session
 from minutebook.features.pages.explained import EXCERPT
 from minutebook.features.pages.frame.page import Page, View, Visit
 from minutebook.features.pages.frame.register import parts
@@ -14,6 +18,9 @@ from minutebook.search.excerpt import excerpt, sought_terms
 LISTED = 20
 """Sessions on a page of the list."""
 
+TITLE = 160
+"""Characters of the first prompt that stand for a title."""
+
 TURNS = 20
 """Turns on a page of a session."""
 
@@ -21,13 +28,42 @@ FOUND = 10
 """Turns that a search inside a session shows."""
 
 
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session as it is listed: its summary, and its first turn."""
+
+    session: Session
+    summary: Summary | None
+    first: Turn
+
+    @property
+    def title(self) -> str:
+        """The title of its summary, else what was asked first."""
+        return self.first.prompt[:TITLE] if self.summary is None else self.summary.title
+
+
 def listed(visit: Visit) -> Page:
-    """List sessions, the one written last first, with their titles."""
-    at = offset(visit.query)
-    page = visit.app.sessions.overview(visit.caller, LISTED, at)
-    rows = [(each, visit.app.summaries.of(each)) for each in page.sessions]
-    facts = {"rows": rows, "total": page.total, "offset": at, "address": address}
+    """List sessions, of one project or of all, the one written last first."""
+    at, project = offset(visit.query), visit.query.get("project")
+    found = visit.app.sessions.all(visit.caller)
+    chosen = [each for each in found if project in (None, each.repository or "")]
+    facts = {
+        "rows": list(_rows(visit, chosen[at : at + LISTED])),
+        "total": len(chosen),
+        "offset": at,
+        "project": project,
+        "projects": Counter(each.repository or "" for each in found),
+        "address": address,
+        "list_address": list_address,
+    }
     return Page("sessions.html", facts)
+
+
+def _rows(visit: Visit, sessions: Iterable[Session]) -> Iterator[SessionRow]:
+    """Yield each session as it is listed, but for those that were removed meanwhile."""
+    for each in sessions:
+        for first in visit.app.sessions.turns(visit.caller, each).find(Turn, order=["at"], limit=1):
+            yield SessionRow(each, visit.app.summaries.of(each), first)
 
 
 def show(visit: Visit) -> Page:
@@ -36,14 +72,13 @@ def show(visit: Visit) -> Page:
     Raises NotFound if there is no session of that name.
     """
     app, caller, name = visit.app, visit.caller, visit.query.get("name", "")
-    sessions = app.sessions.all(caller, name)
-    if not sessions:
+    rows = list(_rows(visit, app.sessions.all(caller, name)))
+    if not rows:
         raise NotFound("session", name)
     at, question = offset(visit.query), visit.query.get("q", "").strip()
     facts: dict[str, Any] = {
         "name": name,
-        "sessions": sessions,
-        "summaries": [each for one in sessions if (each := app.summaries.of(one)) is not None],
+        "rows": rows,
         "scores": SCORES,
         "question": question,
         "found": None,
@@ -69,6 +104,12 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
     ("GET", "/sessions"): ("sessions", listed),
     ("GET", "/session"): ("session", show),
 }
+
+
+def list_address(project: str | None, first: int = 0) -> str:
+    """Return the address of the list of a project's sessions, of all if it is None, from one on."""
+    parts = {} if project is None else {"project": project}
+    return "/sessions?" + urlencode(parts | ({"from": str(first)} if first else {}))
 
 
 def address(name: str, first: int = 0, question: str = "") -> str:
