@@ -310,8 +310,10 @@ def _content(hits: list[dict[str, Any]]) -> Any:
             lambda told: told["turns"][0]["thought"],
             marks=pytest.mark.needs("journal"),
         ),
-        (["projects"], lambda told: told[0]["path"]),
-        (["code", "kettle"], lambda told: told[0]["signature"]),
+        pytest.param(["projects"], lambda told: told[0]["path"], marks=pytest.mark.needs("code")),
+        pytest.param(
+            ["code", "kettle"], lambda told: told[0]["signature"], marks=pytest.mark.needs("code")
+        ),
     ],
 )
 def test_json_holds_what_was_stored(

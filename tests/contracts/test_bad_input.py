@@ -41,7 +41,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("bad")
     with worlds(folder) as open_one:
         # A path drawn at random may well be a folder, with millions of files in it.
-        made = open_one(index_roots=(folder / "no such folder",))
+        roots = {"index_roots": (folder / "no such folder",)}
+        made = open_one(**(roots if ("knowledge", "index_project") in TOOLS else {}))
         made.remember("Ana likes tea")
         made.relate(made.entity("Ana"), made.entity("Ben"))
         yield made.by(session="session_bad_input")

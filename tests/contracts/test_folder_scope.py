@@ -112,6 +112,7 @@ def test_a_session_is_read_by_its_name_from_anywhere(api: World, web: World) -> 
     assert here.call("healthcheck")["status"] == there.call("healthcheck")["status"]
 
 
+@pytest.mark.needs("code")
 def test_an_index_of_code_is_of_the_folder_that_is_named(
     world: World, api: World, web: World, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_knowledge_finds_by_meaning_what_no_word_leads_to(world: World, tool: st
     check_found(find)
 
 
+@pytest.mark.needs("code")
 @requirement("knowledge/index_project/index", "knowledge/search_code/search")
 def test_knowledge_finds_code_by_meaning(world: World, tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(SHOP, encoding="utf-8")

@@ -232,6 +232,7 @@ def test_a_journal_keeps_a_token_to_its_scopes(world: World) -> None:
         sessions.add(viewer, "s", "Tea?", "", "Tea.")
 
 
+@pytest.mark.needs("code")
 @requirement("policy/folders")
 def test_a_bearer_has_only_folders_indexed_that_are_named_for_their_organization(
     world: World, opener: Opener, tmp_path: Path
@@ -258,6 +259,7 @@ def test_a_bearer_has_only_folders_indexed_that_are_named_for_their_organization
         assert "outside" in zoo.refused("index_project", path=str(folder))
 
 
+@pytest.mark.needs("code")
 def test_a_bearer_is_not_told_what_is_there_outside_the_roots(
     opener: Opener, tmp_path: Path
 ) -> None:

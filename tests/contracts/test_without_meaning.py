@@ -15,6 +15,8 @@ from tests.features.journal.contract import journaled
 from tests.features.ledger.contract import ledgered
 from tests.world import Opener, WordEmbedder, World, failed, loading, ready
 
+pytestmark = pytest.mark.needs("code")
+
 Ask = Callable[[World], Note | None]
 """Writes something about the boiler if there is nothing, and searches for it."""
 

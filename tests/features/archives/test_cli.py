@@ -89,7 +89,7 @@ def test_an_agent_owns_no_store(run: Run, tmp_path: Path) -> None:
     assert "an agent may not" in refused(run, "import", "all.jsonl", "--role", "agent")
 
 
-@pytest.mark.needs("audit_proof")
+@pytest.mark.needs("audit_proof", "code")
 def test_an_index_of_code_is_taken_along_if_that_is_asked_for(run: Run, tmp_path: Path) -> None:
     root = tmp_path / "kettle"
     root.mkdir()

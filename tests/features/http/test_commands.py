@@ -231,7 +231,7 @@ def test_what_was_changed_is_corrected_and_brought_back_from_afar(
     assert json.loads(typed("show", id, "--json")[1])["content"] == "tea at five"
 
 
-@pytest.mark.needs("screening", "tidying")
+@pytest.mark.needs("code", "screening", "tidying")
 def test_what_is_not_in_order_is_settled_from_afar(typed: Typed) -> None:
     id = typed("remember", "The tea is green", by="bot")[1].strip()
     waiting = json.loads(typed("tidy", "--json")[1])["suggestions"]
@@ -242,6 +242,7 @@ def test_what_is_not_in_order_is_settled_from_afar(typed: Typed) -> None:
     assert typed("projects")[0] == 0
 
 
+@pytest.mark.needs("code")
 def test_no_command_reads_the_folder_of_the_server(server: Server, typed: Typed) -> None:
     assert str(server.home) not in "".join(map(str, typed("projects", "--json")))
 

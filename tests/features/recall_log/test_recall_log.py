@@ -108,7 +108,13 @@ CALLS: dict[str, tuple[Any, dict[str, Any], int]] = {
 }
 
 
-@pytest.mark.parametrize("tool", CALLS)
+@pytest.mark.parametrize(
+    "tool",
+    [
+        pytest.param(each, marks=pytest.mark.needs("code") if each == "search_code" else ())
+        for each in CALLS
+    ],
+)
 def test_each_tool_that_answers_questions_logs_them(telling: World, tool: str) -> None:
     telling.remember("Tea at five")
     telling.app.sessions.add(telling.caller, "talk", "Tea?", "", "At five.")
