@@ -6,7 +6,7 @@ signs; a small network weighs them. Its numbers are in `revision_weights.npz`, f
 benchmarks.fit_revisions`. The chance is a guess and hides nothing by itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -99,17 +99,18 @@ def revisions(
     *,
     asked: str = "",
     question: Question | None = None,
+    among: Container[int] | None = None,
 ) -> dict[int, Revision]:
     """Return which candidates are revised, by index, and by which newer one most likely.
 
     `candidates` may be in any order; of two that were said at the same instant neither revises the other.
     `spell` writes word pieces out, as the model's tokenizer does; without it words alone are compared.
     `least` is the least chance; None for what is likely only. `asked` is the question that all of them answer, if there
-    is one, and `question` its tokens.
+    is one, and `question` its tokens. `among` has those, by index, that may be revised; None for all.
     """
     pairs = [
         each
-        for each in alignments(candidates, spell, asked=asked, question=question)
+        for each in alignments(candidates, spell, asked=asked, question=question, among=among)
         if each[2].older.text.casefold() != each[2].newer.text.casefold()
     ]
     found: dict[int, Revision] = {}
@@ -155,9 +156,10 @@ def alignments(
     *,
     asked: str = "",
     question: Question | None = None,
+    among: Container[int] | None = None,
 ) -> Iterator[tuple[int, int, Alignment]]:
     """Yield the sentences of older and newer candidates that are most alike, aligned, with both indices."""
-    near = _near(candidates)
+    near = [each for each in _near(candidates) if among is None or each[0] in among]
     involved = sorted({index for pair in near for index in pair})
     if not involved:
         return

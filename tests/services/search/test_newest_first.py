@@ -74,6 +74,30 @@ def test_the_contract_names_what_revises_a_hit_and_when(world: World) -> None:
     assert second["revised_by"] == {"id": new, "at": first["at"]}
 
 
+def test_a_correction_in_other_words_is_told_though_it_hardly_answers_by_itself(
+    world: World,
+) -> None:
+    old, new = kept(
+        world,
+        "The product is called Lantern.",
+        "Lantern has been renamed; customers know it as Beacon.",
+    )
+    for number in range(20):
+        world.remember(f"The warehouse in bay {number} counts its pallets on Thursdays.")
+    first, second, *_ = told(world, "What is the product called?")
+    assert (first.record.id, second.record.id) == (new, old)
+    assert 0.5 < first.relevance < second.relevance
+    assert second.revised_by is not None
+    assert second.revised_by.id == new
+
+
+def test_what_only_fills_is_not_told(world: World) -> None:
+    world.remember("The product is called Lantern.")
+    for number in range(20):
+        world.remember(f"The warehouse in bay {number} counts its pallets on Thursdays.")
+    assert len(told(world, "What is the product called?")) == 1
+
+
 @pytest.mark.parametrize(("older", "newer", "query"), APART)
 def test_what_is_about_something_else_is_not_marked(
     world: World, older: str, newer: str, query: str

@@ -1,12 +1,14 @@
 """Put a revision above the hit that it may revise, and mark the earlier one."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
 from minutebook.language.revisions import DatedText, revisions
+from minutebook.search.answerability import FOUND_FROM
 from minutebook.search.context import label_of
 from minutebook.search.late_interaction import whole
 from minutebook.services.access.provenance import written
@@ -49,11 +51,15 @@ class NewestFirst:
     def order(
         self, hits: Sequence[Recalled], asked: Asked
     ) -> tuple[list[Recalled], Mapping[Key, RevisedBy]]:
-        """Return hits with each before those it may revise, and the revisions of the marked ones, by their keys."""
+        """Return hits with each before those it may revise, and the revisions of the marked ones, by their keys.
+
+        Weak hits are left out, unless they revise an answer: then they are as relevant as that and their chance.
+        """
         judged = [
             each
             for each in hits
-            if isinstance(each.record, _JUDGED) and each.relevance >= LEAST_RELEVANT
+            if isinstance(each.record, _JUDGED)
+            and (each.is_weak or each.relevance >= LEAST_RELEVANT)
         ][:JUDGED]
         states = self._states(judged)
         candidates = [
@@ -68,11 +74,18 @@ class NewestFirst:
         question = None if asked.embedding is None else asked.embedding.question
         least = None if question is None else ORDERED_FROM
         spell = self._embeddings.spell
-        found = revisions(candidates, spell, least, asked=asked.query, question=question)
+        found = revisions(
+            candidates,
+            spell,
+            least,
+            asked=asked.query,
+            question=question,
+            among={index for index, each in enumerate(judged) if not each.is_weak},
+        )
         found = {
             old: each
             for old, each in found.items()
-            if each.chance >= SAID_FROM or not _is_said(judged[old], judged[each.newer])
+            if each.chance >= _least_chance(judged[old], judged[each.newer])
         }
         revised = {
             judged[old].hit.id: RevisedBy(
@@ -81,10 +94,14 @@ class NewestFirst:
             for old, each in found.items()
             if each.is_likely
         }
-        newer_of = {judged[old].hit.id: judged[each.newer] for old, each in found.items()}
+        newer_of = {
+            judged[old].hit.id: _as_likely(judged[each.newer], judged[old], each.chance)
+            for old, each in found.items()
+        }
         ordered: dict[Key, Recalled] = {}
         for each in hits:
-            _place(each, newer_of, ordered)
+            if not each.is_weak:
+                _place(each, newer_of, ordered)
         return list(ordered.values()), revised
 
     def _states(self, hits: Sequence[Recalled]) -> dict[Key, bytes]:
@@ -107,6 +124,18 @@ def _place(hit: Recalled, newer_of: Mapping[Key, Recalled], ordered: dict[Key, R
     if (newer := newer_of.get(hit.hit.id)) is not None:
         _place(newer, newer_of, ordered)
     ordered[hit.hit.id] = hit
+
+
+def _least_chance(older: Recalled, newer: Recalled) -> float:
+    """Return the chance from which a hit stands below a newer one; a weak one revises only answers that were found."""
+    if newer.is_weak and older.relevance < FOUND_FROM:
+        return math.inf
+    return SAID_FROM if _is_said(older, newer) else 0.0
+
+
+def _as_likely(newer: Recalled, older: Recalled, chance: float) -> Recalled:
+    """Return a revision; a weak one as relevant as the revised answer and the chance make it."""
+    return replace(newer, relevance=chance * older.relevance) if newer.is_weak else newer
 
 
 def _is_said(*hits: Recalled) -> bool:

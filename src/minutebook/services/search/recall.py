@@ -1,6 +1,6 @@
 """Find memories: by meaning, by words, and by both together with the graph."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import nsmallest
@@ -38,6 +38,9 @@ CANDIDATES = 150
 
 MOST_SELECTED = 16_384
 """How many memories may fit the metadata that a question asks for: SQLite names that many in a statement."""
+
+WEAK = 5
+"""How many of the best are read though they only fill: one of them may revise an answer, in words of its own."""
 
 LEADS = 0.5
 """The graph signal from which on what it leads to is perhaps an answer, whatever the words say."""
@@ -97,13 +100,15 @@ class Recalled:
     details: Mapping[str, float] = field(default_factory=dict)
     """What the vector signal was made of, by name."""
     followed: tuple[str, ...] = ()
+    is_weak: bool = False
+    """Whether it only fills the list, unless it revises an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
     """The records recalled, best first, the size of the graph that was walked, and the question as it was asked.
 
-    `order` has the keys of all that was ranked, those that were not read too.
+    `order` has the keys of all that was ranked, those that were not read too, without what only fills.
     """
 
     hits: list[Recalled]
@@ -201,7 +206,7 @@ class Recall:
         """Rank the records of some sources by vector, lexical and graph signals together; read the best.
 
         `ranked` is how many are ranked, if more than `limit`: of these each session says one thing before another says its
-        second.
+        second, and a few that only fill are among them.
 
         Of memories those selected, of decisions those that hold at the selection's instant, of turns and summaries
         those from before it. Weights are relative; a signal that has nothing to say costs the others nothing. Without
@@ -229,18 +234,17 @@ class Recall:
         if found_nothing(caller, judged, found.views, at=selection.at):
             return Recollection([], found.nodes, asked)
         fused = Fused(found.signals.found(), weights, found.signals.strengths())
-        keys = [
-            key
-            for key in fused.best(max(limit, ranked))
-            if _is_lifted(key, found) or not judged.is_filler(key)
-        ]
+        best = fused.best(max(limit, ranked))
+        weak = {key for key in best if judged.is_filler(key) and not _is_lifted(key, found)}
+        looked_at = best[: WEAK if ranked else 0]
+        keys = [key for key in best if key not in weak or key in looked_at]
         read = self._read_said(found, keys)
         relevance = {key: judged.relevance(key) for key in keys}
         if ranked:
             scores = _weighed({key: fused.scores[key] for key in keys}, read, query)
             keys = _in_turn(_by_session(scores, read), relevance)
-        best = self._read(found, fused.hits(keys[:limit]), read, relevance)
-        return Recollection(best, found.nodes, asked, tuple(keys))
+        hits = self._read(found, fused.hits(keys[:limit]), read, relevance, weak)
+        return Recollection(hits, found.nodes, asked, tuple(k for k in keys if k not in weak))
 
     def _add_memories(
         self,
@@ -301,6 +305,7 @@ class Recall:
         hits: Sequence[FusedHit[Key]],
         said: Mapping[Key, Answering],
         relevance: Mapping[Key, float],
+        weak: Container[Key],
     ) -> list[Recalled]:
         """Read the rest of the records of hits; return all without those that were removed meanwhile."""
         read: dict[Key, Answering] = {**found.relations, **said}
@@ -319,6 +324,7 @@ class Recall:
                 relevance[hit.id],
                 found.signals.details(hit.id),
                 followed.get(hit.id, ()),
+                hit.id in weak,
             )
             for hit in hits
             if hit.id in read
