@@ -178,3 +178,30 @@ def test_a_list_is_of_the_time_author_tags_and_type_that_are_named(run: Run) -> 
     page = json.loads(done(run, "list", "--json", "--tag", "a", "--limit", "1", "--offset", "1"))
     assert ([each["content"] for each in page["memories"]], page["total"]) == (["one"], 2)
     assert "--since must be a time like" in refused(run, "list", "--since", "yesterday")
+
+
+@pytest.mark.needs("ledger")
+def test_a_search_takes_the_filters_of_a_list_and_finds_memories_alone_with_one(run: Run) -> None:
+    remembered(run, "stone one", "--tag", "a", "--agent", "ana")
+    remembered(run, "stone two", "--tag", "b", "--type", "fact", "--agent", "bo")
+    done(
+        run,
+        "decide",
+        "--title",
+        "Build of stone",
+        "--target",
+        "wall",
+        "--rationale",
+        "Stone lasts for ages.",
+    )
+
+    def found(*filters: str) -> set[str]:
+        shown = json.loads(done(run, "search", "stone", "--json", *filters))
+        return {each.get("content", each.get("title")) for each in shown}
+
+    assert found() == {"stone one", "stone two", "Build of stone"}
+    assert found("--since", "1h") == {"stone one", "stone two"}
+    assert found("--tag", "a") == found("--author", "ana") == {"stone one"}
+    assert found("--type", "fact", "--status", "active") == {"stone two"}
+    assert found("--until", "1h") == found("--scope", "user") == found("--client", "x") == set()
+    assert "--type must be one of" in refused(run, "search", "stone", "--type", "rock")

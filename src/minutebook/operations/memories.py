@@ -24,6 +24,7 @@ from minutebook.domain.records import (
     Token,
     Version,
 )
+from minutebook.domain.sources import Source
 from minutebook.operations.operation import ANY, check_range, operation
 from minutebook.search.fusion import Share
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 10
 """How many candidates are shown of a part that several ids have."""
+
+ANY_MEMORY = MemoryQuery()
 
 _NAMED = frozenset({Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL})
 
@@ -143,9 +146,17 @@ class RankedRecord:
 
 @operation("knowledge")
 def search(
-    app: "App", caller: Caller, query: str, limit: int, at: datetime | None = None
+    app: "App",
+    caller: Caller,
+    query: str,
+    limit: int,
+    at: datetime | None = None,
+    where: MemoryQuery = ANY_MEMORY,
 ) -> list[RankedRecord]:
-    """Find memories, active decisions and turns, the newest truth first; with `at` those that held then."""
+    """Find memories, active decisions and turns, the newest truth first; with `at` those that held then.
+
+    Conditions that only memories have leave out all else.
+    """
     from minutebook.services.search.recall import WEIGHTS, Selection
 
     check_range("limit", limit, 50)
@@ -154,8 +165,8 @@ def search(
         query,
         limit,
         WEIGHTS,
-        app.recall_sources,
-        selection=None if at is None else Selection(at=at),
+        (Source.MEMORY,) if where.is_narrow else app.recall_sources,
+        selection=Selection(where, at or caller.as_of),
         tokens=app.recall_tokens,
     ).results
     app.note_answer(caller, "search", query, ((each.record, each.hit.score) for each in found))

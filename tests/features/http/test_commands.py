@@ -46,6 +46,8 @@ def test_what_is_remembered_there_is_found_there_and_not_here(typed: Typed, run:
     assert (status, said) == (0, "")
     id = printed.strip()
     assert id in typed("search", "kettle")[1]
+    assert id in typed("search", "kettle", "--since", "1h")[1]
+    assert id not in typed("search", "kettle", "--until", "1h")[1]
     shape = json.loads(typed("show", id, "--json")[1])
     assert (shape["author"], shape["organization"], shape["type"]) == ("ana", "acme", "fact")
     assert run("list").exit_code == 1

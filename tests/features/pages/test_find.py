@@ -2,6 +2,7 @@
 
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,8 @@ FOUND_BY = {
     "type=fact": ["one"],
     "type=convention": ["two"],
     "by=claude-code": ["one"],
+    "tag=red": ["one"],
+    "project=kettle": ["two"],
     "by=ada": ["two"],
     "client=claude-code": ["one"],
     "since=2999-01-01": [],
@@ -85,7 +88,8 @@ FOUND_BY = {
 
 @pytest.mark.parametrize("question", ["", "q=stone&"])
 def test_filters_choose_among_memories(site: Site, question: str) -> None:
-    site.remember("stone one", type=MemoryType.FACT)
+    of_pot = replace(AGENT, repositories=frozenset({"pot"}))
+    site.remember("stone one", of_pot, type=MemoryType.FACT, metadata={"tags": ["red"]})
     site.remember("stone two", OWNER, type=MemoryType.CONVENTION)
     owner = site.owner()
     pages = {filters: owner.get(f"/find?{question}{filters}").text for filters in FOUND_BY}

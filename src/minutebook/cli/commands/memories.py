@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.filters import memory_filters
 from minutebook.cli.ids import any_id, completing, completing_values, memory_id
 from minutebook.cli.keyboard import confirm, edited
 from minutebook.cli.opening import opened, opened_or_made, scope_here
@@ -33,8 +34,6 @@ from minutebook.domain.records import (
     MemoryType,
     Proposal,
     Record,
-    ScopeLevel,
-    Status,
     Version,
 )
 from minutebook.operations import memories
@@ -211,23 +210,28 @@ def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str
     metavar="DATE",
     help="Search what held then: a time such as 2026-01-31T12:00, or a span ago, 7d.",
 )
+@memory_filters
 @click.option("--explain", is_flag=True, help="Show what each signal adds to the score, and why.")
 @identity
 @as_json
 def search(
     options: dict[str, str],
     query: str,
+    where: MemoryQuery,
     limit: int,
     at: str | None,
     explain: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Find memories, decisions that hold, and what was said in sessions, the newest truth first."""
+    """Find memories, decisions that hold, and what was said in sessions, the newest truth first.
+
+    An option that chooses among memories, such as --type, leaves out all else.
+    """
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
     moment = time_given("--at", at)
     with opened(options) as api:
-        found = api.run(memories.search, query, limit, moment)
+        found = api.run(memories.search, query, limit, moment, where)
     if as_json:
         say([_found_shape(each) for each in found], "", as_json)
         return
@@ -355,45 +359,14 @@ def _version_text(version: Version) -> Iterator[str]:
 
 
 @click.command("list")
-@click.option(
-    "--type",
-    "memory_type",
-    help="Only this type: fact, business_rule…",
-    shell_complete=completing_values(MemoryType),
-)
-@click.option(
-    "--status",
-    help="Only this status: active, verified, locked, deprecated…",
-    shell_complete=completing_values(Status),
-)
-@click.option(
-    "--scope",
-    help="Only this scope: system, organization, repository or user.",
-    shell_complete=completing_values(ScopeLevel),
-)
-@click.option("--tag", "tags", multiple=True, help="Only what has this tag; all that are named.")
-@click.option("--author", help="Only what this person or agent wrote.")
-@click.option("--client", help="Only what was first written through this program: cursor…")
-@click.option(
-    "--since",
-    metavar="TIME",
-    help="Only from then on: 2026-01-31, 2026-01-31T12:00, or 30m, 12h, 7d.",
-)
-@click.option("--until", metavar="TIME", help="Only what was kept before then.")
+@memory_filters
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
 @identity
 @as_json
 def list_(
     options: dict[str, str],
-    memory_type: str | None,
-    status: str | None,
-    scope: str | None,
-    tags: tuple[str, ...],
-    author: str | None,
-    client: str | None,
-    since: str | None,
-    until: str | None,
+    where: MemoryQuery,
     limit: int,
     offset: int,
     as_json: bool,  # noqa: FBT001
@@ -402,16 +375,6 @@ def list_(
 
     --organization, --repository and --user show what whoever is held to them may see.
     """
-    where = MemoryQuery(
-        type=one_of(MemoryType, "--type", memory_type),
-        status=one_of(Status, "--status", status),
-        scope=one_of(ScopeLevel, "--scope", scope),
-        client=client,
-        author=author,
-        tags=tags,
-        since=time_given("--since", since),
-        until=time_given("--until", until),
-    )
     with opened(options) as api:
         page = api.run(memories.list_memories, where, limit, offset)
     lines = []

@@ -1,12 +1,13 @@
 """Find: one field over memories, decisions, sessions and code; each hit says why it was found."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from minutebook.domain import policy
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.instants import moment_of
@@ -65,6 +66,8 @@ class FindQuery:
 def show(visit: Visit) -> Page:
     """Show the hits; without a question the memories kept last."""
     query = find_query(visit.query)
+    held = policy.narrowed_to(visit.caller, repository=query.fields.get("project"))
+    visit = replace(visit, caller=held)
     facts: dict[str, Any] = {
         "query": query,
         "kinds": kinds(),
@@ -99,6 +102,7 @@ def find_query(parameters: Mapping[str, str]) -> FindQuery:
         type=_choice(MemoryType, "type", given["type"]),
         status=_choice(Status, "status", given["status"]),
         scope=_choice(ScopeLevel, "scope", given["scope"]),
+        tags=(given["tag"],) if given["tag"] else (),
         author=given["by"] or None,
         client=given["client"] or None,
         since=day("since", given["since"]),
@@ -172,7 +176,9 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
     """Return the hits of the ranking, those that stand beside it by template, and the number of all."""
     hits: list[Explained] = []
     beside: list[tuple[str, Sequence[Any]]] = []
-    if query.kinds == MEMORIES or (query.kinds == ALL and query.fields.keys() - {"as_of"}):
+    if query.kinds == MEMORIES or (
+        query.kinds == ALL and query.fields.keys() - {"as_of", "project"}
+    ):
         # Only memories have the other filters.
         hits = _recalled(visit, query, (Source.MEMORY,))
     elif query.kinds == SESSIONS:
@@ -202,7 +208,7 @@ def _recalled(visit: Visit, query: FindQuery, sources: Collection[Source]) -> li
     return explained.recall(visit.caller, query.text, LIMIT, sources, query.selection)[0]
 
 
-FIELDS = ("type", "status", "scope", "by", "client", "since", "until", "as_of")
+FIELDS = ("project", "type", "status", "scope", "tag", "by", "client", "since", "until", "as_of")
 """The filters, as the address names them."""
 
 CHOICES: dict[str, tuple[Later, tuple[str, ...]]] = {

@@ -1,0 +1,77 @@
+"""The options that choose among memories, of each command that lists or ranks them."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from minutebook.cli.ids import completing_values
+from minutebook.cli.terminal import one_of
+from minutebook.cli.times import time_given
+from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.records import MemoryType, ScopeLevel, Status
+
+_OPTIONS = (
+    click.option(
+        "--type",
+        "memory_type",
+        help="Only this type: fact, business_rule…",
+        shell_complete=completing_values(MemoryType),
+    ),
+    click.option(
+        "--status",
+        help="Only this status: active, verified, locked, deprecated…",
+        shell_complete=completing_values(Status),
+    ),
+    click.option(
+        "--scope",
+        help="Only this scope: system, organization, repository or user.",
+        shell_complete=completing_values(ScopeLevel),
+    ),
+    click.option(
+        "--tag", "tags", multiple=True, help="Only what has this tag; all that are named."
+    ),
+    click.option("--author", help="Only what this person or agent wrote."),
+    click.option("--client", help="Only what was first written through this program: cursor…"),
+    click.option(
+        "--since",
+        metavar="TIME",
+        help="Only from then on: 2026-01-31, 2026-01-31T12:00, or 30m, 12h, 7d.",
+    ),
+    click.option("--until", metavar="TIME", help="Only what was kept before then."),
+)
+
+
+def memory_filters(run: Callable[..., object]) -> Callable[..., object]:
+    """Add the options that choose among memories; `run` gets the MemoryQuery that they make as `where`."""
+
+    @wraps(run)
+    def filtered(
+        *,
+        memory_type: str | None,
+        status: str | None,
+        scope: str | None,
+        since: str | None,
+        until: str | None,
+        tags: tuple[str, ...],
+        author: str | None,
+        client: str | None,
+        **typed: Any,
+    ) -> object:
+        where = MemoryQuery(
+            type=one_of(MemoryType, "--type", memory_type),
+            status=one_of(Status, "--status", status),
+            scope=one_of(ScopeLevel, "--scope", scope),
+            client=client,
+            author=author,
+            tags=tags,
+            since=time_given("--since", since),
+            until=time_given("--until", until),
+        )
+        return run(where=where, **typed)
+
+    made: Callable[..., object] = filtered
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    return made
