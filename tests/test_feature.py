@@ -9,6 +9,7 @@ from click import Context
 from minutebook.app import FeatureServices
 from minutebook.cli import main
 from minutebook.cli.added_options import AddedOptions
+from minutebook.cli.commands.setup import Steps
 from minutebook.config import Settings
 from minutebook.feature import Feature, features
 from minutebook.features.http.mounts import MountOption
@@ -52,7 +53,7 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
         case "checks_here" | "lately_here":
             assert list(inspect.signature(loaded).parameters) == ["settings"]
         case "setup":
-            assert list(inspect.signature(loaded).parameters) == ["run"]
+            assert isinstance(loaded, Steps)
         case "summarizer":
             assert list(inspect.signature(loaded).parameters) == ["read", "count"]
         case "status":

@@ -109,7 +109,7 @@ class Feature:
     page_acts: Mapping[str, str] = field(default_factory=dict)
     """The acts behind forms of such parts: by address, a function from an App and a Caller to the address to go to."""
     setup: str = ""
-    """Its steps of `setup`: a function from the SetupRun to Offers."""
+    """Its steps of `setup`: `Steps`."""
     """Its steps of `setup`: a function from the command's options to Offers."""
     today: str = ""
     """Its part of the report of a day: a function of an App, a Caller and a DaySpan to DayParts."""

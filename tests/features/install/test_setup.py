@@ -1,5 +1,8 @@
 """`setup` finds the clients of this machine, and enters the server and hooks of those a person says yes to."""
 
+import json
+import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,8 +23,11 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_setup_enters_the_clients_that_are_here(run: Run, machine: Path) -> None:
     shown = run("setup", "--dry-run").output
     assert [line for line in shown.splitlines() if not line.startswith(" ")] == [
-        "Claude Code",
-        "Cursor",
+        "Claude Code: the server and hooks",
+        "Claude Code: a skill that says when to recall and when to keep",
+        "Claude Code: get_memory, recall, search_code, search_decisions without being asked each time",
+        "Cursor: the server and hooks",
+        "Cursor: a skill that says when to recall and when to keep",
         "Nothing was done.",
     ]
     assert not (machine / ".claude.json").exists()
@@ -31,14 +37,48 @@ def test_setup_enters_the_clients_that_are_here(run: Run, machine: Path) -> None
     assert "hook claude-code" in (machine / ".claude" / "settings.json").read_text(encoding="utf-8")
     assert (machine / ".cursor" / "mcp.json").exists()
     assert "Now ask your agent" in done.output
+    settings = json.loads((machine / ".claude" / "settings.json").read_text(encoding="utf-8"))
+    assert "mcp__minutebook__recall" in settings["permissions"]["allow"]
+    assert not any("store" in each for each in settings["permissions"]["allow"])
+    for folder in (".claude", ".agents"):
+        skill = machine / folder / "skills" / "minutebook" / "SKILL.md"
+        assert skill.read_text(encoding="utf-8").startswith("---\nname: minutebook")
     again = run("setup").output
-    assert again.count("has Minutebook already, in") == 4
+    assert again.count(f"has the server and hooks since {datetime.now(UTC):%Y-%m-%d}, in ") == 2
     assert "[y/N]" not in again
+
+
+def test_a_client_that_is_taken_out_loses_skill_and_permission(run: Run, machine: Path) -> None:
+    settings = machine / ".claude" / "settings.json"
+    mine = {"permissions": {"allow": ["Bash(ls)"], "deny": ["WebFetch"]}, "model": "opus"}
+    settings.write_text(json.dumps(mine), encoding="utf-8")
+    run("setup", "--yes")
+    assert len(json.loads(settings.read_text(encoding="utf-8"))["permissions"]["allow"]) == 5
+    done = run("install", "claude-code", "--remove")
+    assert done.exit_code == 0, done.output
+    assert json.loads(settings.read_text(encoding="utf-8")) == mine
+    assert not (machine / ".claude" / "skills" / "minutebook" / "SKILL.md").exists()
+    assert (machine / ".agents" / "skills" / "minutebook" / "SKILL.md").exists()
+
+
+def test_permission_is_noted_where_each_client_keeps_it(run: Run, machine: Path) -> None:
+    (machine / ".gemini").mkdir()
+    (machine / ".kiro" / "settings").mkdir(parents=True)
+    assert run("setup", "--yes").exit_code == 0
+    rule = tomllib.loads((machine / ".gemini" / "policies" / "minutebook.toml").read_text())["rule"]
+    tools = ["get_memory", "recall", "search_code", "search_decisions"]
+    assert [(each["mcpName"], each["toolName"]) for each in rule] == [("minutebook", tools)]
+    entry = json.loads((machine / ".kiro" / "settings" / "mcp.json").read_text())["mcpServers"]
+    assert entry["minutebook"]["autoApprove"] == tools
+    assert "args" in entry["minutebook"]
+    assert "[y/N]" not in run("setup").output
+    assert run("install", "gemini", "--remove").exit_code == 0
+    assert not (machine / ".gemini" / "policies" / "minutebook.toml").exists()
 
 
 def test_a_no_leaves_a_client_as_it_is(run: Run, machine: Path) -> None:
     done = run("setup", input="n\ny\n")
-    assert done.exit_code == 0, done.output
+    assert "The steps before this one are taken" in done.output
     assert not (machine / ".claude.json").exists()
     assert (machine / ".cursor" / "mcp.json").exists()
 

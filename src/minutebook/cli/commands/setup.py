@@ -1,6 +1,7 @@
 """Set Minutebook up on this machine: features offer steps, and a person says yes or no to each."""
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -10,10 +11,11 @@ import click
 
 from minutebook.cli.keyboard import confirm
 from minutebook.cli.opening import check_begun, made_here, settings_of
-from minutebook.cli.printing import echo, style
+from minutebook.cli.printing import echo, style, warn
 from minutebook.cli.terminal import identity
 from minutebook.domain.errors import StoreError
 from minutebook.feature import loaded
+from minutebook.invocation import INTERRUPTED
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Stage(IntEnum):
-    """The order in which steps are offered."""
+    """The order in which features offer their steps."""
 
     CLIENTS = 1
     RECORDS = 2
@@ -37,7 +39,6 @@ class Offer:
     Without `work` there is nothing to decide: the lines say how it is.
     """
 
-    stage: Stage
     subject: str
     lines: Sequence[str]
     question: str = ""
@@ -45,10 +46,11 @@ class Offer:
 
 
 class SetupRun:
-    """One run of `setup`: its options, and the store, which is opened once, when a step first needs it."""
+    """One run of `setup`: its options, whether it only looks, and the store, which is opened once, when a step needs it."""
 
-    def __init__(self, options: dict[str, str]) -> None:
+    def __init__(self, options: dict[str, str], *, only_looks: bool) -> None:
         self.options = options
+        self.only_looks = only_looks
 
     @cached_property
     def settings(self) -> "Settings":
@@ -69,6 +71,14 @@ class SetupRun:
         return click.get_current_context().with_resource(made_here(self.options))
 
 
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A feature's steps: when they are offered; each is made once the one before it was decided."""
+
+    stage: Stage
+    offers: Callable[[SetupRun], Iterable[Offer]]
+
+
 @click.command(short_help="Connect this machine's clients; bring in their sessions.")
 @click.option("--yes", is_flag=True, help="Take every step that is offered; ask nothing.")
 @click.option("--dry-run", is_flag=True, help="Show the steps; take none.")
@@ -78,22 +88,32 @@ def setup(options: dict[str, str], yes: bool, dry_run: bool) -> None:  # noqa: F
 
     Each step is shown and asked for by itself. Run it again at any time: it says which clients have it.
     """
-    run = SetupRun(options)
-    steps = [offer for offers in loaded("setup") for offer in offers(run)]
-    taken = 0
-    for step in sorted(steps, key=lambda each: each.stage):
-        echo(style(step.subject, bold=True), *(f"  {line}" for line in step.lines))
-        if step.work is None or dry_run:
-            continue
-        if yes or confirm(f"  {step.question}"):
-            step.work()
-            taken += 1
+    run = SetupRun(options, only_looks=dry_run)
+    offered = sorted(loaded("setup"), key=lambda steps: steps.stage)
+    seen, taken = set[Stage](), 0
+    for steps in offered:
+        for step in steps.offers(run):
+            seen.add(steps.stage)
+            echo(style(step.subject, bold=True), *(f"  {line}" for line in step.lines))
+            if step.work is None or dry_run:
+                continue
+            if yes or _is_wanted(step):
+                step.work()
+                taken += 1
     if dry_run:
         echo("Nothing was done.")
-    elif not any(step.stage is Stage.CLIENTS for step in steps):
+    elif Stage.CLIENTS not in seen:
         echo("No client that we know is on this machine. `minutebook install --help` names them.")
     elif taken:
         echo("Now ask your agent to remember something. `minutebook ui` shows all that is kept.")
+
+
+def _is_wanted(step: Offer) -> bool:
+    try:
+        return confirm(f"  {step.question}")
+    except click.Abort:
+        warn("", "Stopped. The steps before this one are taken; run it again for the others.")
+        sys.exit(INTERRUPTED)
 
 
 COMMANDS = (setup,)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from minutebook.cli.commands.setup import Offer, SetupRun, Stage
+from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.features.hooks import log
 from minutebook.features.hooks.cli import client_lines
 
@@ -11,4 +11,7 @@ from minutebook.features.hooks.cli import client_lines
 def offers(run: SetupRun) -> Iterator[Offer]:
     """Yield the last calls of hooks, if there were any."""
     if lines := client_lines(log.entries(str(run.settings.home)), datetime.now(UTC)):
-        yield Offer(stage=Stage.LATELY, subject="Hooks, lately", lines=lines)
+        yield Offer(subject="Hooks, lately", lines=lines)
+
+
+STEPS = Steps(Stage.LATELY, offers)

@@ -6,6 +6,6 @@ FEATURE = Feature(
     name="importers",
     needs=("archives",),
     services=".services:ImporterServices",
-    setup=".setup:offers",
+    setup=".setup:STEPS",
     commands={"Take out and bring in": {".cli": ("import",)}},
 )

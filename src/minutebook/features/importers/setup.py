@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from minutebook.cli.commands.setup import Offer, SetupRun, Stage
+from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.cli.printing import echo
 from minutebook.features.importers.cli import report_lines, report_of
 from minutebook.features.importers.places import found_here, usual_place
@@ -47,9 +47,8 @@ def _offer(run: SetupRun, name: str, sources: Sequence[ImportSource]) -> Offer:
     subject = SOURCES[name].count(len(files))
     where = f"in {sources[0].root}" if len(sources) == 1 else f"in {len(sources)} projects"
     if run.is_begun() and not any(_has_new(run, name, source) for source in sources):
-        return Offer(stage=Stage.RECORDS, subject=subject, lines=[f"{where}: all here already"])
+        return Offer(subject=subject, lines=[f"{where}: all here already"])
     return Offer(
-        stage=Stage.RECORDS,
         subject=subject,
         lines=[f"{where}; to bring them in takes {_time(megabytes)}"],
         question="Bring them in?",
@@ -75,3 +74,6 @@ def _time(megabytes: float) -> str:
     if seconds < 10:
         return "some seconds"
     return f"about {round(seconds, -1):.0f} s" if seconds < 95 else f"about {seconds / 60:.0f} min"
+
+
+STEPS = Steps(Stage.RECORDS, offers)

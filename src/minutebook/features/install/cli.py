@@ -72,7 +72,7 @@ def install(
     entry = ClientEntry(options, client, contracts, server_name, "project" if project else "user")
     plans = []
     if remove and not hooks:
-        plans.append(entry.removal())
+        plans += entry.removals(is_project=project)
     elif url is not None:
         plans.append(entry.remote(url, token_env))
     elif not remove:
@@ -80,9 +80,7 @@ def install(
     # A file that is another client's, too, goes only where hooks are named.
     has_own = client in HOOKS and HOOKS[client].command_name == client
     if hooks or (remove and has_own):
-        hooked = entry.hooks(
-            remove=remove, earlier=plans[0] if plans else None, url=url, token_variable=token_env
-        )
+        hooked = entry.hooks(remove=remove, earlier=plans, url=url, token_variable=token_env)
         plans = _joined(plans, hooked)
     served = entry.served() if url is None and not remove else ""
     apply_plans(plans, served, dry_run=dry_run)
@@ -122,11 +120,19 @@ class ClientEntry:
         }
         self._named = {**self._given, "server_name": server_name}
 
-    def removal(self) -> "Installation":
-        """Plan that the entry goes."""
+    def removals(self, *, is_project: bool) -> "list[Installation]":
+        """Plan that the entry goes, and of a user's the skill and permission, too."""
         from minutebook.features.install import clients
+        from minutebook.features.install.reading_aids import plan_permission, plan_skill
 
-        return clients.plan_removal(self._client, **self._named)
+        plans = [clients.plan_removal(self._client, **self._named)]
+        if is_project:
+            return plans
+        places, now = self._given["places"], self._given["now"]
+        beside = (
+            plan(self._client, places, now, remove=True) for plan in (plan_permission, plan_skill)
+        )
+        return plans + [each for each in beside if each is not None and each.changed]
 
     def remote(self, url: str, token_variable: str | None) -> "Installation":
         """Plan an entry of a server at a URL. Raises InvalidInput for a setting that the server decides itself."""
@@ -160,32 +166,39 @@ class ClientEntry:
         server = self.local()
         if not hooks:
             return [server]
-        hooked = self.hooks(remove=False, earlier=server, url=None, token_variable=None)
+        hooked = self.hooks(remove=False, earlier=[server], url=None, token_variable=None)
         return _joined([server], hooked)
 
     def served(self) -> str:
         """Name the tools that the client is served, for a person."""
         settings = load(self._entered)
         tools = ", ".join(settings.tools) or "every tool of its contracts"
-        folder = " What it keeps in a project's folder belongs to that project."
-        return f"It is served {tools}.{folder if settings.scope_from_folder == 'on' else ''}"
+        return " ".join((f"It is served {tools}.", *self.folder_line()))
+
+    def folder_line(self) -> list[str]:
+        """Say that folders have a say, if they have."""
+        is_on = load(self._entered).scope_from_folder == "on"
+        return ["What it keeps in a project's folder belongs to that project."] if is_on else []
 
     def hooks(
         self,
         *,
         remove: bool,
-        earlier: "Installation | None",
+        earlier: "Sequence[Installation]",
         url: str | None,
         token_variable: str | None,
     ) -> "Installation":
         """Plan hooks that ask the daemon of these settings, or a server at a URL, or their removal.
 
-        `earlier` is as `plan_hooks` has it.
+        A plan of the same file in `earlier` becomes a part of it.
         """
+        from minutebook.features.install.clients import location
         from minutebook.features.install.hooks import hook_client, plan_hooks
         from minutebook.launch import installed_command
 
-        name = hook_client(self._client).command_name
+        found = hook_client(self._client)
+        name = found.command_name
+        path = location(found, self._given["scope"], self._given["places"])
         if url is None:
             stated = _stated_in(load(self._entered), self._entered, IDENTITY)
             words = ["hook", name, *stated]
@@ -194,7 +207,11 @@ class ClientEntry:
             words = [*there, "hook", name]
         command = [*installed_command(), *words]
         return plan_hooks(
-            self._client, command=command, remove=remove, earlier=earlier, **self._given
+            self._client,
+            command=command,
+            remove=remove,
+            earlier=next((each for each in earlier if each.path == path), None),
+            **self._given,
         )
 
 

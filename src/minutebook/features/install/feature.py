@@ -5,7 +5,7 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="install",
     commands={"Begin": {".cli": ("install",)}},
-    setup=".setup:offers",
+    setup=".setup:STEPS",
     checks_here=".checks:checks_here",
     page_parts={
         "find.empty": {"install/empty.html": ""},

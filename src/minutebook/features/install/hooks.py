@@ -91,7 +91,7 @@ def _listed(
     client: HookClient, path: Path, before: str | None, command: str, *, remove: bool
 ) -> str:
     """Return the file's text with our command at each event, or without; "" if nothing else was in it."""
-    settings = _parsed(before, path)
+    settings = parsed(before, path)
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict):
         raise InvalidInput(str(path), "must have an object at hooks")
@@ -110,10 +110,11 @@ def _listed(
     if client.is_own and remove and not kept and set(others) == {"version"}:
         return ""
     is_same = after == settings or (remove and kept == hooks)
-    return (before or "") if is_same else _written(after, before)
+    return (before or "") if is_same else written(after, before)
 
 
-def _parsed(text: str | None, path: Path) -> dict[str, Any]:
+def parsed(text: str | None, path: Path) -> dict[str, Any]:
+    """Read a client's settings. Raises InvalidInput if they are no object of JSON."""
     if text is None or not text.strip():
         return {}
     try:
@@ -153,7 +154,7 @@ def _is_ours(entry: Any, client: HookClient) -> bool:
     return isinstance(command, str) and re.search(ours, command) is not None
 
 
-def _written(settings: Mapping[str, Any], before: str | None) -> str:
+def written(settings: Mapping[str, Any], before: str | None) -> str:
     """Write settings with the indent that they had."""
     found = _INDENT.search(before or "")
     return json.dumps(settings, indent=found[1] if found else 2, ensure_ascii=False) + "\n"

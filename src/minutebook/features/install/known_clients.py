@@ -19,6 +19,21 @@ class Base(StrEnum):
     """`~/.config`, or XDG_CONFIG_HOME, on every platform."""
 
 
+class Skills(StrEnum):
+    """Where a client reads a user's skills: beside its settings, or in `~/.agents/skills` with others."""
+
+    OWN = "own"
+    SHARED = "shared"
+
+
+class Approval(StrEnum):
+    """Where a client notes the tools for which it need not ask: rules in its settings, a policy file, the server's entry."""
+
+    RULES = "rules"
+    POLICY = "policy"
+    ENTRY = "entry"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalForm:
     """The form of an entry for a program to start: its keys, and the client's further ones there.
@@ -73,7 +88,7 @@ class Client(ClientFile):
     """One MCP client by the file of its servers: in which form that is, and how it notices a change.
 
     `remote` is None for a client whose file takes no remote server. `names_entry` has the entry repeat
-    its name.
+    its name. `approves` is the key of an entry with the tools for which the client need not ask.
     """
 
     format: Format = Format.JSONC
@@ -82,6 +97,9 @@ class Client(ClientFile):
     remote: RemoteForm | None = None
     project_reload: str = ""
     names_entry: bool = False
+    skills: Skills | None = None
+    approval: Approval | None = None
+    approves: str = ""
 
 
 def listed(name: str) -> dict[str, dict[str, Any]]:
@@ -98,6 +116,8 @@ def _client(name: str, row: dict[str, Any]) -> Client:
     row["format"] = Format(row.get("format", Format.JSONC))
     row["local"] = LocalForm(**row.get("local", {}))
     row["remote"] = RemoteForm(**row["remote"]) if "remote" in row else None
+    row["skills"] = Skills(row["skills"]) if "skills" in row else None
+    row["approval"] = Approval(row["approval"]) if "approval" in row else None
     return Client(name=name, **row)
 
 

@@ -1,33 +1,65 @@
-"""The steps of `setup` for clients: the server and hooks of each that is on this machine."""
+"""The steps of `setup` for clients: the server, hooks, skill and permission of each that is on this machine."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minutebook.cli.commands.setup import Offer, SetupRun, Stage
+from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
+from minutebook.cli.printing import echo
 from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.features.install.cli import ClientEntry, apply_plans
-from minutebook.features.install.known_clients import CLIENTS, ClientFile
+from minutebook.features.install import since
+from minutebook.features.install.cli import ClientEntry
+from minutebook.features.install.known_clients import CLIENTS, Client
 from minutebook.features.install.known_hooks import HOOKS
 from minutebook.machine import places_here
 
 if TYPE_CHECKING:
+    from minutebook.features.install.clients import Installation
     from minutebook.machine import Places
 
 
 def offers(run: SetupRun) -> Iterator[Offer]:
-    """Yield a step for each client on this machine that has a file of its user's to edit."""
+    """Yield the steps of each client on this machine that has a file of its user's to edit."""
+    from minutebook.features.install.reading_aids import plan_permission, plan_skill, reading_tools
+
     places = places_here()
-    for client in CLIENTS.values():
-        if client.user is not None and _is_here(client.name, places):
-            yield _offer(run.options, client)
+    skill = "a skill that says when to recall and when to keep", "Enter it?", plan_skill
+    tools = ", ".join(reading_tools())
+    allowed = f"{tools} without being asked each time", "Allow that?", plan_permission
+    seen: set[Path] = set()
+    is_first = True
+    for client in [each for each in CLIENTS.values() if _is_here(each, places)]:
+        step = _of_client(run, client, is_first=is_first)
+        is_first = is_first and step.work is None
+        yield step
+        if not (run.only_looks or _is_entered(client, places)):
+            continue
+        for subject, question, planned in (skill, allowed):
+            try:
+                plan = planned(client.name, places, datetime.now(UTC))
+            except (InvalidInput, Conflict) as error:
+                yield Offer(subject=f"{client.title}: {subject}", lines=[str(error)])
+                continue
+            if plan is None or not plan.changed or (plan.path in seen and planned is plan_skill):
+                continue
+            seen.add(plan.path)
+            yield Offer(
+                subject=f"{client.title}: {subject}",
+                lines=[f"in {plan.path}"],
+                question=question,
+                work=partial(_apply, run, [plan]),
+            )
 
 
-def _is_here(client: str, places: "Places") -> bool:
-    """Tell whether a file or the folder of a client is on this machine."""
+def _is_here(client: Client, places: "Places") -> bool:
+    """Tell whether a file or the folder of a client is on this machine, and it has one to edit."""
     from minutebook.features.install.clients import location
 
-    files = [each[client] for each in (CLIENTS, HOOKS) if client in each]
+    if client.user is None:
+        return False
+    files = [each[client.name] for each in (CLIENTS, HOOKS) if client.name in each]
     paths = [location(each, "user", places) for each in files if each.user is not None]
     shared = (places.home, places.applications(), places.configuration())
     return any(
@@ -35,20 +67,41 @@ def _is_here(client: str, places: "Places") -> bool:
     )
 
 
-def _offer(options: dict[str, str], client: ClientFile) -> Offer:
-    entry = ClientEntry(options, client.name, (), "minutebook", "user")
+def _is_entered(client: Client, places: "Places") -> bool:
+    from minutebook.features.install.clients import set_up
+
+    return any(each.client is client and each.names for each in set_up(places))
+
+
+def _of_client(run: SetupRun, client: Client, *, is_first: bool) -> Offer:
+    entry = ClientEntry(run.options, client.name, (), "minutebook", "user")
     try:
         plans = entry.plans(hooks=client.name in HOOKS)
     except (InvalidInput, Conflict) as error:
-        return Offer(stage=Stage.CLIENTS, subject=client.title, lines=[str(error)])
+        return Offer(subject=client.title, lines=[str(error)])
     changed = [plan for plan in plans if plan.changed]
+    what = "the server and hooks" if client.name in HOOKS else "the server"
+    paths = ", ".join(str(plan.path) for plan in changed or plans)
     if not changed:
-        lines = [f"has Minutebook already, in {plan.path}" for plan in plans]
-        return Offer(stage=Stage.CLIENTS, subject=client.title, lines=lines)
+        known = since.entered(run.settings.home)
+        first = min((str(known[str(p.path)]) for p in plans if str(p.path) in known), default="")
+        date = first and f" since {first[:10]}"
+        return Offer(subject=client.title, lines=[f"has {what}{date}, in {paths}"])
     return Offer(
-        stage=Stage.CLIENTS,
-        subject=client.title,
-        lines=[f"would change {plan.path}" for plan in changed],
-        question="Enter the server and hooks?" if client.name in HOOKS else "Enter the server?",
-        work=partial(apply_plans, changed, entry.served(), dry_run=False),
+        subject=f"{client.title}: {what}",
+        lines=[f"in {paths}", *(entry.folder_line() if is_first else ())],
+        question="Enter them?" if client.name in HOOKS else "Enter it?",
+        work=partial(_apply, run, changed),
     )
+
+
+def _apply(run: SetupRun, plans: "Sequence[Installation]") -> None:
+    from minutebook.features.install import clients
+
+    for plan in plans:
+        clients.apply(plan)
+    echo(f"  {' '.join(('Done.', *(each.note for each in plans if each.note)))}")
+    since.note(run.settings.home, [each.path for each in plans], datetime.now(UTC))
+
+
+STEPS = Steps(Stage.CLIENTS, offers)

@@ -1,0 +1,121 @@
+"""The skill that says when to recall and to keep, and the client's permission for tools that only read."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from minutebook.contracts.announced import SKILL_FILE
+from minutebook.contracts.registry import CONTRACTS
+from minutebook.domain.errors import InvalidInput
+from minutebook.features.install.clients import (
+    Installation,
+    installation_of,
+    location,
+    read_configuration,
+    set_up,
+)
+from minutebook.features.install.config_edits import edited, read
+from minutebook.features.install.hooks import parsed, written
+from minutebook.features.install.known_clients import CLIENTS, Approval, Skills
+from minutebook.features.install.known_hooks import HOOKS
+from minutebook.machine import Places
+
+_SERVER = "minutebook"
+
+
+def reading_tools() -> list[str]:
+    """Return the tools before an agent that only read."""
+    tools = (tool for opened in CONTRACTS.values() for tool in opened().promise["tools"])
+    return [
+        each["name"]
+        for each in tools
+        if "forAgents" in each and each["annotations"]["readOnlyHint"]
+    ]
+
+
+def plan_skill(
+    client: str, places: Places, now: datetime, *, remove: bool = False
+) -> Installation | None:
+    """Work out a client's skill, or its removal; None for a client that reads none.
+
+    One in a folder of several clients stays when it is taken out of one of them.
+    """
+    found = CLIENTS[client]
+    if found.skills is None or (remove and found.skills is Skills.SHARED):
+        return None
+    folder = places.home / ".agents"
+    if found.skills is Skills.OWN:
+        folder = location(HOOKS[client], "user", places).parent
+    path = folder / "skills" / "minutebook" / "SKILL.md"
+    before = read_configuration(path)
+    after = "" if remove else Path(SKILL_FILE).read_text(encoding="utf-8")
+    plan = installation_of(found, "user", path, before, after, now)
+    return replace(plan, note="", is_removed=remove)
+
+
+def plan_permission(
+    client: str, places: Places, now: datetime, *, remove: bool = False
+) -> Installation | None:
+    """Work out that a client need not ask before a tool reads, or that it does again.
+
+    None for a client whose settings have no such thing, and for one whose list is a part of the server's entry while there is
+    none. Raises InvalidInput or Conflict for settings that are not what they should be.
+    """
+    found, tools = CLIENTS[client], reading_tools()
+    match found.approval:
+        case None:
+            return None
+        case Approval.RULES:
+            path = location(HOOKS[client], "user", places)
+            before = read_configuration(path)
+            rules = [f"mcp__{_SERVER}__{tool}" for tool in tools]
+            after = _with_rules(path, before, rules, remove=remove)
+        case Approval.POLICY:
+            path = location(found, "user", places).parent / "policies" / "minutebook.toml"
+            before = read_configuration(path)
+            names = json.dumps(tools)
+            after = f'[[rule]]\nmcpName = "{_SERVER}"\ntoolName = {names}\ndecision = "allow"\npriority = 100\n'
+            plan = installation_of(found, "user", path, before, "" if remove else after, now)
+            return replace(plan, note="", is_removed=remove)
+        case Approval.ENTRY:
+            entered = next(each for each in set_up(places) if each.client.name == client)
+            if _SERVER not in entered.names or remove:
+                return None
+            path = entered.path
+            before = read_configuration(path)
+            servers = read(found.format, before or "", str(path))[found.section]
+            listed = _texts(path, servers[_SERVER].get(found.approves))
+            entry = {found.approves: [*listed, *(each for each in tools if each not in listed)]}
+            after = (
+                edited(found.format, before or "", found.section, _SERVER, entry) or before or ""
+            )
+    return replace(installation_of(found, "user", path, before, after, now), note="")
+
+
+def _with_rules(path: Path, before: str | None, rules: Sequence[str], *, remove: bool) -> str:
+    """Return settings with rules that allow tools, or without; else as they were."""
+    settings = parsed(before, path)
+    permissions = settings.get("permissions", {})
+    if not isinstance(permissions, dict):
+        raise InvalidInput(str(path), "must have an object at permissions")
+    allowed = _texts(path, permissions.get("allow"))
+    kept = [each for each in allowed if each not in rules]
+    after = kept if remove else [*allowed, *(each for each in rules if each not in allowed)]
+    if after == allowed:
+        return before or ""
+    others = {name: each for name, each in permissions.items() if name != "allow" or after}
+    changed = {**others, **({"allow": after} if after else {})}
+    if not changed:
+        return written(
+            {name: each for name, each in settings.items() if name != "permissions"}, before
+        )
+    return written({**settings, "permissions": changed}, before)
+
+
+def _texts(path: Path, value: Any) -> list[str]:
+    if value is not None and not isinstance(value, list):
+        raise InvalidInput(str(path), "must have a list of the tools that are allowed")
+    return [] if value is None else value
