@@ -40,6 +40,11 @@ def checked_one(url: str, revision: str, scenario: str, scratch: Path) -> list[C
     return _run(scratch, url, "--scenario", scenario, "--spec-version", revision)
 
 
+def checked_extension(url: str, scenario: str, scratch: Path) -> list[Check]:
+    """Run one scenario of an extension, which belongs to no revision."""
+    return _run(scratch, url, "--scenario", scenario)
+
+
 def findings(checks: Iterable[Check]) -> dict[str, str]:
     """Return the failed checks, as `scenario:check` with the suite's message."""
     return {

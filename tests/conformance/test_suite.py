@@ -7,7 +7,7 @@ import pytest
 
 from minutebook.contracts.registry import CONTRACTS
 from tests.conformance.npm import needs_npm
-from tests.conformance.suite import Check, checked, checked_one, findings, known
+from tests.conformance.suite import Check, checked, checked_extension, checked_one, findings, known
 
 pytestmark = [needs_npm, pytest.mark.thorough]
 
@@ -70,6 +70,15 @@ def test_the_suite_finds_nothing_in_a_few_scenarios(
 
 def test_the_suite_sees_it_when_a_server_does_not_conform(conforming: str, tmp_path: Path) -> None:
     assert findings(checked_one(f"{conforming}/nowhere", REQUESTS, "tools-list", tmp_path))
+
+
+@pytest.mark.parametrize("scenario", ["sep-2640-skills-enumeration", "sep-2640-skills-manifest"])
+def test_the_suite_finds_nothing_in_how_the_skill_is_served(
+    minutebook: str, scenario: str, tmp_path: Path
+) -> None:
+    checks = checked_extension(f"{minutebook}/mcp/knowledge", scenario, tmp_path)
+    assert findings(checks) == {}
+    assert len([each for each in checks if each.status == "SUCCESS"]) > 5
 
 
 @pytest.mark.slow
