@@ -19,7 +19,7 @@ def test_an_answer_shows_every_share_and_what_was_left_out(site: Site) -> None:
     assert "Kettle boils at noon" in answer
     assert "What each signal says" in answer
     assert "Kettle boils at dawn" in rest
-    assert ">superseded<" in rest
+    assert ">replaced<" in rest
     assert "It &lt;broke&gt;" in rest
 
 
@@ -31,7 +31,7 @@ def test_an_admin_looks_with_anothers_eyes(site: Site) -> None:
     assert "Kettle of everybody" in answer
     assert "Kettle of the billing" not in answer
     assert "Kettle of the billing" in rest
-    assert ">out of scope<" in rest
+    assert ">of another project or person<" in rest
     assert (
         "Kettle of the billing" in browser.get("/why?q=kettle&user=ana").text.split("left-out")[0]
     )

@@ -62,7 +62,7 @@ def test_changes_between_two_days_are_told_linked_and_compared(site: Site) -> No
     page = site.owner().get(f"/time/changes?since={day_of(1)}&until={day_of(0)}").text
     for memory in (old, edited, new):
         assert f'href="/memories/{memory.id}"' in page
-    assert "superseded <b>1</b>" in page
+    assert "replaced <b>1</b>" in page
     assert "The clock &lt;moved&gt;" in page
     assert "<ins>seven</ins>" in page
     assert "In its place:" in page
