@@ -153,6 +153,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
         ["invalidate", MEMORY, "--reason", ODD, "--superseded-by", ODD],
     ],
     ("forget",): [["forget", MEMORY], ["forget", "0"], ["forget", ODD]],
+    ("undo",): [["undo", "--list"], ["undo", ODD], ["undo", "1"], ["undo", "--yes"]],
     ("duplicates",): [["duplicates"]],
     ("recalls",): [
         ["recalls"],

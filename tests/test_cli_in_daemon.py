@@ -29,6 +29,7 @@ def daemon(begun: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
 READ = {
     "today": [],
     "today --json": [],
+    "undo --list": [],
     "search": ["kettle", "--explain"],
     "search --json": ["kettle"],
     "show": ["ID"],

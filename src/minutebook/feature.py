@@ -86,6 +86,10 @@ class Feature:
     """What `doctor` tells beside that: a function from Settings to lines."""
     status: str = ""
     """Its lines of `status`: a function from an API and Settings to names and values."""
+    on_act: str = ""
+    """What is noted of an act in its transaction: a function of a store, its entry, its changes, and keys of new records."""
+    undo: str = ""
+    """How its acts are taken back: a function of an App, a Caller and a DoneAct to an Undoing, None for others'."""
     on_erase: str = ""
     """Removes its rows of erased records, in their transaction: a function of a store and keys."""
     erased_copies: str = ""
@@ -107,10 +111,10 @@ class Feature:
     """Its parts of others' pages: by place and template, a function from an App, a Caller and the page's subject
     to values, None to show nothing; empty: the page has all."""
     page_acts: Mapping[str, str] = field(default_factory=dict)
-    """The acts behind forms of such parts: by address, a function from an App and a Caller to the address to go to."""
+    """The acts behind forms of such parts: by address, a function from an App, a Caller and the address' `{parts}` to
+    the address to go to."""
     setup: str = ""
     """Its steps of `setup`: `Steps`."""
-    """Its steps of `setup`: a function from the command's options to Offers."""
     today: str = ""
     """Its part of the report of a day: a function of an App, a Caller and a DaySpan to DayParts."""
     on_status: str = ""

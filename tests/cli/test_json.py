@@ -83,6 +83,13 @@ def _forgotten(run: Run, id: str) -> None:
     assert _answer(run, "forget", other, input="y\n")["id"] == other
 
 
+def _undone(run: Run, id: str) -> None:
+    run("invalidate", id, *REASON)
+    told = _answer(run, "undo", "--yes")
+    assert (told["act"], told["records"]) == ("undo", {"memory": 1})
+    assert _answer(run, "undo", "--list")[0]["number"] == told["number"]
+
+
 def _unlocked(run: Run, id: str) -> None:
     _answer(run, "lock", id, "--role", "manager")
     assert _answer(run, "unlock", id, "--role", "manager")["status"] == "active"
@@ -161,6 +168,7 @@ ACTS: dict[Words, Act] = {
     ("edit",): _edited,
     ("invalidate",): _memory("invalidate", *REASON),
     ("forget",): _forgotten,
+    ("undo",): _undone,
     ("lock",): _memory("lock", "--role", "manager"),
     ("unlock",): _unlocked,
     ("verify",): _memory("verify"),

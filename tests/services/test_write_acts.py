@@ -187,6 +187,7 @@ BESIDE = {
     "trail.log_many",
     "trail.take_in",
     "signing.sign",
+    "undo.take_back",
 }
 """What changes no record of a caller's choice, is the owner's alone, or is tried below."""
 
@@ -215,6 +216,7 @@ READS = {
     "timeline": {"changes", "first", "known_at", "true_at"},
     "tokens": {"last_uses", "list"},
     "trail": {"each", "ends", "entries", "heads", "prove"},
+    "undo": {"acts", "last", "obstacle", "read", "subjects"},
     "viewpoints": {"ask", "other"},
 }
 """What only reads."""

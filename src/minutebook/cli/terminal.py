@@ -42,7 +42,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=StrEnum)
 
 FIRST = (
-    *("setup", "today", "remember", "search", "show", "list", "edit", "forget"),
+    *("setup", "today", "remember", "search", "show", "edit", "forget", "undo"),
     *("sessions", "decide", "ui", "doctor"),
 )
 """The commands that `minutebook --help` lists, of those that are there; `help all` lists every one."""

@@ -1,5 +1,6 @@
 """All settings together."""
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -73,7 +74,8 @@ class Settings(
         `given` are the options that they typed. `user` is their name unless they gave another; they are no
         agent unless they said so.
         """
-        call = Call(request="command-line", origin=Origin(client="minutebook", version=__version__))
+        request = f"command-line-{secrets.token_hex(4)}"
+        call = Call(request=request, origin=Origin(client="minutebook", version=__version__))
         asks = replace(self.caller(), writes_system=True, call=call)
         if asks.role is Role.AGENT and "role" not in given:
             asks = replace(asks, role=Role.HUMAN)

@@ -31,8 +31,8 @@ class DaySpan:
 class DayLine:
     """One event: a text, its time, the address of its page; its project and client where they are known.
 
-    A text of ours is a Reason, which a page says in the reader's language. `number` is its name among
-    acts that can be taken back.
+    A text of ours is a Reason, which a page says in the reader's language. `act` is the address of the form that
+    takes the event back; empty if nothing does.
     """
 
     text: str
@@ -40,7 +40,7 @@ class DayLine:
     path: str = ""
     project: str = ""
     client: str = ""
-    number: int = 0
+    act: str = ""
 
 
 @dataclass(frozen=True, slots=True)

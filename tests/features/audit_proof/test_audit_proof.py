@@ -23,7 +23,7 @@ from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.importers.services import ImporterServices
 from minutebook.services.access.audit import Trail
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from tests.store.engine import engine_named
 from tests.store.samples import edge, memory, turn
 from tests.world import NOON, Opener, World
@@ -32,12 +32,12 @@ CALLER = Caller(name="ana", role=Role.HUMAN, organization="acme")
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tended]:
     with engine_named(request.param).fresh(tmp_path / "store") as store:
         yield store
 
 
-def written(store: Store, *texts: str) -> list[Memory]:
+def written(store: Tended, *texts: str) -> list[Memory]:
     """Keep memories as an act does: each with the entry that has its digest."""
     trail, kept = Trail(store, lambda: NOON), []
     for number, text in enumerate(texts):
@@ -50,11 +50,11 @@ def written(store: Store, *texts: str) -> list[Memory]:
     return kept
 
 
-def found(store: Store) -> list[tuple[str, str]]:
+def found(store: Tended) -> list[tuple[str, str]]:
     return [(each.id, each.reason) for each in proof_of(store, "acme").differences]
 
 
-def test_records_that_the_trail_speaks_of_agree_with_it(store: Store) -> None:
+def test_records_that_the_trail_speaks_of_agree_with_it(store: Tended) -> None:
     written(store, "tea", "rye")
     proof = proof_of(store, "acme")
     assert proof.is_sound
@@ -62,7 +62,7 @@ def test_records_that_the_trail_speaks_of_agree_with_it(store: Store) -> None:
     assert proof.head.number == 2
 
 
-def test_a_text_that_was_changed_put_in_or_taken_out_is_named(store: Store) -> None:
+def test_a_text_that_was_changed_put_in_or_taken_out_is_named(store: Tended) -> None:
     tea, rye, oat = written(store, "tea", "rye", "oat")
     store.put(replace(tea, content="tee"))
     store.delete(Memory, "acme", rye.id)
@@ -77,7 +77,7 @@ def test_a_text_that_was_changed_put_in_or_taken_out_is_named(store: Store) -> N
 
 
 @pytest.mark.parametrize("most_held", [1, 3, 1000])
-def test_a_proof_in_parts_finds_what_a_whole_one_does(store: Store, most_held: int) -> None:
+def test_a_proof_in_parts_finds_what_a_whole_one_does(store: Tended, most_held: int) -> None:
     kept = written(store, *(f"tea {number}" for number in range(12)))
     trail = Trail(store, lambda: NOON)
     with trail.audited(CALLER, "acme", ERASE, Kind.MEMORY, "m11") as audit:
@@ -94,7 +94,7 @@ def test_a_proof_in_parts_finds_what_a_whole_one_does(store: Store, most_held: i
     assert parts.erased == whole.erased
 
 
-def test_a_changed_text_that_an_act_passed_over_is_still_named(store: Store) -> None:
+def test_a_changed_text_that_an_act_passed_over_is_still_named(store: Tended) -> None:
     (tea,) = written(store, "tea")
     forged = replace(tea, content="tee")
     store.put(forged)
@@ -107,7 +107,7 @@ def test_a_changed_text_that_an_act_passed_over_is_still_named(store: Store) -> 
 
 
 def test_a_memory_that_was_removed_by_an_act_is_no_difference_until_it_is_put_back(
-    store: Store,
+    store: Tended,
 ) -> None:
     (tea,) = written(store, "tea")
     with Trail(store, lambda: NOON).audited(CALLER, "acme", "delete", Kind.MEMORY, "m0") as audit:
@@ -121,7 +121,7 @@ def test_a_memory_that_was_removed_by_an_act_is_no_difference_until_it_is_put_ba
 
 @pytest.mark.parametrize("digests", [("tea", None), (None, None)])
 def test_an_erased_memory_is_told_as_erased(
-    store: Store, digests: tuple[str | None, str | None]
+    store: Tended, digests: tuple[str | None, str | None]
 ) -> None:
     (tea,) = written(store, "tea")
     with Trail(store, lambda: NOON).audited(CALLER, "acme", ERASE, Kind.MEMORY, "m0") as audit:
@@ -133,7 +133,7 @@ def test_an_erased_memory_is_told_as_erased(
     assert [(each.id, each.at) for each in proof.erased] == [("m0", NOON)]
 
 
-def test_an_entry_of_many_covers_no_record_of_which_it_says_nothing(store: Store) -> None:
+def test_an_entry_of_many_covers_no_record_of_which_it_says_nothing(store: Tended) -> None:
     (tea,) = written(store, "tea")
     trail = Trail(store, lambda: NOON)
     store.put(replace(tea, content="tee"))
@@ -144,7 +144,7 @@ def test_an_entry_of_many_covers_no_record_of_which_it_says_nothing(store: Store
     assert [id for id, _ in found(store)] == [tea.id, "new", "t"]
 
 
-def test_a_trail_that_breaks_says_nothing_of_the_records(store: Store) -> None:
+def test_a_trail_that_breaks_says_nothing_of_the_records(store: Tended) -> None:
     written(store, "tea", "rye")
     store.put(memory("new", "wine"))
     store.delete(Head, "acme", "head")

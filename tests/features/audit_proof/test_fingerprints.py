@@ -51,7 +51,7 @@ from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.audit import AuditDraft, Trail
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value, table_of
 from tests.examples import parametrize_in_part
 from tests.features.ledger.decided import PERSON, draft
@@ -117,7 +117,7 @@ OTHER: dict[str, str | dict[str, str]] = {
 
 
 @contextmanager
-def acting(store: Store, act: str, record: Record) -> Iterator[AuditDraft]:
+def acting(store: Tended, act: str, record: Record) -> Iterator[AuditDraft]:
     """Run an act on a record, audited in acme."""
     also, trail = {record.organization} - {"acme"}, Trail(store, lambda: NOON)
     with trail.audited(CALLER, "acme", act, record.kind, record.id, also=also) as audit:
@@ -125,7 +125,7 @@ def acting(store: Store, act: str, record: Record) -> Iterator[AuditDraft]:
         yield audit
 
 
-def kept(store: Store, record: Record) -> None:
+def kept(store: Tended, record: Record) -> None:
     """Keep a record as an act does."""
     with acting(store, "created", record) as audit:
         store.put(record)
@@ -180,13 +180,13 @@ def test_a_field_that_was_changed_past_the_store_is_named(
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tended]:
     with engine_named(request.param).fresh(tmp_path / "store") as store:
         yield store
 
 
 @pytest.mark.parametrize("of", [of for of in FINGERPRINTED if of is not Memory])
-def test_a_record_that_was_taken_out_of_the_file_is_named(store: Store, of: type[Record]) -> None:
+def test_a_record_that_was_taken_out_of_the_file_is_named(store: Tended, of: type[Record]) -> None:
     record = SAMPLES[of]
     kept(store, record)
     store.delete(of, record.organization, record.id)
@@ -197,7 +197,7 @@ def test_a_record_that_was_taken_out_of_the_file_is_named(store: Store, of: type
 
 @pytest.mark.parametrize("of", [of for of in FINGERPRINTED if of is not Memory])
 def test_a_record_that_an_act_removed_and_somebody_put_back_is_named(
-    store: Store, of: type[Record]
+    store: Tended, of: type[Record]
 ) -> None:
     record = SAMPLES[of]
     kept(store, record)
@@ -255,7 +255,7 @@ def test_a_decision_that_was_changed_after_a_rebuild_of_its_ledger_is_named(worl
     assert reasons(proof_of(world.store, "default")) == [(made.id, fields_differ(("author",)))]
 
 
-def test_an_act_on_many_records_has_the_fingerprint_of_each(store: Store) -> None:
+def test_an_act_on_many_records_has_the_fingerprint_of_each(store: Tended) -> None:
     record = entity()
     trail = Trail(store, lambda: NOON)
     with trail.audited(CALLER, record.organization, "import", Kind.ENTITY, "many") as audit:
@@ -287,7 +287,7 @@ def _parts(text: str) -> list[str]:
     return [text[at : at + 3] for at in range(43, len(text), 3)]
 
 
-def test_a_fingerprint_is_the_same_once_the_record_was_kept(store: Store) -> None:
+def test_a_fingerprint_is_the_same_once_the_record_was_kept(store: Tended) -> None:
     for record in SAMPLES.values():
         store.put(record)
         back = store.get(type(record), record.organization, record.id)

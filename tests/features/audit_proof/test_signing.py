@@ -17,7 +17,7 @@ from minutebook.features.audit_proof.signing import HeadSigning
 from minutebook.features.audit_proof.trail_key import make_key, public_key_of
 from minutebook.features.audit_proof.trail_proof import Proof
 from minutebook.services.access.audit import Trail
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
 from tests.store.engine import engine_named
 from tests.world import NOON, Opener
 
@@ -28,7 +28,7 @@ CALLER = Caller(name="ana", role=Role.ADMIN)
 class Signer:
     """A store, and a key beside it."""
 
-    store: Store
+    store: Tended
     key: Path
     public: str
 

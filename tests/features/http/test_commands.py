@@ -98,6 +98,10 @@ def test_a_person_is_asked_here(typed: Typed) -> None:
     assert typed("show", id)[0] == 0
     assert typed("forget", id, input="y\n")[0] == 0
     assert typed("show", id)[0] == 1
+    assert typed("undo", input="n\n")[0] == 1
+    assert typed("undo", input="y\n")[0] == 0
+    assert typed("show", id)[0] == 0
+    assert "Kept" in typed("today")[1]
 
 
 @pytest.mark.parametrize(

@@ -389,19 +389,22 @@ def list_(
     say({"memories": shapes, "total": page.total}, lines, as_json)
 
 
-@click.command(short_help="Remove a memory and its versions for good.")
+@click.command(short_help="Remove a memory and its versions.")
 @click.argument("id", shell_complete=completing(Memory))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @identity
 def forget(options: dict[str, str], id: str, yes: bool) -> dict[str, object]:  # noqa: FBT001
-    """Remove the memory ID and its versions for good."""
+    """Remove the memory ID and its versions.
+
+    `minutebook undo` brings it back within a day; `minutebook erase` removes it from backups and logs, too, at once.
+    """
     with opened(options) as api:
         memory = api.run(memories.read_memory, memory_id(api, id))
         if not yes:
             echo(f"  {body(memory.content, '  ')}")
-            confirm("Remove this for good?", abort=True)
+            confirm("Remove this?", abort=True)
         api.run(memories.delete_memory, memory.id)
-        echo(f"Removed {both_ids(memory)}.")
+        echo(f"Removed {both_ids(memory)}; `minutebook undo` brings it back within a day.")
     return {"id": memory.id, "deleted": True}
 
 

@@ -66,7 +66,7 @@ def _span(date: str | None, since: str | None) -> DaySpan:
 
 
 def _shape(part: DayPart) -> dict[str, object]:
-    names = ("text", "at", "project", "client", "path", "number")
+    names = ("text", "at", "project", "client", "path")
     lines = [
         {name: getattr(each, name) for name in names if getattr(each, name)} for each in part.lines
     ]
@@ -95,8 +95,8 @@ def _lines(span: DaySpan, parts: Sequence[DayPart]) -> Iterator[str]:
 
 
 def _said(part: DayPart) -> str:
-    counts = ", ".join(part.counts) or _EMPTY[part.topic]
-    return f"{counts}. {part.remedy}" if part.remedy else counts
+    counts = ", ".join(part.counts) or ("" if part.lines else _EMPTY[part.topic])
+    return ". ".join(filter(None, (counts, part.remedy)))
 
 
 def _by_group(part: DayPart) -> Iterator[str]:

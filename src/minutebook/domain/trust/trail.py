@@ -16,6 +16,9 @@ HEAD = "head"
 ERASE = "erase"
 """The act that leaves nothing of a record but its entries."""
 
+UNDO = "undo"
+"""The act that takes another back: its records are as they were before."""
+
 DONE = "done"
 """The outcome of an act that was not refused."""
 

@@ -14,6 +14,7 @@ FEATURE = Feature(
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
     checks=".checks:checks",
+    undo=".undoing:undoing",
     commands={"Take out and bring in": {".cli": ("export", "backup", "restore")}},
     page_parts={
         "health.done": {"archives/done.html": ""},

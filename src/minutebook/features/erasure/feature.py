@@ -7,5 +7,6 @@ FEATURE = Feature(
     needs=("ledger",),
     services=".services:ErasureServices",
     checks=".services:checks",
+    undo=".undoing:undoing",
     commands={"Look after it": {".cli": ("erase",)}},
 )

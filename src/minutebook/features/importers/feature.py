@@ -7,5 +7,6 @@ FEATURE = Feature(
     needs=("archives",),
     services=".services:ImporterServices",
     setup=".setup:STEPS",
+    undo=".undoing:undoing",
     commands={"Take out and bring in": {".cli": ("import",)}},
 )

@@ -22,6 +22,7 @@ FEATURE = Feature(
     checks=".checks:checks",
     texts=".services:text_source",
     examples={"decide": "put a decision on the record"},
+    undo=".undoing:undoing",
     commands={
         "Decisions": {".cli": ("decide", "decisions", "proposals", "accept", "secret", "ledger")}
     },

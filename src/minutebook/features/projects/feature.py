@@ -5,5 +5,6 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="projects",
     services=".services:ProjectServices",
+    undo=".undoing:undoing",
     commands={"Look after it": {".assign_cli": ("assign",)}},
 )

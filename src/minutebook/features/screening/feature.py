@@ -6,6 +6,7 @@ FEATURE = Feature(
     name="screening",
     services=".services:ScreeningServices",
     operations=".operations:OPERATIONS",
+    undo=".undoing:undoing",
     commands={"Look after it": {".cli": ("scan",)}},
     page_parts={"health.findings": {"screening/found.html": ".page_parts:secrets"}},
 )

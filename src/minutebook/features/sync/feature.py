@@ -8,5 +8,6 @@ FEATURE = Feature(
     tables=".tables:TABLES",
     services=".services:SyncServices",
     erased_copies=".services:erased_copies",
+    undo=".undoing:undoing",
     commands={"Take out and bring in": {".cli": ("sync",)}},
 )

@@ -15,6 +15,7 @@ FEATURE = Feature(
     on_status=".services:note_status",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
+    undo=".undoing:undoing",
     commands={"Look after it": {".cli": ("tidy",)}},
     today=".today:waiting",
     pages=".pages.register:PAGES",

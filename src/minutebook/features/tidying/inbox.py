@@ -1,8 +1,9 @@
 """The inbox: suggestions that wait for a person, their settlement, and how that is undone."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
@@ -143,6 +144,16 @@ class Inbox:
                 self._changing.take_back(caller, suggestion)
             self._settle(caller, suggestion, State.OPEN, "")
         return self.read(caller, name)
+
+    def settled(
+        self, organization: str, by: str, begin: datetime, end: datetime
+    ) -> Iterator[Suggestion]:
+        """Yield the suggestions that somebody settled in a span of time; open ones were let wait again."""
+        for state in (State.APPLIED, State.REFUSED, State.OPEN):
+            for each in suggestions(self._rows, organization, state):
+                at = each.settled_at
+                if each.settled_by == by and at is not None and begin <= at <= end:
+                    yield each
 
     def apply_by_rules(
         self, caller: Caller, rules: Mapping[FindingKind, float]

@@ -32,10 +32,12 @@ from minutebook.domain.trust.fingerprints import (
     is_same,
 )
 from minutebook.domain.trust.trail_texts import EACH, RESET, TAKE_IN, TAKE_IN_PERSONS
+from minutebook.feature import loaded
 from minutebook.screening.secrets import masked
 from minutebook.services.access.chain import chain_break
 from minutebook.services.access.visibility import Clock, seen_by, seen_in
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Tended
+from minutebook.store.values import Change
 
 EVERYTHING = "*"
 """The subject of an act that concerns all records."""
@@ -67,7 +69,8 @@ class AuditDraft:
     idle: bool = field(default=False)
     has_asked: bool = field(default=False)
     before: dict[tuple[Kind, str], str] = field(default_factory=dict)
-    store: Store | None = None
+    new: set[tuple[Kind, str]] = field(default_factory=set)
+    store: Tended | None = None
 
     def check(self, *records: Owned) -> None:
         """Raise Forbidden or ScopeViolation if the caller may not write to a record's scope.
@@ -100,6 +103,8 @@ class AuditDraft:
         kept = self.store.get(type(record), record.organization, record.id)
         if kept is not None:
             self.before.setdefault((record.kind, record.id), fingerprint(kept))
+        elif (record.kind, record.id) not in self.before:
+            self.new.add((record.kind, record.id))
 
     def changes_nothing(self) -> None:
         """Write no entry: the act changed nothing."""
@@ -148,7 +153,7 @@ class _Batch(threading.local):
 class Trail:
     """Writes the audit trail, shows it and verifies it."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Tended, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._batch = _Batch()
@@ -398,22 +403,34 @@ class Trail:
         self, audit: AuditDraft, kind: Kind, outcome: str, begun: Mapping[str, int] = _NO_FEED
     ) -> None:
         """Append the entry of an act, with fingerprints of the records changed since `begun`, by organization."""
-        made = [each for name, since in begun.items() for each in self._made(audit, name, since)]
+        changed = {name: self._changes(audit, name, since) for name, since in begun.items()}
+        made = [each for name, some in changed.items() for each in self._made(audit, name, some)]
         for start in range(0, len(made) - MOST_IN_ENTRY, MOST_IN_ENTRY):
             part = AuditDraft(audit.caller, TAKE_IN, audit.organization, EVERYTHING)
             self._seal(part, Kind.HEAD, trail.DONE, made[start : start + MOST_IN_ENTRY])
         rest = (len(made) - 1) // MOST_IN_ENTRY * MOST_IN_ENTRY
-        self._seal(audit, kind, outcome, made[max(rest, 0) :])
+        entry = self._seal(audit, kind, outcome, made[max(rest, 0) :])
+        if changes := changed.get(audit.organization):
+            for note in loaded("on_act"):
+                note(self._store, entry, changes, audit.new)
 
-    def _made(self, audit: AuditDraft, organization: str, begun: int) -> Iterator[str]:
-        """Yield the fingerprints of the records that an act changed since a point in a change feed.
+    def _changes(self, audit: AuditDraft, organization: str, begun: int) -> list[Change]:
+        """Return the changes of records with fingerprints since a point in a change feed.
 
         Of those of another organization only tokens': the trail of the one that they are for has theirs.
         """
         is_home = organization == audit.organization
-        for change in self._store.changes(organization, begun):
-            if not has_fingerprint(change.kind) or not (is_home or change.kind is Kind.TOKEN):
-                continue
+        return [
+            each
+            for each in self._store.changes(organization, begun)
+            if has_fingerprint(each.kind) and (is_home or each.kind is Kind.TOKEN)
+        ]
+
+    def _made(
+        self, audit: AuditDraft, organization: str, changes: Sequence[Change]
+    ) -> Iterator[str]:
+        """Yield the fingerprints of the records that an act changed."""
+        for change in changes:
             id = id_in_trail(change.kind, change.id)
             # Of what is erased no digest is to be left that was not there.
             is_erased = audit.act == trail.ERASE
@@ -427,7 +444,7 @@ class Trail:
             if record is not None:
                 yield Fingerprinted(change.kind, id, before, fingerprint(record)).text()
 
-    def _seal(self, audit: AuditDraft, kind: Kind, outcome: str, made: Sequence[str]) -> None:
+    def _seal(self, audit: AuditDraft, kind: Kind, outcome: str, made: Sequence[str]) -> Entry:
         caller, (before, after) = audit.caller, audit.digests
         act = trail.Act(
             actor=caller.name,
@@ -449,6 +466,7 @@ class Trail:
         entry = trail.sealed(audit.organization, last, act, self._clock())
         self._store.put(entry)
         self._store.put(trail.head_of(entry))
+        return entry
 
 
 def _digests(before: str | None, after: str | None) -> tuple[str, str]:

@@ -98,7 +98,7 @@ def _acts() -> Views:
 
 def _view(act: Any) -> View:
     def view(visit: Visit) -> Page | Goto:
-        return Goto(act(visit.app, visit.caller))
+        return Goto(act(visit.app, visit.caller, **visit.path))
 
     return view
 

@@ -1,0 +1,72 @@
+"""The acts of people and agents as the trail has them: the entries of one request, and the records that it changed."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.records import Entry, Kind
+from minutebook.domain.trust.fingerprints import Fingerprinted
+from minutebook.domain.trust.trail import DONE
+from minutebook.domain.trust.trail_texts import RESET, TAKE_IN, TAKE_IN_PERSONS
+
+
+@dataclass(frozen=True, slots=True)
+class DoneAct:
+    """The entries of one request of a caller on the trail of an organization, in order."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def last(self) -> Entry:
+        """The entry with which it ended; its number names the act."""
+        return self.entries[-1]
+
+    @property
+    def named(self) -> Entry:
+        """The entry with the name of the act: the first that is not about one record among many."""
+        return next((e for e in self.entries if e.act not in (TAKE_IN, TAKE_IN_PERSONS)), self.last)
+
+    @property
+    def made(self) -> Mapping[tuple[Kind, str], Fingerprinted]:
+        """The records that were changed, by kind and id in the trail, each as before the first entry and after the last."""
+        found: dict[tuple[Kind, str], Fingerprinted] = {}
+        for entry in self.entries:
+            for text in entry.fingerprints:
+                each = Fingerprinted.of(text)
+                first = found.get((each.kind, each.id), each)
+                found[each.kind, each.id] = Fingerprinted(
+                    each.kind, each.id, first.before, each.after
+                )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """The way in which an act is taken back; `obstacle` says why it cannot be, with a remedy.
+
+    `run` takes it back in a caller's name; None: its records are put back as they were.
+    """
+
+    obstacle: str = ""
+    run: Callable[[Caller], object] | None = None
+
+
+def done_acts(newest_first: Iterable[Entry]) -> list[DoneAct]:
+    """Return the acts that changed records, the latest first; entries of others may stand between those of one."""
+    found: list[list[Entry]] = []
+    latest: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in newest_first:
+        if entry.outcome != DONE:
+            continue
+        stream = (entry.organization, entry.actor, entry.token)
+        group = latest.get(stream)
+        if group is None or not entry.request or group[-1].request != entry.request:
+            group = latest[stream] = []
+            found.append(group)
+        group.append(entry)
+    acts = [DoneAct(tuple(reversed(each))) for each in found]
+    return [
+        each
+        for each in acts
+        if any(entry.fingerprints or entry.act == RESET for entry in each.entries)
+    ]

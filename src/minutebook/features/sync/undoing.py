@@ -1,0 +1,14 @@
+"""What came from another machine is taken back there."""
+
+from minutebook.app import App
+from minutebook.domain.caller import Caller
+from minutebook.domain.reason import Reason
+from minutebook.domain.trust.done_acts import DoneAct, Undoing
+from minutebook.features.sync.machines import ACT
+
+
+def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
+    """Say of a sync that the other machine's acts are taken back there."""
+    if act.named.act != ACT:
+        return None
+    return Undoing(Reason("take it back on the machine where it was done, then sync again"))

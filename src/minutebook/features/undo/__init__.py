@@ -1,0 +1,1 @@
+"""Acts taken back."""

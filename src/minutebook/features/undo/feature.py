@@ -1,0 +1,16 @@
+"""The register of this feature."""
+
+from minutebook.feature import Feature
+
+FEATURE = Feature(
+    name="undo",
+    tables=".tables:TABLES",
+    services=".services:UndoServices",
+    operations=".operations:OPERATIONS",
+    on_act=".images:keep",
+    on_erase=".images:forget",
+    jobs=".services:jobs",
+    today=".today:last_acts",
+    commands={"Begin": {".cli": ("undo",)}},
+    page_acts={"/undo/{name}": ".services:take_back"},
+)

@@ -1,0 +1,61 @@
+"""Keep the records that an act changes as they were before it, for a day."""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import timedelta
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import CLASSES, Entry, Key, Kind, Record
+from minutebook.domain.trust.trail import ERASE
+from minutebook.domain.trust.trail_texts import RESET
+from minutebook.features.undo.rows import ImageRows
+from minutebook.store.protocol import Tended
+from minutebook.store.values import Change
+
+KEPT = timedelta(days=1)
+"""For how long an act can be taken back."""
+
+MOST = 5_000
+"""Records of one entry that are kept: of more, as of an archive that replaces a store, none is."""
+
+_FINAL = frozenset({ERASE, RESET, "mask"})
+"""Acts after which no copy of a record is to be left."""
+
+_BATCH = 500
+
+
+def keep(
+    store: Tended, entry: Entry, changes: Sequence[Change], new: Collection[tuple[Kind, str]]
+) -> None:
+    """Keep the changed records of an entry as they were, in its transaction; `new` ones were not there."""
+    rows, organization = ImageRows(store.database), entry.organization
+    if entry.act in _FINAL:
+        rows.clear(organization)
+        return
+    found = [
+        each
+        for each in changes
+        if (each.kind, each.id) not in new and (each.kind is not Kind.VERSION or each.deleted)
+    ]
+    if found and len(found) <= MOST:
+        rows.prune(organization, entry.at - KEPT)
+        rows.add(organization, entry.number, entry.at, _before(store, organization, found))
+
+
+def _before(store: Tended, organization: str, changes: Sequence[Change]) -> Iterator[Record]:
+    """Yield the changed records as they were committed, those that were there."""
+    ids: dict[Kind, list[str]] = {}
+    for each in changes:
+        ids.setdefault(each.kind, []).append(each.id)
+    with store.snapshot(organization) as committed:
+        for kind, some in ids.items():
+            for start in range(0, len(some), _BATCH):
+                batch = frozenset(some[start : start + _BATCH])
+                where = Filter(organization=organization, ids=batch, with_deleted=True)
+                yield from committed.each(CLASSES[kind], where)
+
+
+def forget(store: Tended, records: Sequence[Key]) -> None:
+    """Remove all images of the organizations of erased records: others may repeat them."""
+    rows = ImageRows(store.database)
+    for organization in sorted({organization for organization, _, _ in records}):
+        rows.clear(organization)

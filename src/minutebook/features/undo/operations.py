@@ -1,0 +1,85 @@
+"""Operations of undo: list acts, take one back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.filters import default_organization
+from minutebook.domain.trust.done_acts import DoneAct
+from minutebook.operations.operation import check_range, operation
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.features.undo.undo import FoundAct, Undo
+
+
+@dataclass(frozen=True, slots=True)
+class ListedAct:
+    """An act with the number by which it is taken back; `obstacle` is empty if it can be."""
+
+    number: str
+    at: datetime
+    actor: str
+    client: str
+    act: str
+    text: str
+    records: Mapping[str, int]
+    obstacle: str
+
+
+@operation("knowledge")
+def last_acts(app: "App", caller: Caller, limit: int) -> list[ListedAct]:
+    """List the acts of the last day that the caller may take back, the latest first."""
+    check_range("limit", limit, 200)
+    return [listed(app, caller, each) for each in _undo(app).acts(caller, limit)]
+
+
+@operation("knowledge")
+def act_of(app: "App", caller: Caller, number: str | None) -> ListedAct:
+    """Return an act by its number; without one the caller's own last that holds."""
+    undo = _undo(app)
+    return listed(app, caller, undo.last(caller) if number is None else undo.read(caller, number))
+
+
+@operation("knowledge", writes=True)
+def take_back(app: "App", caller: Caller, number: str) -> ListedAct:
+    """Take an act back; return the act of doing so."""
+    _undo(app).take_back(caller, number)
+    (done,) = _undo(app).acts(caller, 1)
+    return listed(app, caller, done)
+
+
+def listed(app: "App", caller: Caller, found: "FoundAct") -> ListedAct:
+    """Return an act as it is listed."""
+    from minutebook.features.undo.saying import counts, said
+
+    act = found.act
+    last, origin = act.last, act.last.origin
+    return ListedAct(
+        name_of(caller, act),
+        last.at,
+        last.actor,
+        "" if origin is None else origin.client,
+        act.named.act,
+        said(act, _undo(app).subjects(caller, act)),
+        counts(act),
+        _undo(app).obstacle(caller, found),
+    )
+
+
+def name_of(caller: Caller, act: DoneAct) -> str:
+    """Return the name of an act for a caller: its number, with the organization if it is another's."""
+    home, number = act.last.organization, act.last.number
+    return str(number) if home == default_organization(caller) else f"{number}@{home}"
+
+
+def _undo(app: "App") -> "Undo":
+    # A command that only asks for operations need not import what does them.
+    from minutebook.features.undo.services import UndoServices
+
+    return app.get(UndoServices).undo
+
+
+OPERATIONS = (last_acts, act_of, take_back)

@@ -1,0 +1,74 @@
+"""Records as they were before acts, in a table of the database."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from minutebook.domain.json_lines import line_of, object_of, record_of
+from minutebook.domain.records import Kind, Record
+from minutebook.store.sql.database import Database
+from minutebook.store.sql.tables import microseconds, value_text
+
+_BATCH = 500
+
+
+class ImageRows:
+    """The images of records by the number of the entry; inside a transaction of the store, a write is part of it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, organization: str, entry: int, at: datetime, records: Iterable[Record]) -> None:
+        """Keep records as they were before an entry."""
+        with self._database.writing(organization) as (connection, key):
+            connection.run_many(
+                "INSERT INTO undo_images (organization, entry, kind, id, at, record)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                [
+                    (key, entry, each.kind, each.id, microseconds(at), line_of(each).decode())
+                    for each in records
+                ],
+            )
+
+    def of(self, organization: str, entries: Sequence[int]) -> dict[tuple[Kind, str], Record]:
+        """Return the records as they were before the first of some entries that changed them."""
+        found: dict[tuple[Kind, str], Record] = {}
+        key = self._database.number_of(organization)
+        with self._database.reading() as connection:
+            for start in range(0, len(entries), _BATCH):
+                some = sorted(entries)[start : start + _BATCH]
+                marks = ", ".join("?" * len(some))
+                rows = connection.rows(
+                    "SELECT record FROM undo_images WHERE organization = ?"  # noqa: S608
+                    f" AND entry IN ({marks}) ORDER BY entry",
+                    (key, *some),
+                )
+                for (line,) in rows:
+                    record = record_of(object_of(value_text(line).encode()))
+                    found.setdefault((record.kind, record.id), record)
+        return found
+
+    def latest(self, organization: str, id: str) -> Record | None:
+        """Return a record as it was before the latest act on it, None if no image is kept."""
+        key = self._database.number_of(organization)
+        with self._database.reading() as connection:
+            rows = connection.rows(
+                "SELECT record FROM undo_images WHERE organization = ? AND id = ?"
+                " ORDER BY entry DESC LIMIT 1",
+                (key, id),
+            )
+        return record_of(object_of(value_text(rows[0][0]).encode())) if rows else None
+
+    def prune(self, organization: str, before: datetime) -> None:
+        """Remove an organization's images of before an instant."""
+        expired = "FROM undo_images WHERE organization = ? AND at < ?"
+        values = (self._database.number_of(organization), microseconds(before))
+        with self._database.reading() as connection:
+            if not connection.rows(f"SELECT 1 {expired} LIMIT 1", values):
+                return
+        with self._database.writing(organization) as (connection, _):
+            connection.run(f"DELETE {expired}", values)
+
+    def clear(self, organization: str) -> None:
+        """Remove all images of an organization."""
+        with self._database.writing(organization) as (connection, key):
+            connection.run("DELETE FROM undo_images WHERE organization = ?", (key,))

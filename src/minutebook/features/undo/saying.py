@@ -1,0 +1,57 @@
+"""An act in a sentence."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from minutebook.domain.reason import Reason, Word, counted
+from minutebook.domain.records import Memory, Record, TextRecord
+from minutebook.domain.trust.done_acts import DoneAct
+
+QUOTED = 60
+"""Characters of a record that are quoted."""
+
+
+def said(act: DoneAct, subjects: Sequence[Record]) -> Reason:
+    """Return the sentence on an act, with the beginning of the first of its records."""
+    what = _what(act, subjects)
+    match act.named.act:
+        case "created":
+            return Reason("kept {what}", what=what)
+        case "update":
+            return Reason("edited {what}", what=what)
+        case "delete" | "remove":
+            return Reason("forgot {what}", what=what)
+        case "invalidate":
+            return Reason("ended {what}", what=what)
+        case "assign":
+            return Reason("moved {what} to another project", what=what)
+        case "import":
+            return Reason("imported {what}", what=what)
+        case "undo":
+            return Reason("took back: {what}", what=what)
+        case _:
+            return Reason("{act}: {what}", act=Word(act.named.act), what=what)
+
+
+def _what(act: DoneAct, subjects: Sequence[Record]) -> Reason:
+    texts = [each for each in subjects if isinstance(each, TextRecord)]
+    memories = [each for each in texts if isinstance(each, Memory)] or texts
+    # Versions and links go with their memory.
+    total = len(texts)
+    if not memories:
+        return counted("{count:,} record", "{count:,} records", len(act.made))
+    first = _quoted(memories[0])
+    if total == 1:
+        return Reason("“{text}”", text=first)
+    return Reason("“{text}” and {more:,} more", text=first, more=total - 1)
+
+
+def _quoted(record: TextRecord) -> str:
+    title = getattr(record, "title", None)
+    text = " ".join((title or record.text).split())
+    return text if len(text) <= QUOTED else f"{text[: QUOTED - 1].rstrip()}…"
+
+
+def counts(act: DoneAct) -> dict[str, int]:
+    """Return how many records of each kind an act changed."""
+    return dict(sorted(Counter(str(kind) for kind, _ in act.made).items()))

@@ -1,0 +1,38 @@
+"""The last acts of a day."""
+
+from collections.abc import Iterator
+
+from minutebook.app import App
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
+from minutebook.domain.reason import Reason
+from minutebook.domain.trust.trail import UNDO
+from minutebook.features.undo.operations import listed
+from minutebook.features.undo.services import UndoServices
+
+MOST, AMONG = 5, 100
+"""Acts that are told of, and among which those that hold are looked for."""
+
+
+def last_acts(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
+    """Yield the last acts that the caller may take back."""
+    if not policy.may_audit(caller):
+        return
+    acts = [
+        each
+        for each in app.get(UndoServices).undo.acts(caller, AMONG)
+        if span.holds(each.act.last.at) and each.taken_by is None and each.act.named.act != UNDO
+    ]
+    found = [listed(app, caller, each) for each in acts[:MOST]]
+    lines = [
+        DayLine(
+            Reason("{actor} {text}", actor=each.client or each.actor, text=each.text),
+            each.at,
+            act="" if each.obstacle else f"/undo/{each.number}",
+        )
+        for each in found
+    ]
+    if lines:
+        remedy = Reason("`minutebook undo` takes the last one back.")
+        yield DayPart(DayTopic.ACTS, (), lines, remedy)
