@@ -15,6 +15,7 @@ from minutebook.features.audit_proof.trail_proof import NOT_PROVED
 from minutebook.features.recall_log.rows import RecallRows
 from minutebook.features.tidying.findings import FindingKind, Suggestion
 from minutebook.features.tidying.rows import TidyRows
+from minutebook.features.undo.rows import ImageRows
 from minutebook.services.access.audit import Trail
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import Value
@@ -26,7 +27,7 @@ from tests.store.engine import Engine, engine_named
 from tests.store.samples import START, chunk, edge, entity, file, mark, project
 from tests.world import NOON
 
-SEARCHED, CODE, GIT, USED, RECALLED, SUGGESTED, NOTED = NOT_PROVED
+SEARCHED, CODE, GIT, USED, RECALLED, SUGGESTED, BEFORE, NOTED = NOT_PROVED
 
 LISTED = {
     SEARCHED: (
@@ -43,6 +44,7 @@ LISTED = {
     USED: ("uses", r"tokens\.last_used_at"),
     RECALLED: ("recalls", "recalled"),
     SUGGESTED: ("suggestions",),
+    BEFORE: ("undo_images",),
     NOTED: (
         "sync_.*",
         "migrat.*",
@@ -134,6 +136,7 @@ def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Filled]:
             found_at=START,
         )
         TidyRows(store.database).add("acme", [found])
+        ImageRows(store.database).add("acme", 1, NOON, [memory])
         Trail(store, lambda: NOON).log(CALLER, "acme", "read", Kind.MEMORY, ["a"])
         yield Filled(engine, tmp_path / "store", store)
 

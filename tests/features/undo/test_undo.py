@@ -230,7 +230,7 @@ def test_a_suggestion_that_was_applied_waits_again(world: World) -> None:
     taken_back(world, last_number(world))
     assert records(world) == before
     assert [each.name for each in tidying.inbox.listing(PERSON, 9).waiting] == ["1"]
-    with pytest.raises(Conflict, match="tidy --apply 1"):
+    with pytest.raises(Conflict, match="tidy apply 1"):
         taken_back(world, last_number(world))
 
 
@@ -328,6 +328,19 @@ def test_after_an_erasure_or_a_reset_no_image_is_left(world: World) -> None:
     assert rows.of("default", [number])
     world.app.overview.reset(asking(world))
     assert not rows.of("default", [number])
+
+
+def test_an_image_that_was_changed_past_minutebook_is_not_put_back(world: World) -> None:
+    one = kept(world, "Tea at five")
+    world.app.memories.update(asking(world), one.id, {"content": "Tea at six"})
+    number = int(last_number(world))
+    with world.store.database.writing("default") as (connection, key):
+        connection.run(
+            "UPDATE undo_images SET record = replace(record, 'five', 'noon') WHERE organization = ?",
+            (key,),
+        )
+    with pytest.raises(Conflict, match="not known any more"):
+        taken_back(world, str(number))
 
 
 def test_a_memory_locked_since_is_not_put_back(world: World) -> None:

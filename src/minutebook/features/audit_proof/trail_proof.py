@@ -14,6 +14,7 @@ NOT_PROVED = (
     "when a token was used last",
     "which records questions got",
     "suggestions of `minutebook tidy` that nobody applied",
+    "records as they were before the acts of a day, which `minutebook undo` compares itself",
     "what is noted of syncs, moves and the order of changes",
 )
 """What stands in a store and is not compared with its trail."""

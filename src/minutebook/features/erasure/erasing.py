@@ -170,6 +170,9 @@ class Erasing:
         self._check_may(caller)
         with self._alone():
             self._trail.log(caller, default_organization(caller), ERASE, Kind.HEAD, ["deleted"])
+            homes = self._store.organizations()
+            with self._store.transaction(*homes):
+                forget_erased(self._store, [(home, Kind.HEAD, "deleted") for home in homes])
             return self._scrub(rewrites_tables=rewrites_tables)
 
     def check(self, caller: Caller, texts: Iterable[str]) -> ErasureSearch:

@@ -22,6 +22,6 @@ def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
                 )
             )
         case "propose":
-            return Undoing(Reason("`minutebook tidy --refuse {id}` declines it", id=id))
+            return Undoing(Reason("`minutebook tidy refuse {id}` declines it", id=id))
         case _:
             return None

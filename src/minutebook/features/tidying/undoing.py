@@ -28,7 +28,7 @@ def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
         return Undoing(run=lambda who: [inbox.undo(who, each) for each in names])
     if found:
         number = " ".join(name_of(caller, each) for each in found)
-        return Undoing(Reason("`minutebook tidy --apply {number}` applies it again", number=number))
+        return Undoing(Reason("`minutebook tidy apply {number}` applies it again", number=number))
     if act.named.act in ("merge", "split"):
         return Undoing(Reason("its suggestion is gone; the entities are edited by hand"))
     return None

@@ -5,14 +5,14 @@ import click
 from minutebook.cli.keyboard import confirm
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import echo, style
-from minutebook.cli.terminal import identity
+from minutebook.cli.terminal import fields_of, identity
 from minutebook.domain.errors import Conflict
 from minutebook.features.undo.operations import ListedAct, act_of, last_acts, take_back
 
 LISTED = 10
 
 
-@click.command(short_help="Take the last act back: forget, edit, import, tidy, assign, end.")
+@click.command(short_help="Take back what was done last.")
 @click.argument("number", metavar="[N]", required=False)
 @click.option("--list", "lists", is_flag=True, help="List the last acts, with their numbers.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -22,7 +22,7 @@ def undo(
     number: str | None,
     lists: bool,  # noqa: FBT001
     yes: bool,  # noqa: FBT001
-) -> ListedAct | list[ListedAct]:
+) -> object:
     """Take your last act of the day back, or the act N of `--list`; all is as it was before.
 
     The owner of the store and administrators take back acts of others by their numbers. An act whose records were
@@ -34,7 +34,7 @@ def undo(
             echo(
                 *[line for each in found for line in _lines(each)] or ["Nothing was done in a day."]
             )
-            return found
+            return [fields_of(each) for each in found]
         act = api.run(act_of, number)
         echo(*_lines(act))
         if act.obstacle:
@@ -43,7 +43,7 @@ def undo(
             confirm("Take this back?", abort=True)
         done = api.run(take_back, act.number)
         echo(f"Taken back; `minutebook undo {done.number}` does it again.")
-    return done
+    return fields_of(done)
 
 
 def _lines(act: ListedAct) -> list[str]:

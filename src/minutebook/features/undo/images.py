@@ -20,6 +20,9 @@ MOST = 5_000
 _FINAL = frozenset({ERASE, RESET, "mask"})
 """Acts after which no copy of a record is to be left."""
 
+_STAY = frozenset({"sync", "import_own", "replace", "record", "supersede", "accept", "rebuild"})
+"""Acts that no image takes back: another machine's, an archive's, those in Git."""
+
 _BATCH = 500
 
 
@@ -30,6 +33,8 @@ def keep(
     rows, organization = ImageRows(store.database), entry.organization
     if entry.act in _FINAL:
         rows.clear(organization)
+        return
+    if entry.act in _STAY:
         return
     found = [
         each

@@ -11,7 +11,7 @@ from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.origin import answers_for
-from minutebook.domain.reason import Reason
+from minutebook.domain.reason import Reason, Word
 from minutebook.domain.records import (
     CLASSES,
     Edge,
@@ -186,14 +186,16 @@ class Undo:
             undoing = _of_core(act)
         if undoing == Undoing() and not _KINDS.issuperset(kind for kind, _ in act.made):
             return Undoing(
-                Reason("it made proposals, too: `minutebook tidy --refuse ID` declines one")
+                Reason("it made proposals, too: `minutebook tidy refuse ID` declines one")
             )
         return undoing
 
     def _check_as_left(self, act: DoneAct) -> None:
         """Raise Conflict if a record is not as the act left it, or its state before is not known."""
         home, images = act.last.organization, self._images(act)
-        before = {(kind, id_in_trail(kind, id)) for kind, id in images}
+        before = {
+            (kind, id_in_trail(kind, id)): fingerprint(each) for (kind, id), each in images.items()
+        }
         for (kind, id), made in act.made.items():
             if kind in (Kind.VERSION, Kind.LINK):
                 continue
@@ -201,7 +203,7 @@ class Undo:
             is_as_left = now is None if not made.after else _is(now, made.after)
             if not is_as_left:
                 raise Conflict(id, self._changed_since(act, id))
-            if made.before and (kind, id) not in before:
+            if made.before and not is_same(before.get((kind, id), ""), made.before):
                 raise Conflict(id, Reason("how it was before is not known any more"))
             if kind is Kind.MEMORY and not made.before and made.after:
                 self._check_alone(act, id)
@@ -213,7 +215,7 @@ class Undo:
             return Reason(
                 "{actor} changed it since ({act}, {at}); `minutebook show {id}` shows it",
                 actor=entry.actor,
-                act=entry.act,
+                act=Word(entry.act),
                 at=f"{entry.at.astimezone():%Y-%m-%d %H:%M}",
                 id=id,
             )
