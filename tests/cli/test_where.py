@@ -39,7 +39,7 @@ def test_where_tells_the_project_its_source_and_what_follows(
         "user": "default",
     }
     said = run("where", str(folder)).output
-    assert "Folders have no say" in said
+    assert "At the terminal folders have no say" in said
     monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
     assert asked(run, str(folder))["writes_go_to"] == NAME
     assert f"belongs to {NAME}" in run("where", str(folder)).output

@@ -110,6 +110,34 @@ def test_a_plan_is_written_edited_and_applied(
     assert repository_of(run, ids["path"]) is None
 
 
+@pytest.mark.needs("journal")
+def test_setup_and_doctor_offer_the_step_until_a_person_decided(
+    run: Run, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    offered = f"2 records of no project\n  2 of {NAME}"
+    assert "2 records of no project: `minutebook assign` shows" in run("doctor").output
+    assert offered in run("setup", "--dry-run").output
+    moved = run("setup", input="y\n")
+    assert offered in moved.output
+    assert "Moved 2." in moved.output
+    assert repository_of(run, ids["imported"]) == NAME
+    assert "of no project" not in run("setup").output + run("doctor").output
+    (note,) = (tmp_path / "home").glob("assigned-*.json")
+    assert f"minutebook assign --undo {note}" in moved.output
+    assert len(read(run, "assign", "--undo", str(note), "--yes")["moved"]) == 2
+    assert repository_of(run, ids["imported"]) is None
+
+
+def test_a_no_to_the_step_is_not_asked_again(
+    run: Run, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    assert "Move them to these projects? [y/N]" in run("setup", input="n\n").output
+    assert "of no project" not in run("setup").output + run("doctor").output
+    assert repository_of(run, ids["imported"]) is None
+
+
 def test_what_is_locked_is_left_and_told(run: Run, ids: dict[str, str]) -> None:
     assert run("lock", ids["imported"], "--role", "admin").exit_code == 0
     told = read(run, "assign", "--yes")

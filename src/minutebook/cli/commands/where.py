@@ -172,17 +172,20 @@ def _consequences(settings: Settings, place: FolderPlace, origins: Mapping[str, 
     if settings.repository is not None:
         origin = origins.get("repository", option_of("repository"))
         return [f"Held to the repository {settings.repository} by {origin}: the folder has no say."]
+    if place.repository is None and place.unnamed is None:
+        here = "no project; they are shown that alone"
+    else:
+        here = f"{place.repository or 'this project'}; they are shown that and what is of none"
+    agents = (
+        f"What agents of clients that `setup` or `install` entered keep here belongs to {here}."
+    )
     if settings.scope_from_folder == "off":
         return [
-            "Folders have no say: what is written belongs to no repository, searches show all.",
-            "`minutebook settings set scope_from_folder on` has agents keep projects apart.",
+            agents,
+            "At the terminal folders have no say: what you write belongs to no project, searches show all.",
+            "`minutebook settings set scope_from_folder on` has them say the same here, and for every client.",
         ]
-    if place.repository is None and place.unnamed is None:
-        return ["What is written here belongs to no project; searches of agents show that alone."]
-    name = place.repository or "this project"
-    return [
-        f"What is written here belongs to {name}; searches of agents show that and what is of none."
-    ]
+    return [agents, "What you write at the terminal belongs there, too."]
 
 
 COMMANDS = (where,)

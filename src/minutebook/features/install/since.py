@@ -21,7 +21,7 @@ def entered(home: Path) -> Mapping[str, str]:
 
 
 def note(home: Path, paths: Iterable[Path], now: datetime) -> None:
-    """Note that files were changed; what was noted of them stays. Raises OSError."""
+    """Note that files were changed; earlier notes of them stay. Raises OSError."""
     known = {str(path): rfc3339(now) for path in paths} | dict(entered(home))
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     replace_file(home / _NAME, json.dumps(known, indent=1).encode())

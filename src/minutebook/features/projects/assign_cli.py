@@ -109,17 +109,33 @@ def assign(
             return
         if moves and not yes:
             confirm(f"Move {count_of(len(moves), 'record')}?", abort=True)
-        with bar("Moving", hidden=as_json) as progress:
-            done = app.get(ProjectServices).assigning.apply(
-                in_call(caller, progress=progress), moves
-            )
-    note = _note(settings, done.done)
+        done, note = move_all(app, settings, caller, moves, hidden=as_json)
     shape = {
         "moved": [_shape(each) for each in done.done],
         "left": [{**_shape(each), "reason": reason} for each, reason in done.left],
         "undo": None if note is None else str(note),
     }
-    say(shape, _outcome_lines(done, note), as_json)
+    say(shape, outcome_lines(done, note), as_json)
+
+
+def move_all(
+    app: "App",
+    settings: "Settings",
+    caller: Caller,
+    moves: "Sequence[Move]",
+    *,
+    hidden: bool = False,
+) -> "tuple[Moved, Path | None]":
+    """Make the moves, and note them for `--undo`; return the moved records, and the file."""
+    with bar("Moving", hidden=hidden) as progress:
+        done = app.get(ProjectServices).assigning.apply(in_call(caller, progress=progress), moves)
+    return done, _note(settings, done.done)
+
+
+def proposed(app: "App", settings: "Settings", caller: Caller) -> "list[OwnerProposal]":
+    """Return a proposal for each record of no repository."""
+    evidence = _evidence(app, settings, caller)
+    return list(app.get(ProjectServices).assigning.proposals(caller, evidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +189,7 @@ def _proposed(
     as_json: bool,
 ) -> "tuple[list[Move], int]":
     """Return the moves that are proposed, of them the unsure if `is_all`, and how many records stay."""
-    proposals = list(
-        app.get(ProjectServices).assigning.proposals(caller, _evidence(app, settings, caller))
-    )
+    proposals = proposed(app, settings, caller)
     placed = [each for each in proposals if each.move.after is not None]
     count = len(proposals) - len(placed)
     if not as_json:
@@ -215,7 +229,8 @@ def _plan_lines(placed: "Sequence[OwnerProposal]", count: int, *, is_all: bool) 
         yield "What is unsure stays, too; --unsure moves it, --plan FILE lets you choose."
 
 
-def _outcome_lines(done: "Moved", note: Path | None) -> list[str]:
+def outcome_lines(done: "Moved", note: Path | None) -> list[str]:
+    """Count the moved records; name those that were left, with the reason, and the way back."""
     lines = [f"Moved {len(done.done):,}."]
     lines += [f"Left {move.id}: {reason}" for move, reason in done.left[:_LISTED]]
     if len(done.left) > _LISTED:

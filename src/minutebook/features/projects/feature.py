@@ -6,5 +6,7 @@ FEATURE = Feature(
     name="projects",
     services=".services:ProjectServices",
     undo=".undoing:undoing",
+    setup=".setup:STEPS",
+    lately_here=".setup:lately_here",
     commands={"Look after it": {".assign_cli": ("assign",)}},
 )
