@@ -304,6 +304,7 @@ def test_help_names_every_command_by_subject_with_what_it_is_for() -> None:
         assert command.get_short_help_str(), name
 
 
+@pytest.mark.whole
 def test_help_lists_twelve_commands_first_and_says_where_the_others_are() -> None:
     text = typed("help", terminal_width=80).output
     assert text == listed()

@@ -205,6 +205,7 @@ def test_no_damage_leads_to_a_traceback(run: Run, home: Path, seed: int) -> None
         assert result.exit_code in (0, 1)
 
 
+@pytest.mark.needs("install")
 def test_doctor_names_a_client_whose_entry_lets_a_folder_run_code(run: Run, tmp_path: Path) -> None:
     run("remember", "tea at five")
     entry = {"command": "python3", "args": ["-m", "minutebook", "serve"]}

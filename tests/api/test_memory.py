@@ -83,6 +83,7 @@ def test_what_was_true_then_is_recalled_as_of_then(memory: Minutebook) -> None:
     assert memory.list_memories(as_of=first.valid_from).memories == [then]
 
 
+@pytest.mark.needs("journal", "ledger")
 def test_everything_answers(memory: Minutebook) -> None:
     kept = memory.remember("The harbour cranes unload copper")
     decided = memory.decisions.record("cranes", "Cranes unload copper", "The harbour is quiet.")

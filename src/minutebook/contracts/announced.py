@@ -257,8 +257,19 @@ def _promise(name: str) -> "Promise | None":
                 found: Promise = json.load(file)
         except OSError:
             continue
-        return found
+        return _without_absent(found)
     return None
+
+
+def _without_absent(promise: "Promise") -> "Promise":
+    """Return a promise without the tools of a feature that is not there."""
+    every = [each for each in (*promise["tools"], *promise["hidden"]) if "to" not in each]
+    there = [each["name"] for each in every if _is_there(each.get("feature", ""))]
+    return promise if len(there) == len(every) else narrowed(promise, read_only=False, tools=there)
+
+
+def _is_there(feature: str) -> bool:
+    return not feature or os.path.exists(os.path.join(_FEATURES, feature, "feature.py"))
 
 
 def _tool_names(promise: "Promise") -> set[str]:

@@ -204,6 +204,7 @@ def test_no_content_reaches_the_log(tmp_path: Path) -> None:
         assert secret.encode() not in pipe.process.stderr.read()
 
 
+@pytest.mark.needs("install")
 def test_install_enters_the_journal_into_a_client(tmp_path: Path) -> None:
     import subprocess
 

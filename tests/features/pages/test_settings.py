@@ -159,6 +159,7 @@ def test_rules_are_those_that_the_person_sees(site: Site) -> None:
     assert "Coffee" not in page
 
 
+@pytest.mark.needs("install")
 def test_clients_of_the_machine_are_for_its_owner(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,10 +63,11 @@ def server(names: list[str], spelling: str, **options: str) -> Iterator[Server]:
     with near:
         work = threading.Thread(target=serve_on, args=(far, built, lambda: None))
         work.start()
-        one = Server(near)
-        yield one
-        near.shutdown(socket.SHUT_WR)
-        work.join()
+        try:
+            yield Server(near)
+        finally:
+            near.shutdown(socket.SHUT_WR)
+            work.join()
 
 
 def early(names: list[str], spelling: str = "contract") -> EarlyAnswers:
