@@ -86,6 +86,21 @@ def daemon_of(
     return connect(invocation, otherwise) if invocation.wants_daemon else None
 
 
+def start_daemon(options: dict[str, str]) -> None:
+    """Start the daemon of a store unless one is there, and wait until it listens.
+
+    Raises ClickException if there can be none.
+    """
+    from minutebook.server.daemon import client
+    from minutebook.server.daemon.rendezvous import daemon_address
+
+    invocation = Invocation(options, (), environment())
+    try:
+        client.start(invocation, daemon_address(invocation.address))
+    except (client.Unattached, OSError) as error:
+        raise click.ClickException(f"no daemon could be started: {error}") from error
+
+
 @contextmanager
 def opened(options: dict[str, str]) -> Iterator["Operating"]:
     """Have operations done for the person at the keyboard, with system scope open to them, too.

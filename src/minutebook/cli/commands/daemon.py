@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minutebook.cli.opening import check_begun
+from minutebook.cli.opening import check_begun, start_daemon
 from minutebook.cli.printing import echo, say, warn
 from minutebook.cli.terminal import Commands, as_json, home_option
-from minutebook.config import environment, load
+from minutebook.config import load
 
 if TYPE_CHECKING:
     from minutebook.config import Settings
@@ -79,17 +79,9 @@ def _none(*, is_for_all: bool) -> str:
 @home_option
 def restart(options: dict[str, str]) -> dict[str, object]:
     """Stop the store's daemons, and start one with the settings as they are now."""
-    from minutebook.invocation import Invocation
-    from minutebook.server.daemon import client
-    from minutebook.server.daemon.rendezvous import daemon_address
-
     check_begun(load(options))
     stopped = _stop(options, is_for_all=False)
-    invocation = Invocation(options, (), environment())
-    try:
-        client.start(invocation, daemon_address(invocation.address))
-    except (client.Unattached, OSError) as error:
-        raise click.ClickException(f"no daemon could be started: {error}") from error
+    start_daemon(options)
     echo("A daemon is ready.")
     return {"stopped": stopped, "ready": True}
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.cli.keyboard import confirm
-from minutebook.cli.opening import check_begun, made_here, settings_of
+from minutebook.cli.opening import check_begun, made_here, settings_of, start_daemon
 from minutebook.cli.printing import echo, style, warn
 from minutebook.cli.terminal import identity
 from minutebook.domain.errors import StoreError
 from minutebook.feature import loaded
-from minutebook.invocation import INTERRUPTED
+from minutebook.invocation import INTERRUPTED, Invocation, environment
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -105,6 +105,9 @@ def setup(options: dict[str, str], yes: bool, dry_run: bool) -> None:  # noqa: F
     elif Stage.CLIENTS not in seen:
         echo("No client that we know is on this machine. `minutebook install --help` names them.")
     elif taken:
+        # The first session would begin before a daemon that it starts itself: its hooks and tools would be late.
+        if Invocation(options, (), environment()).wants_daemon:
+            start_daemon(options)
         echo("Now ask your agent to remember something. `minutebook ui` shows all that is kept.")
 
 
