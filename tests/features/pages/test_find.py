@@ -132,7 +132,7 @@ def test_turns_of_sessions_are_found(site: Site) -> None:
     for where in ("", "&in=sessions"):
         page = site.owner().get(f"/find?q=deploy{where}").text
         assert "<mark>deploy</mark>" in page
-        assert '<span class="badge">turn</span>' in page
+        assert '<span class="badge">request</span>' in page
 
 
 def test_what_nothing_is_about_is_told_where_it_stands(tmp_path: Path, models: Path) -> None:
