@@ -43,6 +43,7 @@ def test_what_is_set_is_shown_first_with_where_it_is_set(run: Run, config: Path)
     assert "durability" not in sources
 
 
+@pytest.mark.whole
 def test_ten_settings_that_people_set_are_shown_and_how_to_see_the_others(run: Run) -> None:
     text = done(run, "settings")
     default = text.partition("As by default")[2]

@@ -174,6 +174,7 @@ def test_what_a_session_was_told_before_it_was_compacted_or_cleared_is_told_agai
     assert machine.hook(asks) == ""
 
 
+@pytest.mark.needs("tidying")
 def test_an_agent_s_rule_is_told_once_a_person_confirmed_it(
     machine: Machine, daemon: DaemonAddress
 ) -> None:

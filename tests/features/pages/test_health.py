@@ -111,6 +111,7 @@ def test_nobody_makes_a_backup_who_does_not_answer_for_all(
     assert site.app.get(ArchiveServices).backups.known() == []
 
 
+@pytest.mark.needs("tidying")
 def test_what_a_person_should_look_at_is_counted_and_leads_there(site: Site) -> None:
     for number in range(2):
         site.remember(f"Guess {number}", initial=Status.UNVERIFIED)

@@ -211,6 +211,7 @@ def test_a_daemon_refuses_who_is_of_another_version_or_has_other_settings(
     assert "another policy" in Wire(other, daemon).said["refused"]
 
 
+@pytest.mark.needs("tidying")
 def test_a_bar_is_told_how_far_an_operation_is(wire: Wire) -> None:
     turn = {"operation": "tidy", "reports": True}
     given = {"topics": [], "limit": 1, "offset": 0, "dry_run": True}

@@ -56,7 +56,6 @@ class Rule(StrEnum):
     FORWARD = "no decision comes back"
     READABLE = "every file of a decision can be read"
     PLACED = "every decision lies in the file named for it"
-    FOLLOWED = "the tables hold what the ledger says"
 
 
 @dataclass(frozen=True, slots=True)

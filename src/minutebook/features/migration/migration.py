@@ -48,7 +48,7 @@ class Migration:
     def __init__(self, source: Tended, target: Tended, clock: Clock) -> None:
         self._source = source
         self._target = target
-        self._giving, self._taking = Transfer(source.database), Transfer(target.database)
+        self._taking = Transfer(target.database)
         self._trail = Trail(target, clock)
 
     def run(self, progress: Progress) -> Migrated:

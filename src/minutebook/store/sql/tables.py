@@ -287,9 +287,6 @@ GOES_WITH: dict[type[Record], tuple[tuple[type[Record], str], ...]] = {
 
 EDGE_CLASSES: dict[str, type[Edge]] = {each.kind: each for each in (Relation, Link, Mention)}
 
-TIE_FIELDS = "r.id, r.source, r.target, r.type, r.weight"
-"""The columns of an edge that a `Tie` holds, in order, beside its kind."""
-
 
 def edge_class(kind: str) -> type[Edge]:
     """Return the class of an edge that says it is of a kind. Raises DamagedRow if there is no such class."""
