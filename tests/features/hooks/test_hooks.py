@@ -1,6 +1,7 @@
 """What is put before a session and a prompt: only what stands out, within the tokens, and inert."""
 
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -12,7 +13,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role, ScopeLevel, Status
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
-from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace
+from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, TurnDraft
 from minutebook.features.archives.archive_lines import OWN, Mode
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.hooks.contexts import HEAD, inert
@@ -246,6 +247,34 @@ def test_a_session_that_reads_as_instructions_or_of_another_project_is_not_told(
     for name in ("s1", "s2"):
         assert at_start(world, name, folder_scope=here.folder_scope) == []
     assert at_start(world, "s2", folder_scope=FolderScope("web"))[1] == "The port is 6543 now."
+
+
+def test_the_newest_session_of_the_project_is_the_last_where_hooks_kept_none(
+    opener: Opener,
+) -> None:
+    world = opener(ready())
+    drafts = [
+        TurnDraft(key=f"{session} {at}", place=SourcePlace("s.jsonl"), program="claude-code", folder=folder, session=session, at=datetime.fromisoformat(at), prompt="And?", thought="", response=f"{session} ended.")
+        for session, folder, at in (
+            ("s1", "/shop", "2025-01-01T10:00:00Z"),
+            ("s2", "/shop", "2025-01-02T10:00:00Z"),
+            ("s2 subagent a", "/shop", "2025-01-03T10:00:00Z"),
+            ("s3", "/other", "2025-01-04T10:00:00Z"),
+        )
+    ]  # fmt: skip
+    imports = world.app.get(ImporterServices).source_imports
+    of = {"/shop": "acme/shop", "/other": "acme/other"}.get
+    imports.run(person(world), "s", drafts, lambda: 1.0, dry_run=False, repository_of=of)
+    contexts = world.app.get(HookServices).hook_contexts
+    caller = within(world.caller, "acme/shop")
+
+    def last(own: str) -> str:
+        return str(contexts.at_start(caller, None, 600, own)).split("ago:")[1]
+
+    assert "s2 ended." in last("s9")
+    assert "s1 ended." in last("s2")
+    assert contexts.at_start(within(world.caller, None), None, 600, "s9") is None
+    assert contexts.at_start(world.caller, None, 600, "s9") is None
 
 
 def test_what_ended_is_not_told(opener: Opener) -> None:

@@ -243,7 +243,7 @@ def test_a_session_is_unfinished_until_it_was_kept_or_a_daemon_has_it() -> None:
     kept = {"session": "a", "event": "capture", "outcome": "failed: StoreError"}
     assert unfinished([called, kept]) == []
     assert unfinished([called, kept, {**called, "outcome": "answered"}]) != []
-    assert unfinished([{**called, "pid": "7"}, {**called, "transcript": None}]) == []
+    assert unfinished([{**called, "pid": "7"}, {**called, "options": None}]) == []
 
 
 def test_the_first_sessions_of_a_client_say_that_they_are_kept(

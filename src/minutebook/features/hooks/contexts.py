@@ -72,6 +72,9 @@ _LOADED = {
 }
 """The names of files with instructions that clients load themselves."""
 
+_SUBAGENT = " subagent "
+"""A part of the names of sessions that agents had with one another."""
+
 _COMMAND = re.compile(r"[/!#]")
 _TAG = re.compile(r"<(?=[a-zA-Z/!?|])")
 
@@ -132,15 +135,18 @@ class HookContexts:
         self._embedding = embedding
         self._clock = clock
 
-    def at_start(self, caller: Caller, last_session: str | None, tokens: int) -> Context | None:
+    def at_start(
+        self, caller: Caller, last_session: str | None, tokens: int, session: str = ""
+    ) -> Context | None:
         """Return the brief of a start, as much as fits into so many tokens; None if there is nothing.
 
         First what a person wrote or confirmed, then what agents noted in this project, then how the session
-        named as the last one ended, and what waits for a person.
+        named as the last one ended, or if none is the newest of the project beside `session`, and what waits for a person.
         """
         lasting = self._doors.told(caller)
         decisions = self._decisions.latest(caller)[:LOOKED_AT]
         lines = [*self._confirmed(lasting, decisions), *self._noted(caller, lasting, decisions)]
+        last_session = last_session or self._newest_of_project(caller, session)
         if last_session is not None:
             lines += self._last(caller, last_session)
         return _fitting(lines, tokens * CHARACTERS, self._waiting(caller, lasting))
@@ -259,6 +265,20 @@ class HookContexts:
             return ""
         verb = "waits" if sum(number for number, _, _ in counts) == 1 else "wait"
         return f"{' and '.join(parts)} {verb} for you: `minutebook ui`, Review"
+
+    def _newest_of_project(self, caller: Caller, session: str) -> str | None:
+        """Return the newest session of the caller's project: before hooks kept one, an import may have brought some."""
+        scope = caller.folder_scope
+        if scope is None or scope.repository is None:
+            return None
+        found = (
+            each.name
+            for each in self._sessions.all(caller)
+            if each.repository == scope.repository
+            and each.name != session
+            and _SUBAGENT not in each.name
+        )
+        return next(found, None)
 
     def _last(self, caller: Caller, name: str) -> Iterable[_Line]:
         """Yield how the last session ended and its open ends, unless a later record says that they are done."""

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from minutebook.config import load
 from minutebook.domain.caller import Caller
+from minutebook.domain.errors import InvalidInput
 from minutebook.features.hooks import log
 from minutebook.features.hooks.answers import answer
+from minutebook.features.hooks.capture import transcript
 from minutebook.features.hooks.early_hook import HANDED_OVER
+from minutebook.features.hooks.events import read_event
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
@@ -38,14 +41,14 @@ def jobs(app: "App") -> Iterable[Job]:
             if seen != (seen := _stamp(path)):
                 waiting = unfinished(log.entries(str(app.settings.home)))
             for entry in waiting:
-                if not _is_alive(entry["pid"]) and _is_quiet(entry["transcript"]):
+                if not _is_alive(entry["pid"]):
                     _keep(app, entry)
 
     yield Job("sessions cut short", keep, "sessions cut short are not kept", is_once=True)
 
 
 def unfinished(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the last entry of each session that was not kept since, if it names process and transcript."""
+    """Return the last entry of each session that was not kept since, if it names the client's process."""
     found: dict[object, Mapping[str, Any]] = {}
     for entry in entries:
         if entry.get("event") == _CAPTURE or entry.get("outcome") == HANDED_OVER:
@@ -56,11 +59,7 @@ def unfinished(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _is_whole(entry: Mapping[str, Any]) -> bool:
-    return (
-        isinstance(entry.get("pid"), int)
-        and isinstance(entry.get("options"), dict)
-        and isinstance(entry.get("transcript"), str)
-    )
+    return isinstance(entry.get("pid"), int) and isinstance(entry.get("options"), dict)
 
 
 def _keep(app: "App", entry: Mapping[str, Any]) -> None:
@@ -69,15 +68,21 @@ def _keep(app: "App", entry: Mapping[str, Any]) -> None:
     fields = {
         "hook_event_name": "SessionEnd",
         "session_id": entry["session"],
-        "transcript_path": entry["transcript"],
+        "transcript_path": entry.get("transcript"),
         "cwd": entry.get("folder"),
     }
+    folder = Path(configuration) if configuration else None
     settings = load(entry["options"])
     if (settings.store, settings.database) != (app.settings.store, app.settings.database):
         return
-    outcome = "nothing to keep"
-    if Path(entry["transcript"]).exists():
-        folder = Path(configuration) if configuration else None
+    try:
+        path = transcript(client, read_event(fields), folder)
+    except InvalidInput:
+        # Nothing was said in it yet, or it is no transcript of this client.
+        outcome = "nothing to keep"
+    else:
+        if time.time() - path.stat().st_mtime < _QUIET:
+            return
         outcome = answer(app, settings, client, fields, folder)[0].outcome
     if outcome != "captured" and not outcome.startswith("failed"):
         # Those two are noted by whoever keeps it.
@@ -91,13 +96,6 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
-
-
-def _is_quiet(transcript: str) -> bool:
-    try:
-        return time.time() - Path(transcript).stat().st_mtime > _QUIET
-    except OSError:
-        return True
 
 
 def _is_alive(pid: int) -> bool:

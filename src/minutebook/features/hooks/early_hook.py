@@ -149,7 +149,7 @@ class _Call:
         """Note process and transcript: a session is kept by them if its client ends without a word."""
         transcript, variable = event.get("transcript_path"), FOLDERS.get(str(self._entry["client"]))
         stated = {name.removeprefix(PREFIX).lower() for name in self._invocation.variables}
-        if not transcript or variable is None or stated & OWN or sys.platform == "win32":
+        if variable is None or stated & OWN or sys.platform == "win32":
             return
         self._entry |= {
             "pid": _client_process(),

@@ -69,7 +69,9 @@ def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
     start, hits = None, None
     is_briefing = asked.prompt is None or not asked.is_briefed
     if is_briefing:
-        start = _services(app).hook_contexts.at_start(caller, asked.last, asked.tokens)
+        start = _services(app).hook_contexts.at_start(
+            caller, asked.last, asked.tokens, session_name(asked.session)
+        )
     if asked.prompt is not None:
         hits = _services(app).hook_contexts.before_prompt(
             caller, asked.prompt, asked.relevance, asked.known, session_name(asked.session)
