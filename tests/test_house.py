@@ -333,6 +333,14 @@ def test_a_feature_that_nothing_imports_can_be_removed() -> None:
     assert not {need for each in features() for need in each.needs} & set(able)
 
 
+def test_a_feature_goes_with_those_that_need_it() -> None:
+    assert removal.with_needing("notes") == ["notes"]
+    going = removal.with_needing("http")
+    assert going[0] == "http"
+    assert {"pages", "ledger", "tidying"} < {*going}
+    assert all(each.name in going for each in features() if {*each.needs} & {*going})
+
+
 def test_more_seams_than_the_table_allows_are_found() -> None:
     one = seams.Seam("core", "ledger", "app.py", "features/ledger/git/markdown.py")
     assert list(seams.excess([])) == []

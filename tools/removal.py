@@ -1,11 +1,11 @@
 """Removes features from a copy of the project, one at a time, and looks whether the rest still stands.
 
-    .venv/bin/python tools/check_house.py --removal                  each feature that can be, one after another
-    .venv/bin/python tools/check_house.py --removal 3                three of them, drawn by lot
+    .venv/bin/python tools/check_house.py --removal                  each feature, one after another
+    .venv/bin/python tools/check_house.py --removal 3                three that no other needs, drawn by lot
     .venv/bin/python tools/check_house.py --removal notes erasure    these
     .venv/bin/python tools/check_house.py --removal --together notes erasure    these at once, from one copy
 
-The rest stands if its types are right, `minutebook --help`, `settings` and `doctor` answer and do not name what the
+With a feature go those that need it. The rest stands if its types are right, `minutebook --help`, `settings` and `doctor` answer and do not name what the
 feature had, the pages made from code can be made anew, the demo runs, and the remaining tests pass: those of `_TESTS`,
 or with `--all` every one that `make test` runs but those marked `whole`. The feature's tests go with it, and whatever
 else in `tests`, `benchmarks` and `tools` imports it.
@@ -23,6 +23,8 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+
+from minutebook.feature import features
 
 ROOT = Path(__file__).resolve().parent.parent
 _FEATURES = Path("src", "minutebook", "features")
@@ -45,6 +47,14 @@ def removable() -> list[str]:
     }
     names = sorted(each.parent.name for each in (ROOT / _FEATURES).glob("*/feature.py"))
     return [name for name in names if name not in imported]
+
+
+def with_needing(name: str) -> Sequence[str]:
+    """Return a feature and those that need it, or need one of these, in order."""
+    going = {name}
+    while more := {each.name for each in features() if going.intersection(each.needs)} - going:
+        going |= more
+    return sorted(going, key=lambda each: (each != name, each))
 
 
 def remove(names: Collection[str], *, has_all_tests: bool = False) -> Iterator[str]:
@@ -207,14 +217,14 @@ def _end(output: str) -> str:
 def main(words: Sequence[str]) -> int:
     """Remove features and print what does not stand; return the exit status.
 
-    `words` are their names, or a number of them that are drawn by lot; none: each that can be removed.
+    `words` are their names, or a number of them that are drawn by lot; none: each.
     """
-    status, able = 0, removable()
-    names = [each for each in words if not each.startswith("--")]
-    if len(names) == 1 and names[0].isdigit():
+    status = 0
+    names = [each for each in words if not each.startswith("--")] or [f.name for f in features()]
+    if names[0].isdigit():
+        able = removable()
         names = random.sample(able, min(int(names[0]), len(able)))
-    chosen = [[each] for each in names or able]
-    for each in [names or able] if "--together" in words else chosen:
+    for each in [names] if "--together" in words else map(with_needing, names):
         began = time.monotonic()
         failures = list(remove(each, has_all_tests="--all" in words))
         stands = "" if failures else "all stands"
