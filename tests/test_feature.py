@@ -75,7 +75,7 @@ def test_what_a_register_names_is_there(feature: Feature, register: str, name: s
                 "store",
                 "entry",
                 "changes",
-                "new",
+                "noted",
             ]
         case "operations":
             assert all(isinstance(each, Operation) for each in loaded)

@@ -87,7 +87,8 @@ class Feature:
     status: str = ""
     """Its lines of `status`: a function from an API and Settings to names and values."""
     on_act: str = ""
-    """What is noted of an act in its transaction: a function of a store, its entry, its changes, and keys of new records."""
+    """What is noted of an act in its transaction: a function of a store, its entry, its changes, and known records
+    by key as they were, None for new ones."""
     undo: str = ""
     """How its acts are taken back: a function of an App, a Caller and a DoneAct to an Undoing, None for others'."""
     on_erase: str = ""

@@ -45,12 +45,13 @@ class DayLine:
 
 @dataclass(frozen=True, slots=True)
 class DayPart:
-    """A feature's part of a topic: counts, the events, the latest first, and a remedy."""
+    """A feature's part of a topic: counts, the events, the latest first, a remedy, the address of a page with more."""
 
     topic: DayTopic
     counts: Sequence[str] = ()
     lines: Sequence[DayLine] = ()
     remedy: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

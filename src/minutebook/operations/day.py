@@ -49,7 +49,8 @@ def _joined(topic: DayTopic, parts: Sequence[DayPart]) -> DayPart:
     lines = [line for part in parts for line in part.lines]
     lines.sort(key=lambda each: (each.at is None, -each.at.timestamp() if each.at else 0))
     counts = [count for part in parts for count in part.counts]
-    return DayPart(topic, counts, lines, next((each.remedy for each in parts if each.remedy), ""))
+    remedy = next((each.remedy for each in parts if each.remedy), "")
+    return DayPart(topic, counts, lines, remedy, next((p.path for p in parts if p.path), ""))
 
 
 def _memories(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
@@ -97,9 +98,7 @@ def _of_session(app: "App", caller: Caller, session: Session) -> DayLine:
 def _how_to_begin(app: "App", caller: Caller) -> Reason:
     page = app.memories.page(caller, 1, 0)
     if not page.memories:
-        return Reason(
-            "`minutebook setup` connects the clients of this machine; what their agents keep is told here."
-        )
+        return Reason("`minutebook setup` connects your clients.")
     kept = page.memories[0].ingestion_time.astimezone()
     return Reason("The latest memory is of {day}.", day=f"{kept:%Y-%m-%d}")
 

@@ -33,6 +33,7 @@ from minutebook.features.projects.services import ProjectServices
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.undo.rows import ImageRows
 from minutebook.features.undo.services import UndoServices
+from minutebook.services.access.audit import MOST_IN_ENTRY
 from tests.features.ledger.decided import draft
 from tests.world import NOON, Opener, World
 
@@ -207,6 +208,37 @@ def test_an_act_is_taken_back_exactly_and_done_again_exactly(world: World, act: 
     assert records(world) == after
     check_sound(world)
     taken_back(world, last_number(world))
+    assert records(world) == before
+    check_sound(world)
+
+
+def test_a_memory_that_one_request_made_and_changed_goes_again(world: World) -> None:
+    before = records(world)
+    asks = asking(world)
+    told = [Draft(content=text, type=MemoryType.FACT, id="note-1") for text in ("One", "Two")]
+    world.app.memories.write_all([(asks, each) for each in told])
+    taken_back(world, last_number(world))
+    assert records(world) == before
+    check_sound(world)
+
+
+def test_an_import_of_more_records_than_an_entry_has_is_taken_back(world: World) -> None:
+    place = SourcePlace("/notes.md")
+    notes = [
+        MemoryDraft(
+            key=f"{n}", place=place, program="notes", content=f"Note {n}", type=MemoryType.FACT
+        )
+        for n in range(MOST_IN_ENTRY + 20)
+    ]
+    before = records(world)
+    run = world.app.get(ImporterServices).source_imports.run
+    run(asking(world), "notes: /notes", notes, lambda: 1.0, dry_run=False)
+    first = records(world)
+    changed = [replace(each, content=f"{each.content}, too") for each in notes]
+    run(asking(world), "notes: /notes", changed, lambda: 1.0, dry_run=False)
+    taken_back(world, last_number(world))
+    assert records(world) == first
+    taken_back(world, str(world.app.get(UndoServices).undo.last(PERSON).act.last.number))
     assert records(world) == before
     check_sound(world)
 

@@ -13,16 +13,16 @@ from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic, grouped
 from minutebook.domain.errors import InvalidInput
 from minutebook.operations.day import day
 
-WIDTH = 96
+WIDTH = 80
 """Characters of a line, at most."""
 
-MOST_LEARNED, MOST_OTHERS = 9, 3
+MOST_LEARNED, MOST_OTHERS = 7, 2
 """Lines of what was learned, and of each other topic, so that all fits on a screen."""
 
 _FIRST_YEAR = 1970
 _EMPTY = {
     DayTopic.LEARNED: "nothing was kept",
-    DayTopic.TOLD: "no agent asked, and none was told anything",
+    DayTopic.TOLD: "no agent asked",
     DayTopic.WAITS: "nothing",
     DayTopic.ACTS: "nothing was done",
 }

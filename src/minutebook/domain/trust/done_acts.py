@@ -39,6 +39,20 @@ class DoneAct:
                 )
         return found
 
+    @property
+    def first(self) -> Mapping[tuple[Kind, str], int]:
+        """The number of the first entry that changed each record; of an act on many, that of its last entry."""
+        found: dict[tuple[Kind, str], int] = {}
+        keys: list[tuple[Kind, str]] = []
+        for entry in self.entries:
+            made = map(Fingerprinted.of, entry.fingerprints)
+            keys += [(each.kind, each.id) for each in made]
+            if entry.subject_kind is not Kind.HEAD:
+                for key in keys:
+                    found.setdefault(key, entry.number)
+                keys = []
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Undoing:

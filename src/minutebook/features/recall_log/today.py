@@ -1,12 +1,13 @@
 """The questions of a day, and the briefs before prompts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.domain.reason import Reason, counted
-from minutebook.domain.records import Record
+from minutebook.domain.records import Kind, Record
 from minutebook.features.recall_log.recall_log import ShownRecall
 from minutebook.features.recall_log.services import RecallLogServices
 
@@ -29,18 +30,18 @@ def answered(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
         return
     counts = [counted("{count:,} answer", "{count:,} answers", len(found))] if found else []
     remedy = "" if found else Reason("`minutebook doctor` says whether clients are connected.")
-    yield DayPart(DayTopic.TOLD, counts, [_line(each) for each in found], remedy)
+    yield DayPart(DayTopic.TOLD, counts, [_line(each) for each in found], remedy, "/recalls")
 
 
 def _line(recall: ShownRecall) -> DayLine:
     entry, got = recall.entry, [record for record, _ in recall.got]
     given = {
-        "client": entry.client or entry.actor,
+        "client": entry.actor if entry.client in ("", "minutebook") else entry.client,
         "question": _quoted(entry.question or ""),
         "got": _quoted(_text(got[0])) if got else "",
         "more": len(got) - 1,
     }
-    return DayLine(_sentence(bool(entry.question), len(got), given), entry.at, "/recalls")
+    return DayLine(_sentence(bool(entry.question), len(got), given), entry.at, _address(got))
 
 
 def _sentence(has_question: bool, got: int, given: dict[str, object]) -> Reason:  # noqa: FBT001
@@ -58,6 +59,11 @@ def _sentence(has_question: bool, got: int, given: dict[str, object]) -> Reason:
             return Reason("{client} was told “{got}”", **given)
         case _:
             return Reason("{client} was told “{got}” and {more:,} more", **given)
+
+
+def _address(got: Sequence[Record]) -> str:
+    """Return the address of the first hit, if it is a memory."""
+    return f"/memories/{quote(got[0].id, safe='')}" if got and got[0].kind is Kind.MEMORY else ""
 
 
 def _text(record: Record) -> str:

@@ -20,8 +20,8 @@ def waiting(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     counts = [*_counts(found)]
     if suggestions:
         counts.append(counted("{count:,} suggestion", "{count:,} suggestions", suggestions))
-    remedy = Reason("`minutebook tidy` lists them, and so does the page Review.") if counts else ""
-    yield DayPart(DayTopic.WAITS, counts, (), remedy)
+    remedy = Reason("`minutebook tidy` lists them.") if counts else ""
+    yield DayPart(DayTopic.WAITS, counts, (), remedy, "/review")
 
 
 def _counts(found: Mapping[Topic, int]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Keep the records that an act changes as they were before it, for a day."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from minutebook.domain.filters import Filter
@@ -27,27 +27,32 @@ _BATCH = 500
 
 
 def keep(
-    store: Tended, entry: Entry, changes: Sequence[Change], new: Collection[tuple[Kind, str]]
+    store: Tended,
+    entry: Entry,
+    changes: Sequence[Change],
+    noted: Mapping[tuple[Kind, str], Record | None],
 ) -> None:
-    """Keep the changed records of an entry as they were, in its transaction; `new` ones were not there."""
+    """Keep the changed records of an entry as they were, in its transaction; of those `noted` that is known."""
     rows, organization = ImageRows(store.database), entry.organization
     if entry.act in _FINAL:
         rows.clear(organization)
         return
     if entry.act in _STAY:
         return
-    found = [
-        each
-        for each in changes
-        if (each.kind, each.id) not in new and (each.kind is not Kind.VERSION or each.deleted)
-    ]
-    if found and len(found) <= MOST:
+    # A version is only ever added, but where its memory goes.
+    changed = [each for each in changes if each.kind is not Kind.VERSION or each.deleted]
+    unknown = [each for each in changed if (each.kind, each.id) not in noted]
+    known = [record for each in changed if (record := noted.get((each.kind, each.id))) is not None]
+    if len(changed) <= MOST and (known or unknown):
+        found = [*known, *_before(store, organization, unknown)]
         rows.prune(organization, entry.at - KEPT)
-        rows.add(organization, entry.number, entry.at, _before(store, organization, found))
+        rows.add(organization, entry.number, entry.at, found)
 
 
 def _before(store: Tended, organization: str, changes: Sequence[Change]) -> Iterator[Record]:
     """Yield the changed records as they were committed, those that were there."""
+    if not changes:
+        return
     ids: dict[Kind, list[str]] = {}
     for each in changes:
         ids.setdefault(each.kind, []).append(each.id)

@@ -1,10 +1,10 @@
 """Records as they were before acts, in a table of the database."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from minutebook.domain.json_lines import line_of, object_of, record_of
-from minutebook.domain.records import Kind, Record
+from minutebook.domain.records import Record
 from minutebook.store.sql.database import Database
 from minutebook.store.sql.tables import microseconds, value_text
 
@@ -17,8 +17,10 @@ class ImageRows:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, organization: str, entry: int, at: datetime, records: Iterable[Record]) -> None:
+    def add(self, organization: str, entry: int, at: datetime, records: Sequence[Record]) -> None:
         """Keep records as they were before an entry."""
+        if not records:
+            return
         with self._database.writing(organization) as (connection, key):
             connection.run_many(
                 "INSERT INTO undo_images (organization, entry, kind, id, at, record)"
@@ -29,22 +31,20 @@ class ImageRows:
                 ],
             )
 
-    def of(self, organization: str, entries: Sequence[int]) -> dict[tuple[Kind, str], Record]:
-        """Return the records as they were before the first of some entries that changed them."""
-        found: dict[tuple[Kind, str], Record] = {}
+    def of(self, organization: str, entries: Sequence[int]) -> list[tuple[int, Record]]:
+        """Return the images of some entries, each with the number of its entry."""
+        found: list[tuple[int, Record]] = []
         key = self._database.number_of(organization)
         with self._database.reading() as connection:
             for start in range(0, len(entries), _BATCH):
-                some = sorted(entries)[start : start + _BATCH]
+                some = entries[start : start + _BATCH]
                 marks = ", ".join("?" * len(some))
                 rows = connection.rows(
-                    "SELECT record FROM undo_images WHERE organization = ?"  # noqa: S608
-                    f" AND entry IN ({marks}) ORDER BY entry",
+                    "SELECT entry, record FROM undo_images WHERE organization = ?"  # noqa: S608
+                    f" AND entry IN ({marks})",
                     (key, *some),
                 )
-                for (line,) in rows:
-                    record = record_of(object_of(value_text(line).encode()))
-                    found.setdefault((record.kind, record.id), record)
+                found += [(number, _record(line)) for number, line in rows]
         return found
 
     def latest(self, organization: str, id: str) -> Record | None:
@@ -56,7 +56,7 @@ class ImageRows:
                 " ORDER BY entry DESC LIMIT 1",
                 (key, id),
             )
-        return record_of(object_of(value_text(rows[0][0]).encode())) if rows else None
+        return _record(rows[0][0]) if rows else None
 
     def prune(self, organization: str, before: datetime) -> None:
         """Remove an organization's images of before an instant."""
@@ -72,3 +72,7 @@ class ImageRows:
         """Remove all images of an organization."""
         with self._database.writing(organization) as (connection, key):
             connection.run("DELETE FROM undo_images WHERE organization = ?", (key,))
+
+
+def _record(line: object) -> Record:
+    return record_of(object_of(value_text(line).encode()))

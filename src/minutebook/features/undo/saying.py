@@ -23,6 +23,14 @@ def said(act: DoneAct, subjects: Sequence[Record]) -> Reason:
             return Reason("forgot {what}", what=what)
         case "invalidate":
             return Reason("ended {what}", what=what)
+        case "record" | "supersede" | "accept":
+            return Reason("decided {what}", what=what)
+        case "verify":
+            return Reason("verified {what}", what=what)
+        case "link":
+            return Reason("linked {what}", what=what)
+        case "add_turn" | "summarize":
+            return Reason("noted of a session: {what}", what=what)
         case "assign":
             return Reason("moved {what} to another project", what=what)
         case "import":

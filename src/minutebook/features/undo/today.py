@@ -27,7 +27,7 @@ def last_acts(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     found = [listed(app, caller, each) for each in acts[:MOST]]
     lines = [
         DayLine(
-            Reason("{actor} {text}", actor=each.client or each.actor, text=each.text),
+            Reason("{actor} {text}", actor=each.actor, text=each.text),
             each.at,
             act="" if each.obstacle else f"/undo/{each.number}",
         )

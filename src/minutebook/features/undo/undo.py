@@ -352,8 +352,13 @@ class Undo:
         return self._store.get(CLASSES[kind], organization, id)
 
     def _images(self, act: DoneAct) -> dict[tuple[Kind, str], Record]:
-        numbers = [each.number for each in act.entries]
-        return self._rows.of(act.last.organization, numbers)
+        """Return the records as they were before the first entry of an act that changed them."""
+        numbers, first = [each.number for each in act.entries], act.first
+        return {
+            (each.kind, each.id): each
+            for number, each in self._rows.of(act.last.organization, numbers)
+            if first.get((each.kind, id_in_trail(each.kind, each.id))) == number
+        }
 
 
 def _of_core(act: DoneAct) -> Undoing:

@@ -69,7 +69,7 @@ class AuditDraft:
     idle: bool = field(default=False)
     has_asked: bool = field(default=False)
     before: dict[tuple[Kind, str], str] = field(default_factory=dict)
-    new: set[tuple[Kind, str]] = field(default_factory=set)
+    noted: dict[tuple[Kind, str], Record | None] = field(default_factory=dict)
     store: Tended | None = None
 
     def check(self, *records: Owned) -> None:
@@ -101,10 +101,9 @@ class AuditDraft:
         if self.store is None or not has_fingerprint(record.kind):
             return
         kept = self.store.get(type(record), record.organization, record.id)
+        self.noted.setdefault((record.kind, record.id), kept)
         if kept is not None:
             self.before.setdefault((record.kind, record.id), fingerprint(kept))
-        elif (record.kind, record.id) not in self.before:
-            self.new.add((record.kind, record.id))
 
     def changes_nothing(self) -> None:
         """Write no entry: the act changed nothing."""
@@ -412,7 +411,7 @@ class Trail:
         entry = self._seal(audit, kind, outcome, made[max(rest, 0) :])
         if changes := changed.get(audit.organization):
             for note in loaded("on_act"):
-                note(self._store, entry, changes, audit.new)
+                note(self._store, entry, changes, audit.noted)
 
     def _changes(self, audit: AuditDraft, organization: str, begun: int) -> list[Change]:
         """Return the changes of records with fingerprints since a point in a change feed.

@@ -5,6 +5,7 @@
 const language = document.documentElement.lang;
 const locale = navigator.languages.find((each) => each.split("-")[0] === language) ?? language;
 const shortTime = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const clockTime = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
 const exactTime = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 
 function showLocalTimes(within) {
@@ -12,7 +13,7 @@ function showLocalTimes(within) {
     const instant = new Date(time.dateTime);
     time.dataset.local = "";
     if (Number.isNaN(instant.valueOf())) continue;
-    if (!("age" in time.dataset)) time.textContent = shortTime.format(instant);
+    if (!("age" in time.dataset)) time.textContent = ("clock" in time.dataset ? clockTime : shortTime).format(instant);
     time.title = `${exactTime.format(instant)} · ${time.dateTime}`;
   }
 }
