@@ -155,6 +155,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("forget",): [["forget", MEMORY], ["forget", "0"], ["forget", ODD]],
     ("undo",): [["undo", "--list"], ["undo", ODD], ["undo", "1"], ["undo", "--yes"]],
     ("duplicates",): [["duplicates"]],
+    ("check",): [["check", "--diff", ODD], ["check", "--project", ODD]],
     ("recalls",): [
         ["recalls"],
         ["recalls", "--client", ODD],

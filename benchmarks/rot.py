@@ -1,0 +1,189 @@
+"""Rot: what texts cite at an old commit, judged at later ones: `python -m benchmarks.rot CLONE…`.
+
+Of each clone of a repository, the texts at the commit 200 before the last (pages, docstrings, 300 messages of commits) cite what
+they cite, and every tenth commit from there on is asked what became of it; an alert counts once for each citation. The truth is found
+without the parser of the product: of Python by `ast.unparse`, which keeps neither comments nor blanks; of other languages by the
+definition's text without either, which must stand in the file. Without a clone: this repository, as far as its history goes.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import process_time
+
+import pygit2
+from pygit2.enums import SortMode
+
+from benchmarks.measure import ROOT, Cell, Table, asked, machine, publish
+from minutebook.features.citations.judging import CitationVerdict, Cited, Judged, cited_in, judge
+from minutebook.features.citations.references import references_in
+from minutebook.features.citations.trees import (
+    Blobs,
+    CommitTree,
+    SearchedTree,
+    TreeComparison,
+    compared_commits,
+)
+
+COMMITS, EVERY, MESSAGES = 200, 10, 300
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_BLANK = re.compile(r"\s+")
+_ALERTS = frozenset(
+    {CitationVerdict.CHANGED, CitationVerdict.RENAMED, CitationVerdict.MOVED, CitationVerdict.GONE}
+)
+
+
+def main() -> None:
+    """Walk, print, keep."""
+    parser = asked("Judge what texts cite, as the code changes.")
+    parser.add_argument("clones", nargs="*", type=Path, metavar="CLONE")
+    given = parser.parse_args()
+    rows: list[tuple[Cell, ...]] = []
+    total = Counter[str]()
+    for clone in given.clones or [ROOT]:
+        counts, seconds = walked(clone, 20 if given.quick else COMMITS)
+        total += counts
+        rows.append(
+            _row(
+                clone.resolve().parent.name if clone.name == "repo" else clone.name, counts, seconds
+            )
+        )
+    rows.append(_row("all", total, None))
+    columns = ("repository", "cited", "alerts", "right", "precision", "removed or renamed", "found", "alerts a catch", "CPU ms a comparison")  # fmt: skip
+    method = {**machine(), "commits": COMMITS, "judged every": EVERY}
+    publish(
+        "rot", method, [Table("What became of what is cited", columns, rows)], quick=given.quick
+    )
+
+
+def _row(name: str, counts: Counter[str], milliseconds: float | None) -> tuple[Cell, ...]:
+    alerts, right, gone = counts["alerts"], counts["right"], counts["gone"]
+    return (
+        *(name, counts["cited"], alerts, right, right / alerts if alerts else None, gone),
+        *(counts["found"], alerts / right if right else None, milliseconds),
+    )
+
+
+def walked(clone: Path, commits: int) -> tuple[Counter[str], float]:
+    """Judge every tenth of the last commits of a clone; return counts, and CPU milliseconds a comparison."""
+    repository = pygit2.Repository(pygit2.discover_repository(str(clone)) or str(clone))
+    walk = repository.walk(repository.head.target, SortMode.TOPOLOGICAL)
+    walk.simplify_first_parent()
+    line = [each for each, _ in zip(walk, range(commits + 1), strict=False)][::-1]
+    blobs, base = Blobs(repository), line[0]
+    before = SearchedTree(CommitTree(blobs, base))
+    references = [each for text in texts(repository, base, before) for each in references_in(text)]
+    cited = {
+        (each.path, each.lines, each.definition): each
+        for each in cited_in(list(dict.fromkeys(references)), before)
+    }
+    counts = Counter[str](cited=len(cited))
+    open_ones, used, compared = list(cited.values()), 0.0, 0
+    for later in [*line[EVERY:-1:EVERY], line[-1]]:
+        started = process_time()
+        now = compared_commits(blobs, base, later)
+        comparison = TreeComparison(before, now.after, now.now, now.added)
+        judged = [judge(each, comparison) for each in open_ones]
+        used, compared = used + process_time() - started, compared + 1
+        for each in judged:
+            _count(counts, each, comparison, is_last=later is line[-1])
+        open_ones = [each.cited for each in judged if each.verdict not in _ALERTS]
+    return counts, used / compared * 1000
+
+
+def _count(
+    counts: Counter[str], judged: Judged, comparison: TreeComparison, *, is_last: bool
+) -> None:
+    is_alert = judged.verdict in _ALERTS
+    if not is_alert and not is_last:
+        return
+    truth = became(judged.cited, comparison)
+    counts["alerts"] += is_alert
+    counts["right"] += is_alert and truth != "same"
+    counts["gone"] += truth == "gone"
+    counts["found"] += is_alert and truth == "gone"
+    if is_alert is (truth == "same"):
+        print(
+            f"    {'false' if is_alert else 'missed'}: {judged.cited.written} in {judged.cited.path}: {judged.verdict}, is {truth}"
+        )
+
+
+def texts(repository: pygit2.Repository, base: pygit2.Commit, tree: SearchedTree) -> Iterator[str]:
+    """Yield the texts at a commit that may cite its code."""
+    for path in CommitTree(Blobs(repository), base).paths:
+        if path.endswith((".md", ".rst", ".txt")):
+            yield "\n".join(tree.lines(path))
+        elif path.endswith(".py"):
+            parsed = _parsed("\n".join(tree.lines(path)))
+            for node in ast.walk(parsed):
+                if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                    yield ast.get_docstring(node) or ""
+        elif path.endswith((".ts", ".tsx", ".js")):
+            yield from re.findall(r"/\*\*.*?\*/", "\n".join(tree.lines(path)), re.DOTALL)
+    for each, _ in zip(repository.walk(base.id), range(MESSAGES), strict=False):
+        yield each.message
+
+
+def became(cited: Cited, comparison: TreeComparison) -> str:
+    """Return what truly became of something: `same`, `changed`, or `gone` from where it was, by name or by place."""
+    before = "\n".join(comparison.before.lines(cited.path))
+    if cited.path not in comparison.after:
+        return "gone"
+    after = "\n".join(comparison.after.lines(cited.path))
+    if cited.definition is None:
+        wanted = before if cited.lines is None else _lines(before, cited.lines)
+        return "same" if cited.lines is None or _plain(wanted) in _plain(after) else "changed"
+    if cited.path.endswith(".py"):
+        found = [_defined(_parsed(each), cited.definition.names) for each in (before, after)]
+        if not found[1]:
+            return "gone"
+        return "same" if set(found[0]) & set(found[1]) else "changed"
+    wanted = _lines(before, (cited.definition.first, cited.definition.last))
+    if _plain(wanted) in _plain(after):
+        return "same"
+    name = re.escape(cited.definition.names[-1])
+    declared = rf"\b(?:function\*?|class|const|let|var|interface|type|enum|get|set|async|static|public|private|readonly)\s+{name}\b|^\s*{name}\s*[(=:?<]"
+    return "changed" if re.search(declared, after, re.MULTILINE) else "gone"
+
+
+def _lines(text: str, lines: tuple[int, int]) -> str:
+    return "\n".join(text.split("\n")[lines[0] - 1 : lines[1]])
+
+
+def _plain(text: str) -> str:
+    return _BLANK.sub("", _COMMENT.sub("", text))
+
+
+def _parsed(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+def _defined(module: ast.Module, names: Sequence[str]) -> list[str]:
+    """Return the sources, without comments and blanks, of what is defined under these names."""
+    found: list[ast.AST] = [module]
+    for name in names:
+        found = [
+            node
+            for outer in found
+            for node in _within(outer)
+            if getattr(node, "name", None) == name
+        ]
+    return [ast.unparse(each) for each in found]
+
+
+def _within(outer: ast.AST) -> Iterator[ast.AST]:
+    """Yield the definitions in a node that are in no other definition in it."""
+    for node in ast.iter_child_nodes(outer):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        else:
+            yield from _within(node)
+
+
+if __name__ == "__main__":
+    main()

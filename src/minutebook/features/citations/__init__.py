@@ -1,0 +1,1 @@
+"""Records that cite code, judged against the code as it is."""

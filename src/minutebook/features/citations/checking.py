@@ -1,0 +1,131 @@
+"""Check the citations of records against a project's files as they are."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, cached_property, partial
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import SortMode
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.features.citations.judging import CitationVerdict, Judged, cited_in, judge
+from minutebook.features.citations.operations import CitingText
+from minutebook.features.citations.references import references_in
+from minutebook.features.citations.trees import Blobs, compared_commits, compared_with_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something that a record cites and that does not stand as it did, and the commit since when, empty if in none yet."""
+
+    judged: Judged
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """A record, and those of its citations that do not hold."""
+
+    text: CitingText
+    doubts: Sequence[Doubt]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The number of records that cite changed files, and the doubtful ones, in the order of the texts."""
+
+    citing: int
+    doubtful: Sequence[Doubtful]
+
+
+class CodeCheck:
+    """Compares citations with the work tree of a Git repository: since it branched off a base, else since they were written.
+
+    Raises InvalidInput if the folder is in no repository with commits and files, Git cannot read it, or the base is no commit.
+    """
+
+    def __init__(self, folder: Path, base: str | None) -> None:
+        try:
+            self._repository = _opened(folder)
+            self._head = self._repository.head.peel(pygit2.Commit)
+            self._base = None if base is None else self._branched_from(base)
+        except pygit2.GitError as error:
+            raise InvalidInput(
+                "--project", "cannot be read by Git: {reason}", reason=str(error)
+            ) from error
+        self._blobs = Blobs(self._repository)
+        self._compared = cache(partial(compared_with_folder, self._blobs))
+
+    def check(self, texts: Iterable[CitingText]) -> CheckReport:
+        """Judge the citations of files that changed."""
+        citing, doubtful = 0, []
+        for text in texts:
+            base = self._base or self._at(text.at)
+            comparison = self._compared(base)
+            changed = frozenset(comparison.now)
+            cited = list(cited_in(references_in(text.text), comparison.before, changed))
+            citing += bool(cited)
+            judged = (judge(each, comparison) for each in cited)
+            doubts = [
+                Doubt(each, self._since(each, base))
+                for each in judged
+                if each.verdict is not CitationVerdict.HOLDS
+            ]
+            if doubts:
+                doubtful.append(Doubtful(text, doubts))
+        return CheckReport(citing, doubtful)
+
+    def _branched_from(self, name: str) -> pygit2.Commit:
+        try:
+            base = self._repository.revparse_single(name).peel(pygit2.Commit)
+        except (KeyError, ValueError, pygit2.InvalidSpecError) as error:
+            remedy = "names no commit here: {name}; fetch it first (`git fetch origin {name}`)"
+            raise InvalidInput("--diff", remedy, name=name) from error
+        common = self._repository.merge_base(base.id, self._head.id)
+        return base if common is None else self._repository[common].peel(pygit2.Commit)
+
+    @cached_property
+    def _line(self) -> Sequence[pygit2.Commit]:
+        """The commits of the branch, oldest first."""
+        walk = self._repository.walk(self._head.id, SortMode.TOPOLOGICAL)
+        walk.simplify_first_parent()
+        return list(walk)[::-1]
+
+    def _at(self, at: datetime) -> pygit2.Commit:
+        """Return the last commit before an instant, else the first."""
+        before = bisect_right(self._line, at.timestamp(), key=lambda each: each.commit_time)
+        return self._line[max(before - 1, 0)]
+
+    def _since(self, judged: Judged, base: pygit2.Commit) -> str:
+        """Return the short id of the first commit after a base in which it does not stand as it did."""
+        known, cited = base, judged.cited
+        for commit in self._line:
+            if commit.commit_time < base.commit_time or _same_file(cited.path, known, commit):
+                continue
+            known = commit
+            if (
+                judge(cited, compared_commits(self._blobs, base, commit)).verdict
+                is not CitationVerdict.HOLDS
+            ):
+                return commit.short_id
+        return ""
+
+
+def _opened(folder: Path) -> pygit2.Repository:
+    found = pygit2.discover_repository(str(folder))
+    if found is None:
+        raise InvalidInput("--project", "is in no Git repository: {folder}", folder=str(folder))
+    repository = pygit2.Repository(found)
+    if repository.is_bare:
+        raise InvalidInput("--project", "has no files, it is bare: {folder}", folder=str(folder))
+    if repository.head_is_unborn:
+        raise InvalidInput("--project", "has no commit yet: {folder}", folder=str(folder))
+    return repository
+
+
+def _same_file(path: str, one: pygit2.Commit, other: pygit2.Commit) -> bool:
+    ids = [each.tree[path].id if path in each.tree else None for each in (one, other)]
+    return ids[0] == ids[1]

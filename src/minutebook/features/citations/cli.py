@@ -1,0 +1,98 @@
+"""Check the citations of memories, decisions and summaries against the code."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from minutebook.cli.keyboard import PATH
+from minutebook.cli.opening import opened
+from minutebook.cli.printing import say, short, style
+from minutebook.cli.terminal import as_json, identity
+from minutebook.domain.counts import count_of
+from minutebook.features.citations import operations
+from minutebook.features.citations.checking import CheckReport, CodeCheck, Doubt, Doubtful
+from minutebook.features.citations.judging import CitationVerdict
+from minutebook.folders.finding import find_place
+from minutebook.whereabouts import scope_of
+
+_TITLE = 100
+
+
+@click.command(short_help="Say which memories and decisions a change makes doubtful.")
+@click.option("--diff", "base", metavar="BASE", help="What changed since this branch left BASE.")
+@click.option("--project", default=".", type=PATH, help="The project's folder (default: this one).")
+@click.option("--strict", is_flag=True, help="Exit with 1 for anything doubtful, no rule only.")
+@identity
+@as_json
+def check(
+    options: dict[str, str],
+    base: str | None,
+    project: Path,
+    strict: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Say which memories, rules, decisions and summaries cite code that has changed, moved or gone.
+
+    A text cites a file (src/pay.py, src/pay.py:12-20) or a definition (src/pay.py:Order.total, `Order.total`) that was
+    there, once, when it was written. Without --diff each is compared with the commit before it was last changed or verified: once a
+    change is committed, `minutebook verify ID` says that it still holds. Exits with 1 if a decision or a rule is doubtful.
+    """
+    with opened(options) as api:
+        texts = api.run(operations.citing_texts, scope_of(find_place(project.absolute())))
+    checked = CodeCheck(project, base).check(texts)
+    say([_shape(each) for each in checked.doubtful], list(_lines(checked)), as_json)
+    if any(strict or each.text.is_binding for each in checked.doubtful):
+        sys.exit(1)
+
+
+def _lines(checked: CheckReport) -> Iterator[str]:
+    for each in checked.doubtful:
+        text = each.text
+        about = "rule" if text.is_binding and text.kind == "memory" else str(text.kind)
+        yield f"{about} {style(text.id, dim=True)}  {short(text.title, _TITLE)}  ({text.at:%Y-%m-%d})"
+        yield from (f"    {_sentence(doubt)}" for doubt in each.doubts)
+    if not checked.citing:
+        yield "Nothing that is remembered cites what changed."
+    else:
+        cites = "cites" if checked.citing == 1 else "cite"
+        yield (
+            f"{count_of(checked.citing, 'record')} {cites} what changed; "
+            f"{len(checked.doubtful) or 'none'} of them "
+            f"{'is' if len(checked.doubtful) == 1 else 'are'} doubtful."
+        )
+
+
+def _sentence(doubt: Doubt) -> str:
+    judged = doubt.judged
+    where = {
+        CitationVerdict.CHANGED: "has changed",
+        CitationVerdict.RENAMED: f"is now called {judged.where}",
+        CitationVerdict.MOVED: f"is now in {judged.where}",
+    }.get(judged.verdict, "is gone")
+    since = f"since {doubt.since}" if doubt.since else "in no commit yet"
+    return f"{judged.cited.written} {where} ({since})"
+
+
+def _shape(doubtful: Doubtful) -> dict[str, object]:
+    text = doubtful.text
+    return {
+        "kind": text.kind,
+        "id": text.id,
+        "title": text.title,
+        "binding": text.is_binding,
+        "cites": [
+            {
+                "cited": each.judged.cited.written,
+                "path": each.judged.cited.path,
+                "verdict": each.judged.verdict,
+                "now": each.judged.where or None,
+                "since": each.since or None,
+            }
+            for each in doubtful.doubts
+        ],
+    }
+
+
+COMMANDS = (check,)

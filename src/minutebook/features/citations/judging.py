@@ -1,0 +1,115 @@
+"""Judge a citation: does it hold, was the code changed, renamed, moved, or is it gone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from minutebook.features.citations.definitions import CodeDefinition
+from minutebook.features.citations.references import Reference
+from minutebook.features.citations.trees import SearchedTree, TreeComparison, is_meant
+
+
+class CitationVerdict(StrEnum):
+    """The state of cited code, compared with the time of the citation."""
+
+    HOLDS = "holds"
+    CHANGED = "changed"
+    RENAMED = "renamed"
+    MOVED = "moved"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A citation: a file of a tree, lines of it, or a definition in it."""
+
+    written: str
+    path: str
+    lines: tuple[int, int] | None = None
+    definition: CodeDefinition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Something that is cited, its verdict, and where it is now, empty where it is gone."""
+
+    cited: Cited
+    verdict: CitationVerdict
+    where: str = ""
+
+
+def cited_in(
+    references: list[Reference], tree: SearchedTree, among: frozenset[str] | None = None
+) -> Iterator[Cited]:
+    """Yield the citations of some files of a tree (None: all): references to code that exists there, once in the whole tree."""
+    for each in references:
+        path = None if each.path is None else tree.file_named(each.path)
+        if each.path is not None and (path is None or (among is not None and path not in among)):
+            continue
+        if path is not None and not each.symbol:
+            yield Cited(each.written, path, each.lines)
+        elif tree.defined(each.symbol, among if path is None else frozenset({path})):
+            found = tree.defined(each.symbol, None if path is None else frozenset({path}))
+            if len(found) == 1:
+                yield Cited(each.written, found[0].path, definition=found[0])
+
+
+def judge(cited: Cited, comparison: TreeComparison) -> Judged:
+    """Judge something that is cited in the tree before by the tree after."""
+    if cited.path not in comparison.now:
+        return Judged(cited, CitationVerdict.HOLDS, cited.path)
+    path = comparison.now[cited.path]
+    if cited.definition is not None:
+        return _definition(cited, cited.definition, path, comparison)
+    if path is None:
+        return Judged(cited, CitationVerdict.GONE)
+    if cited.lines is not None and not _has_lines(cited, cited.lines, path, comparison):
+        return Judged(cited, CitationVerdict.CHANGED, path)
+    return Judged(
+        cited, CitationVerdict.HOLDS if path == cited.path else CitationVerdict.MOVED, path
+    )
+
+
+def _definition(
+    cited: Cited, before: CodeDefinition, path: str | None, comparison: TreeComparison
+) -> Judged:
+    here = [] if path is None else comparison.after.definitions(path)
+    if same := [each for each in here if each.names == before.names]:
+        if any(each.digest == before.digest for each in same):
+            return Judged(
+                cited,
+                CitationVerdict.HOLDS if path == cited.path else CitationVerdict.MOVED,
+                _place(same[0]),
+            )
+        return Judged(cited, CitationVerdict.CHANGED, _place(same[0]))
+    known = {each.names for each in comparison.before.definitions(cited.path)}
+    elsewhere = [
+        each
+        for other in sorted(comparison.differing - {path})
+        for each in comparison.after.definitions(other)
+    ]
+    new = [each for each in here if each.names not in known]
+    for verdict, among in ((CitationVerdict.RENAMED, new), (CitationVerdict.MOVED, elsewhere)):
+        if found := [each for each in among if each.nameless == before.nameless]:
+            is_named = found[0].names[-1] == before.names[-1]
+            return Judged(cited, CitationVerdict.MOVED if is_named else verdict, _place(found[0]))
+    moved = [each for each in (*new, *elsewhere) if is_meant(before.names[-1:], each)]
+    if len(moved) == 1:
+        return Judged(cited, CitationVerdict.CHANGED, _place(moved[0]))
+    return Judged(cited, CitationVerdict.GONE)
+
+
+def _place(definition: CodeDefinition) -> str:
+    return f"{definition.path}:{'.'.join(definition.names)}"
+
+
+def _has_lines(cited: Cited, lines: tuple[int, int], path: str, comparison: TreeComparison) -> bool:
+    """Tell whether lines stand together in a file, wherever; of none it is true."""
+    first, last = lines
+    wanted = _plain(comparison.before.lines(cited.path)[first - 1 : last])
+    found = _plain(comparison.after.lines(path))
+    return any(found[at : at + len(wanted)] == wanted for at in range(len(found) - len(wanted) + 1))
+
+
+def _plain(lines: list[str]) -> list[str]:
+    return [" ".join(line.split()) for line in lines if line.strip()]

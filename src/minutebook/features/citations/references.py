@@ -1,0 +1,64 @@
+"""Find references to code in a text: paths with or without lines, and names of definitions."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"(?<![\w./@$-])"
+    r"(?P<path>(?:\.{0,2}/)?(?:[\w@+-][\w.@+-]*/)*[\w@+-][\w.@+-]*)"
+    r"(?:(?::|#)L?(?P<first>\d{1,7})(?:-L?(?P<last>\d{1,7}))?(?!\w)|:(?P<symbol>[A-Za-z_]\w*(?:(?:\.|::|\#)[A-Za-z_]\w*)*))?"
+)
+_SYMBOL = re.compile(r"(?<![\w./$-])[A-Za-z_$][\w$]*(?:(?:\.|::|\#)[A-Za-z_$][\w$]*)*(?P<call>\()?")
+_QUOTED = re.compile(r"`([^`\n]{1,200})`")
+# An identifier that hardly any prose has: an underscore, a capital or a separator inside.
+_CODE_LIKE = re.compile(r"\w_\w|[a-z\d][A-Z]|\w(?:\.|::|#)\w")
+_PATH_LIKE = re.compile(r"/\w|\w\.[A-Za-z]")
+_PARTS = re.compile(r"\.|::|#")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A possible citation, as it is written in a text.
+
+    `lines` are the first and the last, counted from 1; `symbol` has the names of a definition, outer first. At least one of
+    path and symbol is there.
+    """
+
+    written: str
+    path: str | None = None
+    lines: tuple[int, int] | None = None
+    symbol: tuple[str, ...] = ()
+
+
+def references_in(text: str) -> list[Reference]:
+    """Return the possible citations of a text, each once; the code tells which of them exist."""
+    paths = [match for match in _TOKEN.finditer(text) if _PATH_LIKE.search(match["path"])]
+    # `Order.total` may be a file as well as a name; what has lines or folders is none.
+    plain = [match.span() for match in paths if match[0] != match["path"] or "/" in match[0]]
+    return list(dict.fromkeys((*map(_path, paths), *_symbols(text, plain))))
+
+
+def _path(match: re.Match[str]) -> Reference:
+    first, last, symbol = match["first"], match["last"], match["symbol"]
+    return Reference(
+        match[0].rstrip("."),
+        match["path"].rstrip(".").removeprefix("./").lstrip("/"),
+        (int(first), max(int(first), int(last or first))) if first else None,
+        tuple(_PARTS.split(symbol)) if symbol else (),
+    )
+
+
+def _symbols(text: str, paths: Sequence[tuple[int, int]]) -> Iterator[Reference]:
+    """Yield possible names of definitions, but for parts of paths."""
+    quoted = {match.start(1): match[1] for match in _QUOTED.finditer(text)}
+    ends = [end for _, end in paths]
+    for match in _SYMBOL.finditer(text):
+        name = match[0].removesuffix("(")
+        at = bisect_right(ends, match.start())
+        if at < len(paths) and paths[at][0] <= match.start():
+            continue
+        is_quoted = quoted.get(match.start()) in {name, f"{name}()"}
+        if is_quoted or match["call"] or _CODE_LIKE.search(name):
+            yield Reference(name, symbol=tuple(_PARTS.split(name)))

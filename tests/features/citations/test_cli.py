@@ -1,0 +1,109 @@
+"""`minutebook check`: which records a change makes doubtful."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.features.citations.repositories import committed
+from tests.terminal import Run, remembered
+
+PAY = "def total(lines):\n    return sum(lines)\n\n\ndef refund(order):\n    return -order\n"
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "shop"
+    committed(root, {"src/pay.py": PAY})
+    monkeypatch.chdir(root)
+    return root
+
+
+def test_only_what_a_change_concerns_is_doubtful(run: Run, shop: Path) -> None:
+    rule = remembered(run, "src/pay.py:total counts in cents.", "--type", "convention")
+    fact = remembered(run, "Refunds: src/pay.py:refund")
+    remembered(run, "Nothing is cited here.")
+    assert run("check").output == "Nothing that is remembered cites what changed.\n"
+    later = int(time.time()) + 10
+    since = committed(shop, {"src/pay.py": PAY.replace("refund", "give_back")}, later)
+    result = run("check")
+    assert result.exit_code == 0, result.output
+    assert f"src/pay.py:refund is now called src/pay.py:give_back (since {since})" in result.output
+    assert fact in result.output
+    assert rule not in result.output
+    assert "2 records cite what changed; 1 of them is doubtful." in result.output
+    assert run("check", "--strict").exit_code == 1
+    (shop / "src/pay.py").write_text(PAY.replace("sum", "max"))
+    result = run("check")
+    assert result.exit_code == 1
+    assert f"rule {rule}" in result.output
+    assert "src/pay.py:total has changed (in no commit yet)" in result.output
+
+
+def test_a_branch_is_compared_with_where_it_began(run: Run, shop: Path) -> None:
+    remembered(run, "src/pay.py:refund is signed off by Ben.", "--type", "business_rule")
+    committed(shop, {"src/pay.py": PAY + "\n"}, int(time.time()) + 10)
+    gone = committed(shop, {"src/pay.py": PAY[: PAY.index("def refund")]}, int(time.time()) + 20)
+    result = run("check", "--diff", "HEAD~1", "--json")
+    assert result.exit_code == 1
+    (found,) = json.loads(result.stdout)
+    assert found["binding"] is True
+    (cited,) = found["cites"]
+    assert cited == {
+        "cited": "src/pay.py:refund",
+        "path": "src/pay.py",
+        "verdict": "gone",
+        "now": None,
+        "since": gone,
+    }
+
+
+@pytest.mark.needs("ledger")
+def test_a_decision_is_binding(run: Run, shop: Path) -> None:
+    options = ("--target", "src/pay.py:refund", "--rationale", "Ben signs.")
+    decided = run("decide", "--title", "Refunds", *options)
+    assert decided.exit_code == 0, decided.output
+    (shop / "src/pay.py").unlink()
+    result = run("check")
+    assert result.exit_code == 1
+    assert "src/pay.py:refund is gone" in result.output
+
+
+def test_what_is_verified_is_compared_from_then_on(run: Run, shop: Path) -> None:
+    fact = remembered(run, "Refunds: src/pay.py:refund")
+    # Git's clock has seconds.
+    time.sleep(1.0)
+    committed(shop, {"src/pay.py": PAY.replace("-order", "order")}, int(time.time()))
+    assert "has changed" in run("check").output
+    assert run("verify", fact).exit_code == 0
+    assert "Nothing that is remembered cites what changed." in run("check").output
+
+
+@pytest.mark.usefixtures("begun")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--project", "/"), "--project is in no Git repository: /"),
+        (("--diff", "nowhere"), "--diff names no commit here: nowhere; fetch it first"),
+    ],
+)
+def test_what_cannot_be_checked_is_a_sentence(
+    run: Run, shop: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    result = run("check", *arguments)
+    assert result.exit_code != 0
+    assert sentence in result.output
+
+
+def test_a_repository_without_a_commit_is_a_sentence(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pygit2
+
+    pygit2.init_repository(tmp_path / "new")
+    monkeypatch.chdir(tmp_path / "new")
+    remembered(run, "x")
+    assert "has no commit yet" in run("check").output
+    pygit2.init_repository(tmp_path / "bare", bare=True)
+    assert "has no files, it is bare" in run("check", "--project", str(tmp_path / "bare")).output
