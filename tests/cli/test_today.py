@@ -28,7 +28,7 @@ def test_an_empty_day_says_so_and_what_to_do_next(run: Run) -> None:
     empty = run("today", "--date", "2001-02-03").output
     assert "nothing was kept. The latest memory is of" in empty
     run("forget", id, "--yes")
-    assert "nothing was kept. `minutebook setup` connects the clients" in run("today").output
+    assert "nothing was kept. `minutebook setup` connects your clients" in run("today").output
     assert "`minutebook ui`" in empty
 
 
