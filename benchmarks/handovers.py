@@ -2,8 +2,10 @@
 
 `handovers.jsonl` holds one session a line, in English, German or Spanish, 8 to 60 turns long: its turns (prompt, thought with
 the uses of tools, response), `facts` to be told (each a list of wordings of which one suffices), statements that a later turn
-took back (`taken_back`), and pieces of commands and their output (`tool`). They were written before the summarizer that is
-judged. `--summaries FILE` judges any other summarizer by a JSON object of session id to summary; `--show` prints all.
+took back (`taken_back`), and pieces of commands and their output (`tool`). `part` says what a session is for: `first` were
+written before the first summarizer that they judged; `tune` and `held` after it and before its successor, in the shape of long
+responses with lists and tables, `tune` to tune by. `--summaries FILE` judges any other summarizer by a JSON object of session id
+to summary; `--show PART` prints all of a part.
 """
 
 import json
@@ -18,6 +20,7 @@ from minutebook.domain.records import Turn
 from minutebook.features.summarizer.extractive import summarize
 
 LABELLED = Path(__file__).with_name("handovers.jsonl")
+PARTS = ("first", "tune", "held")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class Handover:
 
     id: str
     language: str
+    part: str
     turns: tuple[Turn, ...]
     facts: tuple[tuple[str, ...], ...]
     taken_back: tuple[str, ...]
@@ -67,7 +71,11 @@ class Judged:
         return len(self.text.split())
 
     def _tells(self, wording: str) -> bool:
-        return wording.lower() in self.text.lower()
+        return _plain(wording) in _plain(self.text)
+
+
+def _plain(text: str) -> str:
+    return text.lower().replace("*", "").replace("`", "")
 
 
 def read() -> list[Handover]:
@@ -77,6 +85,7 @@ def read() -> list[Handover]:
         Handover(
             each["id"],
             each["language"],
+            each["part"],
             turns_of(each["id"], each["turns"]),
             tuple(map(tuple, each["facts"])),
             tuple(each["taken_back"]),
@@ -98,12 +107,16 @@ def judged(by: Callable[[Handover], str]) -> list[Judged]:
 
 
 def tables(found: Sequence[Judged]) -> list[Table]:
-    """Sum up, by session and of all."""
-    columns = ("session", "turns", "facts told", "taken back, told", "lines of tools", "twice", "words")  # fmt: skip
-    rows: list[tuple[Cell, ...]] = [
-        (each.session.id, len(each.session.turns), *_counts([each]), each.words) for each in found
-    ]
-    rows.append(("all", sum(len(each.session.turns) for each in found), *_counts(found), max(each.words for each in found)))  # fmt: skip
+    """Sum up, by session and by part."""
+    columns = ("part", "session", "turns", "facts told", "taken back, told", "lines of tools", "twice", "words")  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for part in PARTS:
+        own = [each for each in found if each.session.part == part]
+        groups = [(each.session.id, [each]) for each in own] + [("all", own)]
+        rows += [
+            (part, name, sum(len(each.session.turns) for each in group), *_counts(group), max(each.words for each in group))
+            for name, group in groups
+        ]  # fmt: skip
     return [Table("Handovers", columns, rows)]
 
 
@@ -134,7 +147,7 @@ def main() -> None:
     """Judge, print, keep."""
     parser = asked("Judge summaries by what a colleague must learn from them.")
     parser.add_argument("--summaries", type=Path, help="judge these: a JSON object of session id to summary")  # fmt: skip
-    parser.add_argument("--show", action="store_true", help="print each summary and what is wrong with it")  # fmt: skip
+    parser.add_argument("--show", choices=PARTS, help="print each summary of this part, and what is wrong with it")  # fmt: skip
     given = parser.parse_args()
     by = built_in
     if given.summaries:
@@ -142,7 +155,7 @@ def main() -> None:
         by = lambda session: texts.get(session.id, "")  # noqa: E731
     found = judged(by)
     if given.show:
-        show(found)
+        show([each for each in found if each.session.part == given.show])
     publish("handovers", {**machine(), "sessions": len(found)}, tables(found), quick=given.quick)
 
 
