@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from benchmarks.fit_revisions import FOLDER, Lesson, Matrix, Way, fit, logistic, score
 from benchmarks.retractions import Labelled, earlier_sets, read
-from minutebook.features.summarizer.extractive import sayings
-from minutebook.features.summarizer.session_facts import is_request
-from minutebook.language.talks import Said, signs
+from minutebook.features.summarizer.extractive import quotes_of, said_of
+from minutebook.language.talks import signs
 
 HELD_OUT = ("distinct", "independent")
 """Parts that nothing is fitted to."""
@@ -51,8 +50,7 @@ def told(sessions: Sequence[Labelled]) -> list[Told]:
     """Read the sentences of sessions, with the signs of each."""
     found = []
     for number, session in enumerate(sessions):
-        quoted = list(sayings(session.turns, len(session.turns)))
-        said = [Said(each.text, each.turn, each.by_user, is_request(each.text)) for each in quoted]
+        said = said_of(quotes_of(session.turns, len(session.turns)))
         times = TIMES if session.part in LIKE_REAL_ONES else 1.0
         for index, instances in signs(said, range(len(said))):
             if not instances:

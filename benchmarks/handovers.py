@@ -71,10 +71,11 @@ class Judged:
         return len(self.text.split())
 
     def _tells(self, wording: str) -> bool:
-        return _plain(wording) in _plain(self.text)
+        return plain(wording) in plain(self.text)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text in small letters and without the marks of Markdown."""
     return text.lower().replace("*", "").replace("`", "")
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks import summarizing
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from minutebook.domain.records import Turn
-from minutebook.features.summarizer.extractive import TAKEN_BACK, chances_of, sayings, summarize
+from minutebook.features.summarizer.extractive import Account, quotes_of, summarize
 
 LABELLED = Path(__file__).with_name("retractions.jsonl")
 PARTS = (
@@ -98,8 +98,11 @@ def judged(session: Labelled) -> Judged:
     """Summarise a session and compare what is left with its labels."""
     draft = summarize(lambda: session.turns, len(session.turns))
     text = f"{draft.title}\n{draft.summary}".lower()
-    found = list(sayings(session.turns, len(session.turns)))
-    left = {i: found[i].text for i, chance in chances_of(found).items() if chance < TAKEN_BACK}
+    found = list(quotes_of(session.turns, len(session.turns)))
+    account = Account(found, len(session.turns))
+    left = {
+        i: found[i].text for i, chance in account.chances.items() if chance < account.most_doubt
+    }
     remains = "\n".join(left.values()).lower()
     said = "\n".join(each.text for each in found).lower()
     innocent = [

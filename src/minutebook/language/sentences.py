@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 LONGEST = 300
 """Characters of a sentence; a longer one is cut between words."""
@@ -11,7 +12,7 @@ LEAST_LETTERS = 8
 
 _FENCED = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,1000}\)")
-_URL = re.compile(r"<?\b(?:https?|ftp|file|git|ssh|wss?)://\S+", re.IGNORECASE)
+_URL = re.compile(r"<?\b(?:https?|ftp|file|git|ssh|wss?)://\S*[^\s.,;:!?]", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>+)[ \t]+(?:\[[ xX]\][ \t]+)?")
 _MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|`")
 _END = re.compile(
@@ -19,7 +20,7 @@ _END = re.compile(
 )
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:(?<!\d\s)[A-Za-z]|e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|prof|inc|ltd|al"
-    r"|bzw|ca|usw|nr|evtl|ggf|std|sog|sra?|pág|núm|(?:am|dem|den|vom|zum|bis|der|des|ab) \d{1,2})\.$",
+    r"|bzw|ca|usw|nr|evtl|ggf|std|sog|inkl|abs|art|sra?|pág|núm|aprox|máx|mín|tel|(?:am|dem|den|vom|zum|bis|der|des|ab) \d{1,2})\.$",
     re.IGNORECASE,
 )
 _CODE_LINE = re.compile(
@@ -28,28 +29,46 @@ _CODE_LINE = re.compile(
 )
 
 
+class Piece(NamedTuple):
+    """A sentence, and the sentence that announces the list in which it stands; empty if none does."""
+
+    text: str
+    lead: str = ""
+
+
 def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a text in order, each on one line and without Markdown."""
+    return (piece.text for piece in pieces(text))
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """Yield the sentences of a text in order, those of a list with its announcement."""
     text = _LINK.sub(r"\1", _FENCED.sub("\n\n", text))
-    for paragraph in _paragraphs(_URL.sub("", text)):
+    lead = ""
+    for is_item, paragraph in _paragraphs(_URL.sub("", text)):
         for sentence in _cut(paragraph):
             if sum(map(str.isalpha, sentence)) >= LEAST_LETTERS:
-                yield _shortened(sentence)
+                yield Piece(_shortened(sentence), lead if is_item else "")
+            if not is_item:
+                lead = sentence if sentence.endswith(":") else ""
 
 
-def _paragraphs(text: str) -> Iterator[str]:
-    """Join the lines of a paragraph; an item of a list is a paragraph, a line of code is none."""
+def _paragraphs(text: str) -> Iterator[tuple[bool, str]]:
+    """Join the lines of a paragraph; an item of a list is one, which is told; a line of code is none."""
     lines: list[str] = []
+    is_item = False
     for line in text.splitlines():
         item = _ITEM.match(line)
         says_something = bool(line.strip()) and not _is_code(line)
         if item or not says_something:
-            yield " ".join(lines)
-            lines = []
+            if lines:
+                yield is_item, " ".join(lines)
+            lines, is_item = [], item is not None
         if says_something:
             plain = line[item.end() :] if item else line
             lines.append(_MARKS.sub("", plain).strip())
-    yield " ".join(lines)
+    if lines:
+        yield is_item, " ".join(lines)
 
 
 def _cut(paragraph: str) -> Iterator[str]:

@@ -75,7 +75,9 @@ def test_a_session_of_coding_is_told_so_that_one_need_not_read_it() -> None:
 
 def test_sentences_stand_in_the_order_in_which_they_were_said() -> None:
     told = account(LOGIN).summary
-    places = [told.index(part) for part in ("login sometimes", "without a default", "Committed")]
+    places = [
+        told.index(part) for part in ("without a default", "missing cookie now yields", "Committed")
+    ]
     assert places == sorted(places)
 
 
@@ -131,7 +133,7 @@ def test_a_long_session_is_told_in_few_sentences_of_all_its_parts() -> None:
     ]
     told = account(long)
     assert len(told.summary) < 4000
-    assert "and 195 more" in told.summary
+    assert "and 196 more" in told.summary
     assert told.complexity > 60
 
 
@@ -248,6 +250,34 @@ def test_requests_head_what_came_of_them_and_what_is_open_ends_it() -> None:
         "Open: The old server is not deleted; that waits for Dana.",
         "Files: ops/cron.txt.",
     ]  # fmt: skip
+
+
+def test_of_files_those_are_told_that_a_tool_changed_without_the_folder_of_the_session() -> None:
+    thought = (
+        "[model m; folder /home/ana/shop; branch main]\n"
+        '[Read] {"file_path": "/home/ana/shop/docs/prices.md"}\n→ 40 lines of prices.md\n'
+        '[Edit] {"file_path": "/home/ana/shop/src/cart.py"}\n→ ok, as src/tax.py has it\n'
+        "[apply_patch] *** Update File: src/tax.py\n→ ok"
+    )
+    told = account(
+        [("Load the rates once per cart.", thought, "The rates are loaded once per cart.")]
+    )
+    assert told.summary.splitlines()[-1] == "Files: src/tax.py, src/cart.py."
+
+
+def test_an_error_that_the_session_left_behind_is_not_open() -> None:
+    report = ("Build the features.", "", "The build raises MemoryError: 31 GiB.")
+    work = [
+        ("Use DuckDB.", "", f"The build is changed and needs {n} minutes.") for n in range(3, 6)
+    ]
+    assert "MemoryError (resolved)" in account([report, *work]).summary
+    assert "MemoryError: 31 GiB (open)" in account([report, work[0]]).summary
+
+
+def test_items_of_a_list_are_told_as_sentences() -> None:
+    response = "Two things are changed:\n\n- the worker sends the key of the delivery\n- the delay grows up to 6 hours"
+    told = account([("Mend the retries of the worker.", "", response)]).summary
+    assert "the worker sends the key of the delivery. the delay grows up to 6 hours." in told
 
 
 def test_thoughts_and_uses_of_tools_are_not_told() -> None:

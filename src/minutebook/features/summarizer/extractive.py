@@ -1,17 +1,15 @@
 """The title and summary of a session, made of its own sentences and of facts.
 
 The built-in summarizer, without any model. The same turns make the same account, always. The person's requests head
-what was said last of each; what a later turn took back is left out (`language.talks`), what is left open stands at the end.
+what is worth telling of each (`worth.py`); what a later turn took back is left out (`language.talks`), what is left open ends it.
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from minutebook.domain.records import Turn
-from minutebook.features.summarizer.salience import Weights, centralities, likeness, weighed
+from minutebook.features.summarizer.salience import centralities, likeness, weighed
 from minutebook.features.summarizer.session_facts import (
     SessionFacts,
     category_of,
@@ -24,11 +22,18 @@ from minutebook.features.summarizer.session_facts import (
     read_part,
     session_facts,
 )
-from minutebook.features.summarizer.session_words import FILLER_TERMS, FILLERS, pattern
 from minutebook.features.summarizer.titles import phrases, title_of
-from minutebook.language.sentences import sentences
+from minutebook.features.summarizer.worth import (
+    Quote,
+    points_back,
+    says_nothing,
+    says_open,
+    signs_of,
+    telling,
+    worth,
+)
+from minutebook.language.sentences import pieces
 from minutebook.language.talks import Said, taken_back
-from minutebook.search.text import is_stop_term, word_terms
 from minutebook.services.journal.summary_draft import SummaryDraft
 
 MOST_TURNS = 400
@@ -38,19 +43,20 @@ OF_A_PART = (8, 4)
 """How many sentences of a prompt or response are looked at: from its beginning and its end."""
 
 POOL = 120
-"""Sentences, the most salient, of which is asked whether a later one took them back."""
+"""Sentences, the most worth telling, of which is asked whether a later one took them back."""
 
-MOST_WORDS = 172
-"""Words of a summary, beside the line on errors and the names of files."""
+MOST_WORDS = 200
+"""Words of a title and a summary."""
 
-LONGEST_HEADING = 9
+LONGEST_HEADING = 7
 """Words of a request that heads what came of it; of a longer one a phrase does."""
 
-TAKEN_BACK = 0.24
-"""The chance of having been taken back from which on a sentence is not told."""
+SHORT, TAKEN_BACK, LEAST = 7, 0.24, 0.05
+"""Turns of a session that is told nearly whole; the chance of having been taken back from which on a sentence is not told,
+and the part of the best sentence's worth that one has at least which is."""
 
-LEAST = 0.03
-"""The part of the best sentence's salience that one has at least which is told."""
+TAKEN_BACK_LONG, LEAST_LONG = 0.45, 0.2
+"""The same of a longer session, of which few sentences are told: those in doubt are worth less there."""
 
 NAMED = 0.4
 """The chance from which on it does not name the session."""
@@ -64,45 +70,33 @@ SAME = 0.8
 OPENING = 200
 """Characters that are shown of a session in which there is no sentence."""
 
-MOST_FILES, MOST_ERRORS = 5, 3
+MOST_FILES, MOST_ERRORS = 4, 3
 """Files and errors that a summary names."""
 
 _ERRORS, _OPEN, _FILES = "Errors met: ", "Open: ", "Files: "
 _ERROR = re.compile(r"(.+?) \((open|resolved)\)(?:, | and |\.?$)")
 _MESSAGE = re.compile(r"(?<=\w(?:Error|ption)): .*")
-_DOUBT = 2
-_OUTCOME, _TOLD, _ASKED, _EMPTY, _LATE, _STILL_OPEN, _FURTHER = 1.25, 1.15, 0.5, 0.15, 1.5, 1.3, 0.8
-_TENTATIVE, _FIRST, _OF_USER = 0.1, 1.2, 0.5
-_FOR_GOAL, _FOR_FIRST, _POINTING = 3.0, 2.0, 0.3
+
+_LENGTH = 0.5
+"""How much a sentence of many words must be worth more: its worth is divided by their number to this power."""
+_FURTHER = 0.8
+"""What is left of the worth of a turn's other sentences, once one of it is chosen."""
+_FOR_GOAL, _FOR_FIRST, _POINTING, _EMPTY, _ASKED = 3.0, 8.0, 0.3, 0.15, 0.5
 _TELLING_WORDS = 6
 _EDGES = " .!?…:;,。！？"
-_TELLS_OUTCOME = pattern("done", "changed", "done_first", "outcome")
-_SAYS_OPEN, _IS_TENTATIVE = pattern("open"), pattern("tentative")
-_SAYS_NOTHING = pattern("courtesy", begins=True)
-_POINTS_BACK = pattern("points_back", begins=True)
-_TELLS_FACT = re.compile(
-    r"\d|(?<=[a-z] )[A-Z]\w|\b(?:I|[Ww]e)(?:'m|'ve| was| went| am| have| had| \w+ed)\b|[\w-]+\.\w+\b"
-)
-_WORD = re.compile(r"[^\W\d_][\w'-]*[^\W_]|[^\W\d_]", re.UNICODE)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionSentence:
-    """A sentence of a session, its turn, whether the person said it, and how much its place and form speak for it."""
-
-    text: str
-    turn: int
-    by_user: bool
-    weight: float
+_ENDS = tuple(".!?…:;,。！？")
 
 
 def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
     """Summarize a session of `count` turns; `read` gives its turns in order, each time anew."""
     facts = session_facts(read())
-    found = list(sayings(read(), count))
-    chances = chances_of(found)
-    lines = [*_outline(found, chances), *_of_facts(facts)]
-    start = "" if found else next(filter(None, map(_opening, read())), "")
+    quotes = list(quotes_of(read(), count))
+    account = Account(quotes, count)
+    listed = list(_of_facts(facts))
+    start = "" if quotes else next(filter(None, map(_opening, read())), "")
+    named = [quotes[index] for index, chance in account.chances.items() if chance < NAMED]
+    name = title(named or quotes) or title_of(start) or "A session without words"
+    room = MOST_WORDS - len(" ".join((name, start, _OPEN, *listed)).split())
     category, why = category_of(facts)
     scores = {
         "quality": quality_of(facts),
@@ -111,12 +105,9 @@ def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
         "complexity": complexity_of(facts),
     }
     return SummaryDraft(
-        title=title(
-            [found[i] for i, chance in sorted(chances.items()) if chance < NAMED] or found, facts
-        )
-        or title_of(start)
-        or "A session without words",
-        summary="\n".join(filter(None, (start, *lines))) or "Nothing was said.",
+        title=name,
+        summary="\n".join(filter(None, (start, *account.lines(room), *listed)))
+        or "Nothing was said.",
         category=category,
         **{name: score.value for name, score in scores.items()},
         technologies=facts.technologies,
@@ -124,7 +115,7 @@ def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
     )
 
 
-def sayings(turns: Iterable[Turn], count: int) -> Iterator[SessionSentence]:
+def quotes_of(turns: Iterable[Turn], count: int) -> Iterator[Quote]:
     """Yield the sentences of a session of `count` turns that a summary may quote, in order.
 
     Thoughts are none: they are the agent's notes to itself, and hold its uses of tools.
@@ -135,121 +126,111 @@ def sayings(turns: Iterable[Turn], count: int) -> Iterator[SessionSentence]:
         if index % step and index < count - 1:
             continue
         for by_user, text in ((True, turn.prompt), (False, turn.response)):
-            said = list(sentences(read_part(text)))
-            kept = said if len(said) <= head + tail else said[:head] + said[-tail:]
-            for place, each in enumerate(kept):
-                # What came of it the agent says last, and what answers a prompt first.
-                late = _LATE if index == count - 1 and not by_user else 1.0
-                first = _FIRST if place == 0 and not by_user else 1.0
-                yield SessionSentence(
-                    each, index, by_user, _weight(each, by_user=by_user) * late * first
-                )
+            said = list(enumerate(pieces(read_part(text))))
+            for place, each in said if len(said) <= head + tail else said[:head] + said[-tail:]:
+                yield Quote(each.text, index, by_user, place, len(said), each.lead)
 
 
-def _weight(sentence: str, *, by_user: bool) -> float:
-    weight = min(1.0, _telling(sentence) / _TELLING_WORDS) * (_OF_USER if by_user else 1.0)
-    if _SAYS_NOTHING.match(sentence):
-        weight *= _EMPTY
-    if sentence.endswith("?") and not (by_user and is_request(sentence)):
-        weight *= _ASKED if by_user else _EMPTY**2
-    if _TELLS_FACT.search(sentence):
-        weight *= _TOLD
-    if not by_user and _TELLS_OUTCOME.search(sentence):
-        weight *= _OUTCOME
-    if not by_user and _SAYS_OPEN.search(sentence):
-        weight *= _STILL_OPEN
-    if not by_user and _IS_TENTATIVE.search(sentence):
-        weight *= _TENTATIVE
-    return weight
+def said_of(quotes: Iterable[Quote]) -> list[Said]:
+    """Return sentences as statements of a talk."""
+    return [Said(each.text, each.turn, each.by_user, is_request(each.text)) for each in quotes]
 
 
-def chances_of(found: Sequence[SessionSentence]) -> dict[int, float]:
-    """Return how likely a later turn took back each of the sentences that a summary may quote, by index."""
-    ranked = sorted(range(len(found)), key=lambda index: (-found[index].weight, index))
-    said = [Said(each.text, each.turn, each.by_user, is_request(each.text)) for each in found]
-    chances = taken_back(said, sorted(ranked[:POOL]))
-    return {index: each.chance for index, each in chances.items()}
+class Account:
+    """The choice of the sentences of a session that a summary quotes.
+
+    `chances` tells of the sentences that are most worth telling, by index, how likely a later turn took each back;
+    from `most_doubt` on it is not told.
+    """
+
+    def __init__(self, quotes: Sequence[Quote], turns: int) -> None:
+        self._quotes = quotes
+        limits = (TAKEN_BACK, LEAST) if turns <= SHORT else (TAKEN_BACK_LONG, LEAST_LONG)
+        self.most_doubt, self._least = limits
+        self._weights = weighed([each.text for each in quotes])
+        signs = signs_of(quotes, self._weights, turns)
+        ranked = sorted(range(len(quotes)), key=lambda index: (-worth(signs[index], 0.0), index))
+        found = taken_back(said_of(quotes), sorted(ranked[:POOL]))
+        self.chances = {index: each.chance for index, each in found.items()}
+        self._worth = {index: worth(signs[index], chance) for index, chance in self.chances.items()}
+        self._headings = self._requests()
+
+    def lines(self, room: int) -> Iterator[str]:
+        """Yield lines of at most so many words: the requests with their results, and the open ends."""
+        last = max((each.turn for each in self._quotes), default=0)
+        by_turn: defaultdict[int, list[Quote]] = defaultdict(list)
+        left_open: list[Quote] = []
+        for each in map(self._quotes.__getitem__, self._chosen(room)):
+            is_open = each.turn == last and not each.by_user and says_open(each.text)
+            (left_open if is_open else by_turn[each.turn]).append(each)
+        line: list[str] = []
+        for turn, own in sorted(by_turn.items()):
+            heads = [each.text.rstrip(_EDGES) for each in own if each.by_user]
+            heads = heads or self._headings.get(turn, [])
+            if heads and line:
+                yield " ".join(line)
+                line = []
+            results = [_closed(each.text) for each in own if not each.by_user]
+            if heads:
+                line.append(". ".join(heads) + (":" if results else ""))
+            line += results
+        if line:
+            yield " ".join(line)
+        if left_open:
+            yield _OPEN + " ".join(_closed(each.text.removeprefix(_OPEN)) for each in left_open)
+
+    def _requests(self) -> dict[int, list[str]]:
+        """Return by turn the person's request in few words, where it names a subject and stands."""
+        found: dict[int, list[str]] = {}
+        for index, each in enumerate(self._quotes):
+            stands = self.chances.get(index, 0.0) < TAKEN_BACK
+            if each.by_user and each.turn not in found and stands and not says_nothing(each.text):
+                if telling(each.text) < LEAST_TELLING:
+                    continue
+                is_short = len(each.text.split()) <= LONGEST_HEADING
+                short = [each.text.rstrip(_EDGES)] if is_short else list(phrases(each.text))[:1]
+                found[each.turn] = short
+        return found
+
+    def _chosen(self, room: int) -> list[int]:
+        """Choose the sentences that are most worth their words, unlike one another; in order."""
+        left = {i: value for i, value in self._worth.items() if self.chances[i] < self.most_doubt}
+        least = self._least * max(left.values(), default=0.0)
+        chosen: list[int] = []
+        headed: set[int] = set()
+        while True:
+            cost = {index: self._cost(self._quotes[index], headed) for index in left}
+            fits = [i for i in left if cost[i] <= room and left[i] > least]
+            if not fits:
+                return sorted(chosen)
+            best = max(fits, key=lambda index: (left[index] / (cost[index] + 3) ** _LENGTH, -index))
+            room -= cost[best]
+            headed.add(self._quotes[best].turn)
+            chosen.append(best)
+            del left[best]
+            for index in list(left):
+                near = likeness(self._weights[index], self._weights[best])
+                if near > SAME:
+                    del left[index]
+                else:
+                    is_near = self._quotes[index].turn == self._quotes[best].turn
+                    left[index] *= (1 - near / 2) * (_FURTHER if is_near else 1.0)
+
+    def _cost(self, quote: Quote, headed: Collection[int]) -> int:
+        """Return how many words a sentence costs with the heading that it needs."""
+        is_headed = quote.by_user or quote.turn in headed
+        texts = (quote.text, *([] if is_headed else self._headings.get(quote.turn, [])))
+        return sum(len(text.split()) for text in texts)
 
 
-def _outline(found: Sequence[SessionSentence], chances: dict[int, float]) -> Iterator[str]:
-    """Yield the lines of a summary: the person's requests, each with its last result, and the open ends."""
-    chosen = _chosen(found, chances)
-    last = max((each.turn for each in found), default=0)
-    left_open = [
-        each
-        for each in map(found.__getitem__, chosen)
-        if each.turn == last and not each.by_user and _SAYS_OPEN.search(each.text)
-    ]
-    by_turn: defaultdict[int, list[SessionSentence]] = defaultdict(list)
-    for index in chosen:
-        by_turn[found[index].turn].append(found[index])
-    line = ""
-    for turn, own in sorted(by_turn.items()):
-        heads = [each.text.rstrip(_EDGES) for each in own if each.by_user]
-        heads = heads or list(_headings(found, chances, turn))
-        results = " ".join(each.text for each in own if not each.by_user and each not in left_open)
-        if heads and line:
-            yield line
-            line = ""
-        if heads:
-            results = ": ".join(filter(None, (". ".join(heads), results)))
-        line = " ".join(filter(None, (line, results)))
-    if line:
-        yield line
-    if left_open:
-        yield _OPEN + " ".join(each.text.removeprefix(_OPEN) for each in left_open)
-
-
-def _headings(
-    found: Sequence[SessionSentence], chances: dict[int, float], turn: int
-) -> Iterator[str]:
-    """Yield the person's requests in a turn, in few words, if they name a subject."""
-    for index, each in enumerate(found):
-        is_own = each.turn == turn and each.by_user and chances.get(index, 1.0) < TAKEN_BACK
-        if is_own and _telling(each.text) >= LEAST_TELLING and not _SAYS_NOTHING.match(each.text):
-            is_short = len(each.text.split()) <= LONGEST_HEADING
-            yield from [each.text.rstrip(_EDGES)] if is_short else list(phrases(each.text))[:1]
-            return
-
-
-def _chosen(found: Sequence[SessionSentence], chances: dict[int, float]) -> list[int]:
-    """Choose the most salient sentences that stand, unlike one another, within the words of a summary; in order."""
-    standing = [index for index, chance in chances.items() if chance < TAKEN_BACK]
-    weights = dict(zip(standing, weighed([found[index].text for index in standing]), strict=True))
-    nearness = dict(zip(standing, centralities(list(weights.values())), strict=True))
-    score = {
-        index: found[index].weight * (1 - chances[index]) ** _DOUBT * (0.5 + 0.5 * nearness[index])
-        for index in standing
-    }
-    of_turn: Counter[int] = Counter()
-    for index in sorted(score, key=lambda index: (-score[index], index)):
-        score[index] *= _FURTHER ** of_turn[found[index].turn]
-        of_turn[found[index].turn] += 1
-    best = max(score.values(), default=0.0)
-    chosen: list[int] = []
-    headed: set[int] = set()
-    left = MOST_WORDS
-    for index in sorted(score, key=lambda index: (-score[index], index)):
-        each = found[index]
-        heading = (
-            [] if each.turn in headed or each.by_user else _headings(found, chances, each.turn)
-        )
-        words = sum(len(text.split()) for text in (each.text, *heading))
-        if words <= left and score[index] > LEAST * best and not _is_said(index, chosen, weights):
-            chosen.append(index)
-            headed.add(each.turn)
-            left -= words
-    return sorted(chosen)
-
-
-def _is_said(index: int, chosen: Sequence[int], weights: dict[int, Weights]) -> bool:
-    return any(likeness(weights[index], weights[other]) > SAME for other in chosen)
+def _closed(text: str) -> str:
+    return text if text.endswith(_ENDS) else f"{text}."
 
 
 def _of_facts(facts: SessionFacts) -> Iterator[str]:
     """Yield the lines on files and errors."""
-    if facts.files:
-        yield f"{_FILES}{_listed(facts.files, MOST_FILES)}."
+    if files := facts.edited or facts.files:
+        yield f"{_FILES}{_listed(files, MOST_FILES)}."
     if facts.errors:
         # What an error said matters as long as it is open.
         errors = [
@@ -273,73 +254,37 @@ def without_errors(summary: str) -> str:
     return rest if last.startswith(_ERRORS) else summary
 
 
-def title(found: Sequence[SessionSentence], facts: SessionFacts) -> str:
+def title(quotes: Sequence[Quote]) -> str:
     """Name a session by a whole phrase of at most ten words.
 
-    By what the user asked for or told first, else by the most telling sentence that holds such a phrase;
-    else by what the session often speaks of, or by its files. Empty where it has none of these.
+    By what the user asked for or told first, else by the most telling sentence that holds such a phrase,
+    else by its first sentence. Empty where it has none.
     """
-    nearness = centralities(weighed([each.text for each in found]))
-    salience = [
-        each.weight * (0.5 + 0.5 * near) for each, near in zip(found, nearness, strict=True)
-    ]
-    goals = {
-        index: salience[index] * _fitness(each) for index, each in enumerate(found) if each.by_user
-    }
-    others = sorted(range(len(found)), key=lambda index: (-salience[index], index))
-    for index in dict.fromkeys((*sorted(goals, key=lambda g: (-goals[g], g)), *others)):
-        for phrase in phrases(found[index].text):
-            if _telling(phrase) > 1 or len(found) == 1:
+    nearness = centralities(weighed([each.text for each in quotes]))
+    fit = [_fitness(each) * (0.5 + near / 2) for each, near in zip(quotes, nearness, strict=True)]
+    ranked = sorted(range(len(quotes)), key=lambda i: (not quotes[i].by_user, -fit[i], i))
+    for index in ranked:
+        for phrase in phrases(quotes[index].text):
+            if telling(phrase) > 1 or len(quotes) == 1:
                 return phrase
-    topics = _topics(found)
-    if len(topics) > 1:
-        return title_of(", ".join(topics))
-    if facts.files:
-        return title_of(f"Work on {' '.join(facts.files[:3])}")
-    return title_of(found[0].text) if found else ""
+    return title_of(quotes[0].text) if quotes else ""
 
 
-def _fitness(each: SessionSentence) -> float:
-    """Return how fit a sentence of the user is as the session's topic."""
-    asks = is_request(each.text) or (each.turn == 0 and is_about_a_fault(each.text))
-    says = _FOR_GOAL if asks and _telling(each.text) > 2 else 1.0
-    points = _POINTING if _POINTS_BACK.match(each.text) else 1.0
-    return says * points * (_FOR_FIRST if each.turn == 0 else 1.0)
-
-
-def _telling(sentence: str) -> int:
-    """Count the content words of a sentence."""
-    terms = word_terms(sentence)
-    return sum(not (is_stop_term(term) or term in FILLER_TERMS) for term in terms)
-
-
-def _topics(found: Sequence[SessionSentence]) -> list[str]:
-    """Return up to four words or bigrams that several turns share, most frequent first."""
-    turns: dict[str, set[int]] = defaultdict(set)
-    seen: Counter[str] = Counter()
-    for each in found:
-        words = [word for word in _WORD.findall(each.text) if len(word) > 2]
-        telling = [word if _is_telling(word) else "" for word in words]
-        pairs = [f"{one} {other}" for one, other in pairwise(telling) if one and other]
-        for phrase in (*filter(None, telling), *pairs):
-            turns[phrase.lower()].add(each.turn)
-            seen[phrase] += 1
-    often = [phrase for phrase, where in turns.items() if len(where) > 1]
-    often.sort(key=lambda phrase: (-len(turns[phrase]) * (2 if " " in phrase else 1), phrase))
-    chosen: list[str] = []
-    for phrase in often:
-        stems = set(word_terms(phrase))
-        if not any(stems & set(word_terms(other)) for other in chosen):
-            chosen.append(phrase)
-    return [
-        max((p for p in seen if p.lower() == phrase), key=lambda p: (seen[p], p))
-        for phrase in chosen[:4]
-    ]
-
-
-def _is_telling(word: str) -> bool:
-    plain = word.lower().removesuffix("'s")
-    return not (plain in FILLERS or "'" in plain or any(map(is_stop_term, word_terms(plain))))
+def _fitness(each: Quote) -> float:
+    """Return how fit a sentence is as the session's topic: the person's requests and reports, first of all the first."""
+    fit = telling(each.text) / _TELLING_WORDS if telling(each.text) < _TELLING_WORDS else 1.0
+    fit *= _EMPTY if says_nothing(each.text) else 1.0
+    if not each.by_user:
+        return fit * (_ASKED if each.text.endswith("?") else 1.0)
+    asks = is_request(each.text)
+    is_goal = asks or (each.turn == 0 and is_about_a_fault(each.text))
+    fit *= _ASKED if each.text.endswith("?") and not asks else 1.0
+    fit *= _FOR_GOAL if is_goal and telling(each.text) > 2 else 1.0
+    return (
+        fit
+        * (_POINTING if points_back(each.text) else 1.0)
+        * (_FOR_FIRST if each.turn == 0 else 1.0)
+    )
 
 
 def _opening(turn: Turn) -> str:

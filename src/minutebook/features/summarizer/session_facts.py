@@ -7,11 +7,10 @@ scores that follow from them explain themselves. The words are English, German, 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
-from typing import Self
 
 from minutebook.domain.records import MOST_SCORE, Category, Turn
 from minutebook.features.summarizer import technologies
@@ -24,6 +23,9 @@ READ_AT_MOST = 20_000
 
 MAX_ERRORS = 50
 """Errors that are told apart."""
+
+FORGOTTEN = 3
+"""Turns with an outcome after an error was last told, after which it is no longer open."""
 
 _OF_A_NOUN = dict.fromkeys(Category, 3) | {Category.FEATURE: 1}
 """How much a word of what a category is about weighs in a request."""
@@ -44,38 +46,36 @@ class FaultEnd(StrEnum):
     OPEN = "the fault told at the beginning is open"
     GONE = "the fault told at the beginning is gone"
 
-    @classmethod
-    def of(cls, *, is_told: bool, ended: bool) -> Self:
-        """Choose by whether a fault was told in the first turn, and whether a later word ends it."""
-        return cls.NONE if not is_told else cls.GONE if ended else cls.OPEN
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class SessionFacts:
     """The counts of a session.
 
-    `files` and `technologies` are those named most first. `outcomes` counts the turns whose response
+    `files` and `technologies` are those named most first; `edited` are the files that a tool changed, the last first, `uses` the
+    uses of tools. `outcomes` counts the turns whose response
     tells of something done, `answers` those that have a response, `has_request` tells whether something was
     asked for or a fault was told, `corrections` the prompts that say it was not right. `cues` weighs the
     words for each category.
     """
 
-    turns: int
-    files: tuple[str, ...]
-    folders: int
-    technologies: tuple[str, ...]
-    errors: tuple[ErrorMet, ...]
-    outcomes: int
-    corrections: int
-    answers: int
-    has_request: bool
-    tests_passed: bool
-    landed: bool
-    released: bool
-    fault: FaultEnd
-    read_only: bool
-    cues: Mapping[Category, int]
-    requests: int
+    turns: int = 0
+    files: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    uses: int = 0
+    folders: int = 0
+    technologies: tuple[str, ...] = ()
+    errors: tuple[ErrorMet, ...] = ()
+    outcomes: int = 0
+    corrections: int = 0
+    answers: int = 0
+    has_request: bool = False
+    tests_passed: bool = False
+    landed: bool = False
+    released: bool = False
+    fault: FaultEnd = FaultEnd.NONE
+    read_only: bool = False
+    cues: Counter[Category] = field(default_factory=Counter)
+    requests: int = 0
 
     @property
     def resolved(self) -> int:
@@ -100,6 +100,7 @@ _POLITE = either("polite")
 _IS_POLITE = re.compile(rf"\A{_POLITE}", re.IGNORECASE)
 _POLITE_ANYWHERE = pattern("polite_anywhere")
 _SENTENCES = re.compile(r"(?<=[.!?;:])\s+|\n+")
+_ITEM_MARK = re.compile(r"\A(?:[-*•]\s*|\d{1,3}[.)]\s+)+")
 _CLAUSES = re.compile(r",\s+")
 _SENTENCES_OF_ERRORS = re.compile(r"(?<=[.!?;])\s+(?=[A-ZÄÖÜ¿¡])|\n+")
 _VERBS = {Category(name): plain(each["en"]) for name, each in FILE["verbs"].items()}
@@ -130,6 +131,16 @@ _MET, _DENIED, _CORRECTION, _INTENDED, _DONE, _CHANGED = map(
 )
 _RESOLVED, _RESOLVED_SURELY, _SUITE_GREEN, _PAST_CAUSE, _DONE_FIRST = map(
     pattern, ("resolved", "resolved_surely", "suite_green", "past_cause", "done_first")
+)
+_USE = re.compile(r"^\[(\w+)\]", re.MULTILINE)
+_FOLDER = re.compile(r"^\[.*\bfolder ([^;\]]+)", re.MULTILINE)
+_EDIT = re.compile(
+    r"^\[(?:(?:multi|notebook)?edit\w*|write\w*|create\w*|apply_patch|str_replace\w*|replace)\][^→]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PATCHED = re.compile(
+    r"\*\*\* (?:Update|Add|Delete) File: ([^\\\n]+)|\"(?:file_?)?path\": *\"([^\"]+)\"",
+    re.IGNORECASE,
 )
 _LANDED, _RELEASED, _READ_ONLY = map(pattern, ("landed", "released", "read_only"))
 
@@ -189,43 +200,43 @@ class _Tally:
     """Counts, turn by turn."""
 
     def __init__(self) -> None:
-        self._turns = self._outcomes = self._corrections = self._requests = self._answers = 0
-        self._tests_passed = self._landed = self._released = self._read_only = self._has_request = (
-            False
-        )
+        self._facts = SessionFacts()
         self._has_fault = self._fault_ended = False
         self._files: Counter[str] = Counter()
+        self._edited: dict[str, None] = {}
+        self._folder = ""
         self._technologies: Counter[str] = Counter()
         self._doubtful: Counter[str] = Counter()
         self._errors: dict[str, str] = {}
-        self._open: set[str] = set()
-        self._cues: Counter[Category] = Counter()
+        self._open: dict[str, int] = {}
+        """The errors that are open, each with the number of outcomes before it was last told."""
 
     def read(self, turn: Turn) -> None:
         prompt, thought, response = map(read_part, (turn.prompt, turn.thought, turn.response))
         self._weigh(prompt, response)
         self._count_names("\n".join((prompt, thought, response)))
+        self._count_uses(turn.thought)
         corrected = _CORRECTION.search(prompt) is not None
         if corrected:
-            self._corrections += 1
-            self._open |= self._errors.keys()
+            self._facts.corrections += 1
+            self._open |= dict.fromkeys(self._errors, self._facts.outcomes)
             self._fault_ended = False
         self._follow_errors(prompt)
         self._follow_errors(response)
-        if not self._turns:
+        if not self._facts.turns:
             self._has_fault = bool(self._errors) or is_about_a_fault(prompt)
         self._fault_ended |= not corrected and _ends_errors(prompt)
         self._fault_ended |= _ends_errors(response)
-        self._outcomes += _tells_outcome(response)
-        self._answers += bool(response.strip())
-        self._tests_passed |= _says_suite_is_green(response)
+        self._facts.outcomes += _tells_outcome(response)
+        self._facts.answers += bool(response.strip())
+        self._facts.tests_passed |= _says_suite_is_green(response)
         landed = _says(_LANDED, response)
-        self._landed |= landed
-        self._released |= landed and _RELEASED.search(response) is not None
-        if not self._turns and self._errors:
+        self._facts.landed |= landed
+        self._facts.released |= landed and _RELEASED.search(response) is not None
+        if not self._facts.turns and self._errors:
             # A session that begins with an error is about that error.
-            self._cues[Category.BUGFIX] += 8
-        self._turns += 1
+            self._facts.cues[Category.BUGFIX] += 8
+        self._facts.turns += 1
 
     def facts(self) -> SessionFacts:
         known = self._technologies
@@ -233,44 +244,36 @@ class _Tally:
             known = known + self._doubtful
         ranked = sorted(known, key=lambda name: (-known[name], name))
         files = sorted(self._files, key=lambda path: (-self._files[path], path))
-        return SessionFacts(
-            turns=self._turns,
-            files=tuple(files),
-            folders=len({str(PurePosixPath(path).parent) for path in files}),
-            technologies=tuple(ranked[:MAX_TECHNOLOGIES]),
-            errors=tuple(
-                ErrorMet(text, key not in self._open) for key, text in self._errors.items()
-            ),
-            outcomes=self._outcomes,
-            corrections=self._corrections,
-            answers=self._answers,
-            has_request=self._has_request or self._has_fault,
-            tests_passed=self._tests_passed,
-            landed=self._landed,
-            released=self._released,
-            fault=FaultEnd.of(is_told=self._has_fault, ended=self._fault_ended),
-            read_only=self._read_only,
-            cues={category: self._cues[category] for category in Category},
-            requests=self._requests,
+        facts = self._facts
+        facts.files, facts.edited = tuple(files), tuple(reversed(self._edited))
+        facts.folders = len({str(PurePosixPath(path).parent) for path in files})
+        facts.technologies = tuple(ranked[:MAX_TECHNOLOGIES])
+        facts.errors = tuple(
+            ErrorMet(text, facts.outcomes - self._open.get(key, -FORGOTTEN) >= FORGOTTEN)
+            for key, text in self._errors.items()
         )
+        facts.has_request |= self._has_fault
+        if self._has_fault:
+            facts.fault = FaultEnd.GONE if self._fault_ended else FaultEnd.OPEN
+        return facts
 
     def _weigh(self, prompt: str, response: str) -> None:
         """Weigh the words for each category: requests most, those of the first turn twice."""
-        weight = 1 if self._turns else 2
-        self._read_only |= _READ_ONLY.search(prompt) is not None
+        weight = 1 if self._facts.turns else 2
+        self._facts.read_only |= _READ_ONLY.search(prompt) is not None
         for sentence in filter(None, map(_bare, _SENTENCES.split(prompt))):
-            self._has_request |= is_request(sentence)
+            self._facts.has_request |= is_request(sentence)
             for category, asked in _ASKED.items():
                 forms = _ASKED_ANYWHERE.get(category)
                 if asked.match(sentence) or (forms and forms.search(sentence)):
-                    self._cues[category] += weight * _WEIGHTS[category]
-                    self._requests += 1
+                    self._facts.cues[category] += weight * _WEIGHTS[category]
+                    self._facts.requests += 1
             for category, about in _ABOUT.items():
                 if about.search(sentence):
-                    self._cues[category] += weight * _OF_A_NOUN[category]
+                    self._facts.cues[category] += weight * _OF_A_NOUN[category]
         for category, about in _ABOUT.items():
             if about.search(response):
-                self._cues[category] += 1
+                self._facts.cues[category] += 1
 
     def _count_names(self, text: str) -> None:
         text = technologies.without_urls(text)
@@ -281,6 +284,18 @@ class _Tally:
         self._technologies.update(technologies.technologies_in(text))
         self._technologies.update(technologies.packages_in(text))
         self._doubtful.update(technologies.doubtful_technologies_in(text))
+
+    def _count_uses(self, thought: str) -> None:
+        """Count the uses of tools, and enter the files that they changed, without the folder of the session."""
+        self._facts.uses += len(_USE.findall(thought))
+        if not self._folder and (folder := _FOLDER.search(thought)):
+            self._folder = f"{folder[1]}/"
+        for use in _EDIT.findall(thought):
+            named = [patched or path for patched, path in _PATCHED.findall(use)]
+            for path in named or technologies.files_in(use):
+                own = path.removeprefix(self._folder)
+                self._edited.pop(own, None)
+                self._edited[own] = None
 
     def _follow_errors(self, text: str) -> None:
         """Enter the errors that a text tells of, and their ends, sentence by sentence.
@@ -297,7 +312,7 @@ class _Tally:
                     continue
                 self._errors.setdefault(key, text)
                 if not ended or (is_new and not _PAST_CAUSE.search(sentence)):
-                    self._open.add(key)
+                    self._open[key] = self._facts.outcomes
             if _ends_errors(sentence):
                 self._open.clear()
                 ended = True
@@ -324,7 +339,7 @@ def _key(error: str) -> str:
 
 def _bare(sentence: str) -> str:
     """Leave out the mark or number of an item in a list."""
-    return sentence.strip().lstrip("-*•0123456789.) \t")
+    return _ITEM_MARK.sub("", sentence.strip(), count=1)
 
 
 def _clipped(error: str) -> str:
@@ -378,7 +393,7 @@ def category_of(facts: SessionFacts) -> tuple[Category, str]:
     """
     best = max(Category, key=lambda category: facts.cues[category])
     weight = facts.cues[best]
-    weights = ", ".join(f"{name} {count}" for name, count in facts.cues.items() if count)
+    weights = ", ".join(f"{name} {facts.cues[name]}" for name in Category if facts.cues[name])
     if facts.read_only and facts.requests:
         return (
             Category.ANALYSIS,
@@ -462,7 +477,7 @@ def complexity_of(facts: SessionFacts) -> Score:
     score += 15 * _part(len(facts.technologies), 3) + 10 * _part(errors, 1)
     return _score(
         score + 12 * _part(facts.corrections, 1),
-        f"{facts.turns} turns, {files} files, {len(facts.technologies)} technologies, "
+        f"{facts.turns} turns, {facts.uses} uses of tools, {files} files, {len(facts.technologies)} technologies, "
         f"{errors} errors met, {facts.corrections} corrections",
     )
 

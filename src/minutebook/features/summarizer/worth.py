@@ -1,0 +1,138 @@
+"""Tell how much a sentence of a session is worth to a colleague: by its signs, and numbers that weigh them (`worth.toml`).
+
+The numbers are fitted by `python -m benchmarks.fit_worth` to sessions in which the sentences are marked that must be told.
+"""
+
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from itertools import chain
+from math import exp, log
+
+from minutebook.features.summarizer.salience import Weights, centralities
+from minutebook.features.summarizer.session_words import FILLER_TERMS, pattern
+from minutebook.language.talks import kinds_of
+from minutebook.search.text import is_stop_term, word_terms
+
+_TELLING_WORDS = 6
+_OPEN, _COURTESY = pattern("open"), pattern("courtesy", begins=True)
+_POINTS_BACK = pattern("points_back", begins=True)
+_FACT = re.compile(r"\d|(?<=[a-zäöü] )[A-Z]\w|[\w-]+\.\w+\b")
+_PROPOSES = frozenset({"tentative", "proposed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence of a session, its turn, whether the person said it, and its place among those of its text.
+
+    `lead` announces the list in which it stands.
+    """
+
+    text: str
+    turn: int
+    by_user: bool
+    place: int
+    beside: int
+    lead: str
+
+
+def worth(signs: Mapping[str, float], chance: float) -> float:
+    """Return how likely a sentence must be told, in [0, 1], by its signs and the chance that it was taken back."""
+    weights = _weights()
+    score = weights["taken back"] * chance
+    score += sum(weights.get(name, 0.0) * sign for name, sign in signs.items())
+    return 1 / (1 + exp(-score))
+
+
+def signs_of(
+    quotes: Sequence[Quote], weights: Sequence[Weights], turns: int
+) -> list[dict[str, float]]:
+    """Return the signs of each sentence of a session of so many turns."""
+    near = centralities(weights)
+    new = _newness(quotes)
+    prompts: defaultdict[int, list[str]] = defaultdict(list)
+    for each in quotes:
+        if each.by_user:
+            prompts[each.turn].append(each.text)
+    answered = {turn: kinds_of(" ".join(said)) for turn, said in prompts.items()}
+    return [
+        _form(each)
+        | _standing(each, turns)
+        | {"central": near[index], "new": new[index]}
+        | {f"next {kind}": 1.0 for kind in answered.get(each.turn + 1, ()) if not each.by_user}
+        for index, each in enumerate(quotes)
+    ]
+
+
+def _form(quote: Quote) -> dict[str, float]:
+    text = quote.text
+    found = {
+        "always": 1.0,
+        "by the user": float(quote.by_user),
+        "words": log(len(text.split()) or 1),
+        "telling": min(1.0, telling(text) / _TELLING_WORDS),
+        "says a fact": float(bool(_FACT.search(text))),
+        "announces": float(text.endswith(":")),
+        "points back": float(points_back(text)),
+    }
+    return found if quote.by_user else found | dict.fromkeys(kinds_of(text), 1.0)
+
+
+def _standing(quote: Quote, turns: int) -> dict[str, float]:
+    """Return the signs of its place in the session and in its text."""
+    found = {"of few turns": 1 / turns, "late": quote.turn / max(1, turns - 1)}
+    if quote.by_user:
+        return found
+    is_last = quote.turn == turns - 1
+    kinds = kinds_of(quote.text)
+    return found | {
+        "last turn": float(is_last),
+        "open at the end": float(is_last and says_open(quote.text)),
+        "unsettled before the end": float(not is_last and "unsettled" in kinds),
+        "of a long text": log(quote.beside),
+        "one of the proposed": float(not kinds_of(quote.lead).isdisjoint(_PROPOSES)),
+    }
+
+
+def _newness(quotes: Sequence[Quote]) -> list[float]:
+    """Return the part of each sentence's words, rare ones more, that nobody said before."""
+    terms = [{term for term in word_terms(each.text) if not is_stop_term(term)} for each in quotes]
+    held = Counter(chain.from_iterable(terms))
+    seen: set[str] = set()
+    found = []
+    for own in terms:
+        rare = {term: log(1 + len(quotes) / held[term]) for term in sorted(own)}
+        found.append(sum(rare[term] for term in sorted(own - seen)) / (sum(rare.values()) or 1.0))
+        seen |= own
+    return found
+
+
+def telling(sentence: str) -> int:
+    """Count the content words of a sentence."""
+    terms = word_terms(sentence)
+    return sum(not (is_stop_term(term) or term in FILLER_TERMS) for term in terms)
+
+
+def says_open(sentence: str) -> bool:
+    """Tell whether a sentence says that something is left open."""
+    return _OPEN.search(sentence) is not None
+
+
+def says_nothing(sentence: str) -> bool:
+    """Tell whether a sentence begins as one does that is only polite."""
+    return _COURTESY.match(sentence) is not None
+
+
+def points_back(sentence: str) -> bool:
+    """Tell whether a sentence begins by pointing to another."""
+    return _POINTS_BACK.match(sentence) is not None
+
+
+@cache
+def _weights() -> Mapping[str, float]:
+    file = resources.files(__package__).joinpath("worth.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8"))
