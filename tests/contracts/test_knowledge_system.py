@@ -255,10 +255,20 @@ def test_knowledge_graph_does_all_that_concerns_the_graph(world: World) -> None:
     assert "`action`" in world.refused("knowledge_graph")
 
 
-def test_later_names_are_called_but_not_listed(world: World) -> None:
-    for name in ("search_memory", "knowledge_graph", "project_info", "recall_code"):
-        assert world.contract.offers(name)
-        assert name not in world.contract.schema()["tools"]
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("search_memory", "knowledge_graph"),
+        pytest.param("project_info", marks=pytest.mark.needs("code")),
+        pytest.param("recall_code", marks=pytest.mark.needs("code")),
+    ],
+)
+def test_later_names_are_called_but_not_listed(world: World, name: str) -> None:
+    assert world.contract.offers(name)
+    assert name not in world.contract.schema()["tools"]
+
+
+def test_what_is_not_promised_is_not_listed(world: World) -> None:
     assert "detect_communities" not in world.contract.schema()["tools"]
     assert not world.contract.offers("forget_everything")
 

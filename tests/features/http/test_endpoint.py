@@ -129,6 +129,7 @@ def test_a_failed_call_keeps_the_form_of_its_contract(server: Server) -> None:
     assert failed["content"][0]["text"] == f"Memory not found: {'0' * 20}"
 
 
+@pytest.mark.needs("code")
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
 def test_a_client_is_told_how_far_a_call_is(server: Server, mode: Any) -> None:
     told: list[float] = []

@@ -89,6 +89,7 @@ def test_what_is_no_skill_is_refused_as_unknown_parameters_are(world: World) -> 
     talk(world, steps, "knowledge")
 
 
+@pytest.mark.needs("catalog")
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_it_is_a_resource_beside_those_of_a_contract(world: World, mode: Any) -> None:
     async def steps(client: Client) -> None:
@@ -111,7 +112,13 @@ def test_the_older_handshake_has_no_room_for_extensions_and_has_the_resource(wor
     talk(world, steps, "knowledge", mode="legacy")
 
 
-@pytest.mark.parametrize(("contract", "tools"), [("journal", ()), ("knowledge", ("recall",))])
+@pytest.mark.parametrize(
+    ("contract", "tools"),
+    [
+        pytest.param("journal", (), marks=pytest.mark.needs("journal")),
+        ("knowledge", ("recall",)),
+    ],
+)
 def test_a_server_without_the_tools_that_it_is_about_has_none(
     world: World, contract: str, tools: tuple[str, ...]
 ) -> None:
