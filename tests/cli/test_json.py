@@ -131,9 +131,9 @@ def _encrypted(run: Run, id: str) -> None:
 
 
 def _set(run: Run, id: str) -> None:
-    told = _answer(run, "settings", "set", "hook_tokens", "500")
-    assert (told["name"], told["value"]) == ("hook_tokens", "500")
-    assert _answer(run, "settings", "unset", "hook_tokens")["value"] is None
+    told = _answer(run, "settings", "set", "recall_tokens", "500")
+    assert (told["name"], told["value"]) == ("recall_tokens", "500")
+    assert _answer(run, "settings", "unset", "recall_tokens")["value"] is None
 
 
 def _revoked(run: Run, id: str) -> None:
@@ -213,6 +213,7 @@ def test_an_act_answers_in_json(
     act(run, remembered(run, "Tea at five."))
 
 
+@pytest.mark.needs("hooks")
 def test_switching_hooks_answers_in_json(run: Run) -> None:
     told = _answer(run, "hooks", "off")
     assert (told["hooks"], Path(told["path"]).name) == ("off", "config.toml")
