@@ -303,6 +303,7 @@ def test_what_others_say_too_is_named(world: World) -> None:
     assert [each[1:] for each in done.checked.alike] == [(Kind.MEMORY, other)]
 
 
+@pytest.mark.needs("sync")
 def test_copies_that_cannot_be_removed_are_told_and_the_erasure_is_ended_later(
     world: World, tmp_path: Path
 ) -> None:

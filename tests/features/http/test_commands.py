@@ -239,6 +239,7 @@ def test_what_was_changed_is_corrected_and_brought_back_from_afar(
 
 @pytest.mark.needs("code", "screening", "tidying")
 def test_what_is_not_in_order_is_settled_from_afar(typed: Typed) -> None:
+    assert typed("remember", "The tea is black")[0] == 0
     id = typed("remember", "The tea is green", by="bot")[1].strip()
     waiting = json.loads(typed("tidy", "--json")[1])["suggestions"]
     assert id in {each["records"][0]["id"] for each in waiting}
