@@ -128,7 +128,9 @@ def quotes_of(turns: Iterable[Turn], count: int) -> Iterator[Quote]:
         for by_user, text in ((True, turn.prompt), (False, turn.response)):
             said = list(enumerate(pieces(read_part(text))))
             for place, each in said if len(said) <= head + tail else said[:head] + said[-tail:]:
-                yield Quote(each.text, index, by_user, place, len(said), each.lead)
+                # What the agent asks, the next turn answers.
+                if by_user or index == count - 1 or not each.text.endswith("?"):
+                    yield Quote(each.text, index, by_user, place, len(said), each.lead)
 
 
 def said_of(quotes: Iterable[Quote]) -> list[Said]:
@@ -152,7 +154,7 @@ class Account:
         ranked = sorted(range(len(quotes)), key=lambda index: (-worth(signs[index], 0.0), index))
         found = taken_back(said_of(quotes), sorted(ranked[:POOL]))
         self.chances = {index: each.chance for index, each in found.items()}
-        self._worth = {index: worth(signs[index], chance) for index, chance in self.chances.items()}
+        self._worth = {index: worth(signs[index], each) for index, each in self.chances.items()}
         self._headings = self._requests()
 
     def lines(self, room: int) -> Iterator[str]:
@@ -183,10 +185,9 @@ class Account:
         """Return by turn the person's request in few words, where it names a subject and stands."""
         found: dict[int, list[str]] = {}
         for index, each in enumerate(self._quotes):
-            stands = self.chances.get(index, 0.0) < TAKEN_BACK
-            if each.by_user and each.turn not in found and stands and not says_nothing(each.text):
-                if telling(each.text) < LEAST_TELLING:
-                    continue
+            stands = self.chances.get(index, 0.0) < TAKEN_BACK and not says_nothing(each.text)
+            tells = stands and telling(each.text) >= LEAST_TELLING
+            if each.by_user and each.turn not in found and tells:
                 is_short = len(each.text.split()) <= LONGEST_HEADING
                 short = [each.text.rstrip(_EDGES)] if is_short else list(phrases(each.text))[:1]
                 found[each.turn] = short
