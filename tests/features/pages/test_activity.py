@@ -21,10 +21,10 @@ def test_acts_and_refusals_are_shown_newest_first_and_lead_to_their_records(site
 @pytest.mark.parametrize(
     ("filters", "shown"),
     [
-        ("actor=ada", "update"),
+        ("actor=ada", "edit"),
         ("actor=claude-code", "created"),
         ("act=created", "created"),
-        ("outcome=done&act=update", "update"),
+        ("outcome=done&act=update", "edit"),
         ("client=claude-code", "created"),
         ("since=2999-01-01", ""),
         ("subject=none", ""),
@@ -34,7 +34,7 @@ def test_filters_choose_among_entries(site: Site, filters: str, shown: str) -> N
     memory = site.remember("Tea at four")
     site.app.memories.update(OWNER, memory.id, {"content": "Tea at five"})
     page = site.owner().get(f"/activity?{filters}").text
-    for act in ("created", "update"):
+    for act in ("created", "edit"):
         assert (f"<b>{act}</b>" in page) == (act == shown)
 
 

@@ -131,7 +131,7 @@ def test_filters_choose_what_is_told(site: Site, streams: ExitStack) -> None:
     told = stream.next()
     while "data:" not in told:
         told = stream.next()
-    assert "<b>update</b>" in told
+    assert "<b>edit</b>" in told
     assert "created" not in told
 
 

@@ -33,7 +33,7 @@ def test_a_page_shows_text_origin_versions_links_and_trail(site: Site) -> None:
     assert "<ins>five</ins>" in page
     assert "Kettle is red" in page
     assert "and still" in page
-    for done in ("created", "link", "update"):
+    for done in ("created", "link", "edit"):
         assert f"<b>{done}</b>" in page
 
 

@@ -12,17 +12,19 @@ from minutebook.features.pages.frame.catalogue import Later, text, texts_beside,
 
 _TEXTS = dict(texts_beside(__file__))
 
+_INSTEAD: Mapping[str, Later] = _TEXTS.pop("instead")
+_ACTS = {each.message: each for each in _TEXTS["acts"]} | _TEXTS.pop("instead_of_acts")
+
 OUTCOMES = tuple(each.message for each in _TEXTS["outcomes"])
 """How an act ends on the trail: done, or refused for which reason."""
 
-ON_THE_TRAIL = ("link", *(each.message for each in _TEXTS["acts"] if " " not in each.message))
+ON_THE_TRAIL = ("link", *(act for act in _ACTS if " " not in act))
 """The acts that people look for on the trail."""
-
-_INSTEAD: Mapping[str, Later] = _TEXTS.pop("instead")
 
 WORDS: Mapping[str, Later] = {
     **{each.message: each for texts in _TEXTS.values() for each in texts},
     **_INSTEAD,
+    **_ACTS,
 }
 
 _JOINTS = re.compile("_[a-z]|(?<=[a-z])[A-Z]")
