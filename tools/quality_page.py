@@ -71,6 +71,9 @@ and repeats the result), one session of Claude Code kept from the day before, an
 | `claude -p "Which port has the staging database?"`, answered from the session of the day before | 8 |
 | **three commands** | **81** |
 
+With `python3 -m venv` and `pip install .` instead, twelve sessions, four notes of Claude Code's own memory and two projects' instructions to bring in, Claude Code 2.1.197, a load of 12 to 17: 123 + 38 + 9 s, 170 in all; `setup` had
+permitted `recall`, and the answer came from a note of that memory. In another clone of the project it came, too, and in another project it did not.
+
 Without the daemon that `setup` leaves running, that first session had neither the hooks' words nor, in that moment, the tools.
 
 None of what is installed is needless: each is used by what is served by default. What an agent is sent before it asks: [benchmarks](benchmarks.md#before-the-first-question).

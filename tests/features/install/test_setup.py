@@ -36,6 +36,9 @@ def test_setup_enters_the_clients_that_are_here(run: Run, machine: Path) -> None
     assert "--scope-from-folder" in (machine / ".claude.json").read_text(encoding="utf-8")
     assert "hook claude-code" in (machine / ".claude" / "settings.json").read_text(encoding="utf-8")
     assert (machine / ".cursor" / "mcp.json").exists()
+    assert (
+        "Done. Start a new session; /mcp shows the connection. /hooks lists them.\n" in done.output
+    )
     assert "Now ask your agent" in done.output
     settings = json.loads((machine / ".claude" / "settings.json").read_text(encoding="utf-8"))
     assert "mcp__minutebook__recall" in settings["permissions"]["allow"]

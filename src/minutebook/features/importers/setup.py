@@ -26,8 +26,10 @@ def offers(run: SetupRun) -> Iterator[Offer]:
     found = {name: [source] for name, source in found_here().items()}
     if projects := list(_instructions()):
         found[instructions.NAME] = projects
+    # What this run itself brings in need not be looked through.
+    is_begun = run.is_begun()
     for name, sources in found.items():
-        yield _offer(run, name, sources)
+        yield _offer(run, name, sources, is_begun=is_begun)
 
 
 def _instructions() -> Iterator[ImportSource]:
@@ -41,12 +43,12 @@ def _instructions() -> Iterator[ImportSource]:
             yield SOURCES[instructions.NAME].files(folder)
 
 
-def _offer(run: SetupRun, name: str, sources: Sequence[ImportSource]) -> Offer:
+def _offer(run: SetupRun, name: str, sources: Sequence[ImportSource], *, is_begun: bool) -> Offer:
     files = [file for source in sources for file in source.files]
     megabytes = sum(file.size for file in files) / _MEGABYTE
     subject = SOURCES[name].count(len(files))
     where = f"in {sources[0].root}" if len(sources) == 1 else f"in {len(sources)} projects"
-    if run.is_begun() and not any(_has_new(run, name, source) for source in sources):
+    if is_begun and not any(_has_new(run, name, source) for source in sources):
         return Offer(subject=subject, lines=[f"{where}: all here already"])
     return Offer(
         subject=subject,

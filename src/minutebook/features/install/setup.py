@@ -100,7 +100,13 @@ def _apply(run: SetupRun, plans: "Sequence[Installation]") -> None:
 
     for plan in plans:
         clients.apply(plan)
-    echo(f"  {' '.join(('Done.', *(each.note for each in plans if each.note)))}")
+    said = "Done."
+    for plan in plans:
+        first, _, rest = plan.note.partition("; ")
+        # Of two files of a client each says that it is to be started anew.
+        words = rest if first.rstrip(".") in said else plan.note
+        said = f"{said} {words}".rstrip()
+    echo(f"  {said}")
     since.note(run.settings.home, [each.path for each in plans], datetime.now(UTC))
 
 
