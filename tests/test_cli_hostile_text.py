@@ -156,6 +156,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("undo",): [["undo", "--list"], ["undo", ODD], ["undo", "1"], ["undo", "--yes"]],
     ("duplicates",): [["duplicates"]],
     ("check",): [["check", "--diff", ODD], ["check", "--project", ODD]],
+    ("why",): [["why", ODD], ["why", f"{ODD}:3"]],
     ("recalls",): [
         ["recalls"],
         ["recalls", "--client", ODD],

@@ -14,7 +14,12 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.judging import CitationVerdict, Judged, cited_in, judge
 from minutebook.features.citations.operations import CitingText
 from minutebook.features.citations.references import references_in
-from minutebook.features.citations.trees import Blobs, compared_commits, compared_with_folder
+from minutebook.features.citations.trees import (
+    Blobs,
+    compared_commits,
+    compared_with_folder,
+    open_repository,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +53,9 @@ class CodeCheck:
     """
 
     def __init__(self, folder: Path, base: str | None) -> None:
-        try:
-            self._repository = _opened(folder)
-            self._head = self._repository.head.peel(pygit2.Commit)
-            self._base = None if base is None else self._branched_from(base)
-        except pygit2.GitError as error:
-            raise InvalidInput(
-                "--project", "cannot be read by Git: {reason}", reason=str(error)
-            ) from error
+        self._repository = open_repository(folder)
+        self._head = self._repository.head.peel(pygit2.Commit)
+        self._base = None if base is None else self._branched_from(base)
         self._blobs = Blobs(self._repository)
         self._compared = cache(partial(compared_with_folder, self._blobs))
 
@@ -112,18 +112,6 @@ class CodeCheck:
             ):
                 return commit.short_id
         return ""
-
-
-def _opened(folder: Path) -> pygit2.Repository:
-    found = pygit2.discover_repository(str(folder))
-    if found is None:
-        raise InvalidInput("--project", "is in no Git repository: {folder}", folder=str(folder))
-    repository = pygit2.Repository(found)
-    if repository.is_bare:
-        raise InvalidInput("--project", "has no files, it is bare: {folder}", folder=str(folder))
-    if repository.head_is_unborn:
-        raise InvalidInput("--project", "has no commit yet: {folder}", folder=str(folder))
-    return repository
 
 
 def _same_file(path: str, one: pygit2.Commit, other: pygit2.Commit) -> bool:

@@ -10,11 +10,32 @@ from typing import Protocol
 import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption, FileMode, ObjectType
 
+from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.definitions import CodeDefinition, definitions_of
 from minutebook.features.code.chunking.files import MAX_BYTES, decode
 
 _IN_FOLDER = DiffOption.INCLUDE_UNTRACKED | DiffOption.RECURSE_UNTRACKED_DIRS
 _FOLLOWED = DiffFind.FIND_RENAMES | DiffFind.FIND_FOR_UNTRACKED
+
+
+def open_repository(folder: Path) -> pygit2.Repository:
+    """Open the repository around a folder. Raises InvalidInput if there is none with commits and files, or Git cannot read it."""
+    try:
+        found = pygit2.discover_repository(str(folder))
+        if found is None:
+            raise InvalidInput("--project", "is in no Git repository: {folder}", folder=str(folder))
+        repository = pygit2.Repository(found)
+        if repository.is_bare:
+            raise InvalidInput(
+                "--project", "has no files, it is bare: {folder}", folder=str(folder)
+            )
+        if repository.head_is_unborn:
+            raise InvalidInput("--project", "has no commit yet: {folder}", folder=str(folder))
+    except pygit2.GitError as error:
+        raise InvalidInput(
+            "--project", "cannot be read by Git: {reason}", reason=str(error)
+        ) from error
+    return repository
 
 
 class FileTree(Protocol):
@@ -41,6 +62,10 @@ class Blobs:
             blob = self.repository[id].peel(pygit2.Blob)
             self._read[id] = blob.data if blob.size <= MAX_BYTES else b""
         return self._read[id]
+
+    def text(self, id: pygit2.Oid) -> str:
+        """Return the text of a blob."""
+        return decode(self.read(id))
 
 
 class CommitTree:

@@ -1,0 +1,1 @@
+"""The reasons for lines of code: commits, the requests behind them, decisions and memories."""

@@ -1,0 +1,138 @@
+"""The history of some lines of a file: the commits that changed them, through renames, moves and formatting."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+import pygit2
+from pygit2.enums import DiffOption
+
+from minutebook.features.citations.trees import Blobs
+
+STEPS = 100_000
+"""Commits that are looked at, at most."""
+
+LIKE = 0.5
+"""How alike a changed line is to the one before, by the ratio of difflib, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """LineRange of a file at a commit: from `first`, counted from 0, up to `end`, which is not among them."""
+
+    path: str
+    first: int
+    end: int
+
+
+def history_of(blobs: Blobs, head: pygit2.Commit, lines: LineRange) -> Iterator[pygit2.Commit]:
+    """Yield the commits that changed lines of a file as of a commit, newest first; the last one brought them.
+
+    A commit that changed blanks alone is none of them. Of the parents of a merge it follows one that has the lines as they are, else the
+    first.
+    """
+    commit = head
+    for _ in range(STEPS):
+        parents = commit.parents
+        same = [each for each in parents if _id(each, lines.path) == _id(commit, lines.path)]
+        if same:
+            commit = same[0]
+            continue
+        if not parents:
+            yield commit
+            return
+        kept = [(each, _before(blobs, commit, each, lines)) for each in parents]
+        said = _said(blobs, commit, lines)
+        # Of a merge, the side that has the lines as they are.
+        kept.sort(key=lambda each: each[1] is None or _said(blobs, each[0], each[1]) != said)
+        parent, before = kept[0]
+        if before is None:
+            yield commit
+            return
+        if _said(blobs, parent, before) != said:
+            yield commit
+        commit, lines = parent, before
+
+
+def _id(commit: pygit2.Commit, path: str) -> pygit2.Oid | None:
+    return commit.tree[path].id if path in commit.tree else None
+
+
+def _text(blobs: Blobs, commit: pygit2.Commit, path: str) -> list[str]:
+    id = _id(commit, path)
+    return [] if id is None else blobs.text(id).splitlines()
+
+
+def _said(blobs: Blobs, commit: pygit2.Commit, lines: LineRange) -> str:
+    return "".join("".join(_text(blobs, commit, lines.path)[lines.first : lines.end]).split())
+
+
+def _before(
+    blobs: Blobs, commit: pygit2.Commit, parent: pygit2.Commit, lines: LineRange
+) -> LineRange | None:
+    """Return where lines were in a commit's parent; None if they are new."""
+    diff = blobs.repository.diff(parent, commit)
+    diff.find_similar()
+    changed = [(each.old_file.path, each.new_file.path) for each in diff.deltas]
+    old = next((was for was, now in changed if now == lines.path), lines.path)
+    if _id(parent, old) is not None:
+        found = _mapped(
+            _text(blobs, parent, old), _text(blobs, commit, lines.path), replace(lines, path=old)
+        )
+        if found is not None:
+            return found
+    block = _text(blobs, commit, lines.path)[lines.first : lines.end]
+    for path in dict.fromkeys((old, *(was for was, _ in changed))):
+        if (found := _block(block, path, _text(blobs, parent, path))) is not None:
+            return found
+    return None
+
+
+def _mapped(before: list[str], after: list[str], lines: LineRange) -> LineRange | None:
+    """Return the lines from which others came, by the differences of a file; None if all of them are new."""
+    found: list[int] = []
+    for is_equal, old, new in _regions(before, after):
+        asked = range(max(new.start, lines.first), min(new.stop, lines.end))
+        if is_equal:
+            found += [at - new.start + old.start for at in asked]
+        elif old:
+            likest = (_likest(after[at], before, old) for at in asked)
+            found += (at for at in likest if at is not None)
+    return replace(lines, first=min(found), end=max(found) + 1) if found else None
+
+
+def _regions(before: list[str], after: list[str]) -> Iterator[tuple[bool, range, range]]:
+    """Yield the regions of a file that are equal but for blanks, and those that are not: old lines, new lines."""
+    one, other = ("\n".join([*text, ""]).encode("utf-8", "replace") for text in (before, after))
+    flag = DiffOption.IGNORE_WHITESPACE
+    patch = pygit2.Patch.create_from(one, other, flag=flag, context_lines=0)
+    old = new = 0
+    for hunk in patch.hunks:
+        # Where a side has no lines, its number is that of the line before.
+        old_start = hunk.old_start - (1 if hunk.old_lines else 0)
+        new_start = hunk.new_start - (1 if hunk.new_lines else 0)
+        yield True, range(old, old_start), range(new, new_start)
+        old, new = old_start + hunk.old_lines, new_start + hunk.new_lines
+        yield False, range(old_start, old), range(new_start, new)
+    yield True, range(old, len(before)), range(new, len(after))
+
+
+def _likest(line: str, before: list[str], old: range) -> int | None:
+    """Return the old line that is most like a new one, None if none has half of it."""
+    matcher = SequenceMatcher(None, b=line.strip(), autojunk=False)
+    best, most = None, LIKE
+    for at in old:
+        matcher.set_seq1(before[at].strip())
+        if matcher.real_quick_ratio() >= most and matcher.ratio() >= most:
+            best, most = at, matcher.ratio()
+    return best
+
+
+def _block(block: list[str], path: str, text: list[str]) -> LineRange | None:
+    """Return where a block of lines stands in a text, blanks aside; a single short line is none."""
+    wanted = ["".join(line.split()) for line in block]
+    if len("".join(wanted)) < 20 or not text:
+        return None
+    found = ["".join(line.split()) for line in text]
+    at = next((at for at in range(len(found)) if found[at : at + len(wanted)] == wanted), None)
+    return None if at is None else LineRange(path, at, at + len(wanted))

@@ -1,0 +1,73 @@
+"""`minutebook why`: the reasons for a line, a definition, a file."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from minutebook.cli.opening import made_here
+from tests.features.citations.repositories import committed
+from tests.store import samples
+from tests.terminal import Run, remembered
+
+PAY = "def total(lines):\n    return sum(lines)\n\n\ndef refund(order):\n    return -order\n"
+AT = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "shop"
+    committed(root, {"src/pay.py": PAY}, int(AT.timestamp()))
+    monkeypatch.chdir(root)
+    return root
+
+
+def test_what_cites_it_comes_before_the_commits(run: Run, shop: Path) -> None:
+    fact = remembered(run, "src/pay.py:refund is negative, as the bank books it.")
+    other = remembered(run, "src/pay.py:total counts in cents.")
+    found = run("why", "src/pay.py:refund").output
+    assert found.index(f"memory {fact}") < found.index("commit ")
+    assert other not in found
+    assert fact in run("why", "src/pay.py:6").output
+    assert other in run("why", "src/pay.py:1-2").output
+    both = run("why", "src/pay.py").output
+    assert fact not in both
+    assert "a commit  (2026-03-02, Ana)" in both
+
+
+def test_the_request_before_a_commit_is_told(run: Run, shop: Path, tmp_path: Path) -> None:
+    with made_here({"home": str(tmp_path / "home"), "embedder": "none"}) as (app, caller):
+        organization = caller.organization or "default"
+        for id, hours, prompt in (
+            ("t1", 3, "Make refunds in src/pay.py negative."),
+            ("t2", 2, "And now the weather page."),
+            ("t3", 30, "src/pay.py is a mess."),
+        ):
+            turn = samples.turn(id, session="monday", organization=organization)
+            asked = replace(turn, prompt=prompt, at=AT - timedelta(hours=hours))
+            with app.infrastructure.store.transaction(organization):
+                app.infrastructure.store.put(asked)
+    shape = json.loads(run("why", "src/pay.py:refund", "--json").stdout)
+    (commit,) = shape["commits"]
+    assert (commit["session"], commit["turn"]) == ("monday", "t1")
+    assert commit["prompt"] == "Make refunds in src/pay.py negative."
+
+
+@pytest.mark.usefixtures("begun")
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("src/gone.py", "FILE is not in the last commit: src/gone.py"),
+        ("src", "FILE is not in the last commit: src"),
+        ("../other.py", "FILE is outside of this repository: ../other.py"),
+        ("src/pay.py:nowhere", "NAME is not defined in src/pay.py: nowhere"),
+        ("src/pay.py:90", "LINE src/pay.py has lines 1 to 6"),
+        ("src/pay.py:0", "LINE src/pay.py has lines 1 to 6"),
+    ],
+)
+def test_what_is_not_there_is_a_sentence(run: Run, shop: Path, place: str, sentence: str) -> None:
+    result = run("why", place)
+    assert result.exit_code != 0
+    assert sentence in result.output
