@@ -51,7 +51,7 @@ MOST_WORDS = 200
 LONGEST_HEADING = 7
 """Words of a request that heads what came of it; of a longer one a phrase does."""
 
-SHORT, TAKEN_BACK, LEAST = 7, 0.24, 0.05
+SHORT, TAKEN_BACK, LEAST = 7, 0.24, 0.1
 """Turns of a session that is told nearly whole; the chance of having been taken back from which on a sentence is not told,
 and the part of the best sentence's worth that one has at least which is."""
 
