@@ -43,6 +43,9 @@ PAGES = {
 }
 """What is shown, by the picture's name: an address, and what is clicked there first."""
 
+LOADED_WITHIN = 120.0
+"""Seconds that the server has to load the model."""
+
 HOME = Path(tempfile.gettempdir()) / "minutebook-pictures"
 """Where the demo's store is: its path stands on the pages, so it is always the same."""
 
@@ -112,9 +115,17 @@ def _served(home: Path) -> Iterator[str]:
 def _taken(browser: Browser, link: str, names: dict[str, str]) -> dict[str, bytes]:
     """Return the pictures by their files' names."""
     first = browser.new_context()
-    first.new_page().goto(link)
+    page = first.new_page()
+    page.goto(link)
     signed_in = first.storage_state()
     base = link.partition("/enter")[0]
+    until = time.monotonic() + LOADED_WITHIN
+    page.goto(base + PAGES["find"][0])
+    while page.get_by_text("model is still loading").count():
+        if time.monotonic() > until:
+            sys.exit("the model did not load; the pictures would show answers by words alone")
+        time.sleep(1)
+        page.reload()
     taken = {}
     for scheme in ("light", "dark"):
         context = browser.new_context(
