@@ -2,9 +2,10 @@
 
 First the roles of words: from the sentences of `revision_frames.toml`, in which it is known what they are about and what
 they say of it, and from how names are written. Then a small network on the signs of `language.comparing`: from pairs
-made of the same frames, the pairs of `revision_lessons.jsonl`, the part `learn` of `revisions.jsonl`, and pairs of
-strangers. It prints how well pairs are told that it did not learn from (five folds), and writes `word_roles.npy` and
-`revision_weights.npz` of `minutebook/language`. The part `unseen` is not read.
+made of the same frames, the pairs of `revision_lessons.jsonl`, the part `learn` of `revisions.jsonl`, pairs of notes (the
+parts `learn` of `tidy.jsonl` and `tidy_patterns.jsonl`, and `tidy_lessons.jsonl`), and pairs of strangers. A second network
+learns from the same pairs which of them say the same. It prints how well pairs are told that it did not learn from (five
+folds), and writes `word_roles.npy` and `revision_weights.npz` of `minutebook/language`. No other part is read.
 """
 
 import json
@@ -14,6 +15,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from minutebook import language
 from minutebook.config import load
 from minutebook.features.models.built_in import builtin
 from minutebook.language import comparing
+from minutebook.language.notes import PairVerdict, whole_alignment
 from minutebook.language.revisions import DatedText, alignments
 from minutebook.language.statements import Sort, statements_of
 from minutebook.search.late_interaction import Question
@@ -34,11 +37,17 @@ Net = dict[str, NDArray[Any]]
 
 HERE = Path(__file__).parent
 LABELLED, LESSONS = HERE / "revisions.jsonl", HERE / "revision_lessons.jsonl"
+TIDY, PATTERNS, TIDY_LESSONS = (
+    HERE / f"tidy{name}.jsonl" for name in ("", "_patterns", "_lessons")
+)
 FRAMES, NOTES = HERE / "revision_frames.toml", HERE / "notes.jsonl"
 FOLDER = Path(language.__file__).parent
 
 OF_MADE, OF_STRANGERS = 0.4, 0.3
 """What all pairs that are made of frames, and all pairs of strangers, weigh beside the written ones."""
+
+OF_NOTES = 2.0
+"""What a pair of notes weighs."""
 
 MADE_EACH_WAY, STRANGERS = 10, 300
 STEP = 0.03
@@ -53,21 +62,26 @@ class Way:
 
     hidden: int = 8
     rounds: int = 250
-    ridge: float = 3e-3
-    dropped: float = 0.2
-    nets: int = 3
+    ridge: float = 6e-3
+    dropped: float = 0.3
+    nets: int = 6
 
 
 @dataclass(frozen=True)
 class Pair:
-    """An older and a newer text, whether the newer revises the older, and what it weighs."""
+    """An older and a newer text, how the newer stands to the older, a question that the older answers."""
 
     older: str
     newer: str
-    revises: bool
-    source: str
+    verdict: PairVerdict
     language: str = ""
     question: str = ""
+    is_note: bool = False
+
+    @property
+    def revises(self) -> bool:
+        """Whether the newer revises the older."""
+        return self.verdict is PairVerdict.OTHERWISE
 
 
 def labelled(part: str) -> list[dict[str, Any]]:
@@ -83,9 +97,9 @@ def made(each_way: int, seed: int = 7) -> Iterator[Pair]:
         for relation in relations:
             for _ in range(each_way):
                 older, newer, question = _revising(relation, chance)
-                yield Pair(older, newer, True, "made", code, question)
-                older, newer, question = _alike(relation, chance)
-                yield Pair(older, newer, False, "made", code, question)
+                yield Pair(older, newer, PairVerdict.OTHERWISE, code, question)
+                older, newer, question, verdict = _alike(relation, chance)
+                yield Pair(older, newer, verdict, code, question)
 
 
 def _said(relation: dict[str, Any], frame: str, s: str, v: str) -> str:
@@ -110,7 +124,7 @@ def _revising(relation: dict[str, Any], chance: random.Random) -> tuple[str, str
     return _said(relation, one, s, old), _said(relation, other, s, new), question
 
 
-def _alike(relation: dict[str, Any], chance: random.Random) -> tuple[str, str, str]:
+def _alike(relation: dict[str, Any], chance: random.Random) -> tuple[str, str, str, PairVerdict]:
     one, two = chance.sample(relation["s"], 2)
     values = relation["v"]
     old = chance.choice(values)
@@ -122,7 +136,8 @@ def _alike(relation: dict[str, Any], chance: random.Random) -> tuple[str, str, s
     if way < 0.55:
         others = relation["frames"] + relation.get("denied", [])
         second = first if chance.random() < 0.6 else chance.choice(others)
-        return older, _said(relation, second, two, new if chance.random() < 0.8 else old), question
+        newer = _said(relation, second, two, new if chance.random() < 0.8 else old)
+        return older, newer, question, PairVerdict.APART
     if way < 0.7:
         second = chance.choice([each for each in relation["frames"] if each != first])
     elif way < 0.8:
@@ -130,7 +145,8 @@ def _alike(relation: dict[str, Any], chance: random.Random) -> tuple[str, str, s
     else:
         kind = "asks" if way < 0.87 else "plans" if way < 0.92 else "events"
         second = chance.choice(relation[kind])
-    return older, _said(relation, second, one, old), question
+    verdict = PairVerdict.SAME if way < 0.8 else PairVerdict.APART
+    return older, _said(relation, second, one, old), question, verdict
 
 
 def lessons() -> list[Pair]:
@@ -140,8 +156,45 @@ def lessons() -> list[Pair]:
 
 
 def _pair(row: dict[str, Any]) -> Pair:
-    revises = row["label"] == "revises"
-    return Pair(row["older"], row["newer"], revises, "written", row["language"], row["question"])
+    return Pair(row["older"], row["newer"], verdict_of(row), row["language"], row["question"])
+
+
+def verdict_of(row: dict[str, Any]) -> PairVerdict:
+    """Return the verdict that a line of any of the files is labelled with."""
+    if row["label"] == "revises":
+        return PairVerdict.OTHERWISE
+    if row["label"] == "alike":
+        return PairVerdict.SAME if row.get("sort") == "paraphrase" else PairVerdict.APART
+    return PairVerdict(row["label"])
+
+
+def notes(part: str) -> Iterator[Pair]:
+    """Read the pairs of notes of a part, and make two of each pattern."""
+    for row in _lines(TIDY):
+        if row["kind"] == "pair" and row["part"] == part:
+            yield Pair(row["older"], row["newer"], verdict_of(row), is_note=True)
+    for row in _lines(PATTERNS):
+        if row["part"] != part:
+            continue
+        if "older" in row:
+            yield Pair(row["older"], row["newer"], PairVerdict.OTHERWISE, is_note=True)
+            continue
+        texts = [row["pattern"].format(*fill) for fill in row["fills"]]
+        for one, other in pairwise(texts) if part != "learn" else (texts[:2], texts[2:]):
+            yield Pair(one, other, PairVerdict.APART, is_note=True)
+
+
+def note_lessons() -> list[Pair]:
+    """Return the pairs of notes that are learnt from."""
+    written = (
+        Pair(each["older"], each["newer"], verdict_of(each), is_note=True)
+        for each in _lines(TIDY_LESSONS)
+    )
+    return [*notes("learn"), *written]
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def strangers(pairs: Sequence[Pair], count: int) -> list[Pair]:
@@ -151,7 +204,7 @@ def strangers(pairs: Sequence[Pair], count: int) -> list[Pair]:
     while len(found) < count:
         one, other = chance.sample(pairs, 2)
         if one.language == other.language and one.older != other.older:
-            found.append(replace(one, newer=other.newer, revises=False, source="strangers"))
+            found.append(replace(one, newer=other.newer, verdict=PairVerdict.APART))
     return found
 
 
@@ -185,6 +238,13 @@ class Reader:
             DatedText(text, began + timedelta(days=day), self.packed(text) if by_states else None)
             for day, text in enumerate((pair.older, pair.newer))
         ]
+
+    def whole_signs(self, pair: Pair, *, by_states: bool) -> list[dict[str, float]]:
+        """Return the signs of a pair of texts as wholes."""
+        spell = self.spell if by_states else None
+        older, newer = self.candidates(pair, by_states=by_states)
+        found = whole_alignment(older, newer, spell)
+        return [] if found is None else [comparing.whole_signs(found)]
 
     def signs(self, pair: Pair, *, by_states: bool, is_asked: bool) -> list[dict[str, float]]:
         """Return the signs of each pair of sentences of a pair of texts."""
@@ -313,10 +373,10 @@ def fit_net(
 
 @dataclass(frozen=True)
 class Lesson:
-    """The signs of one pair of texts, by pairs of sentences, whether it revises and what it weighs."""
+    """The signs of one pair of texts, by pairs of sentences, whether it is what is learnt, and what it weighs."""
 
     signs: list[dict[str, float]]
-    revises: bool
+    is_so: bool
     weight: float
 
 
@@ -327,7 +387,7 @@ def fit(learnt: Sequence[Lesson], names: Sequence[str], ways: Sequence[Way] = (W
     bags = np.cumsum([0, *(len(each.signs) for each in some[:-1])])
     weights = np.array([each.weight for each in some])
     mean, spread = rows.mean(axis=0), rows.std(axis=0) + 0.15
-    wanted = np.array([float(each.revises) for each in some])
+    wanted = np.array([float(each.is_so) for each in some])
     scaled = (rows - mean) / spread
     fits = [
         fit_net(scaled, bags, wanted, weights, way, seed)
@@ -370,30 +430,44 @@ def main() -> None:
     roles = fit_roles(reader).astype(np.float16)
     np.save(FOLDER / "word_roles.npy", roles)
     comparing.PROBE = roles.astype(np.float32)
-    written, made_pairs = lessons(), list(made(MADE_EACH_WAY))
-    others = strangers(written, STRANGERS)
+    written = lessons()
+    beside = [
+        (pairs, weight * len(written) / len(pairs))
+        for pairs, weight in (
+            (list(made(MADE_EACH_WAY)), OF_MADE),
+            (strangers(written, STRANGERS), OF_STRANGERS),
+        )
+    ]
     kept: Net = {}
     for by_states in (True, False):
         for is_asked in (True, False):
-            name = f"{'states' if by_states else 'words'}{'_asked' if is_asked else ''}"
-            weighed = ((written, 1.0), (made_pairs, OF_MADE), (others, OF_STRANGERS))
             learnt = [
                 Lesson(
-                    reader.signs(each, by_states=by_states, is_asked=is_asked),
-                    each.revises,
-                    weight * len(written) / len(pairs) if weight < 1 else 1.0,
+                    reader.signs(each, by_states=by_states, is_asked=is_asked), each.revises, weight
                 )
-                for pairs, weight in weighed
+                for pairs, weight in ((written, 1.0), *beside)
                 for each in pairs
             ]
-            kept |= {
-                f"{name}.{key}": value for key, value in _fitted(learnt, len(written), name).items()
-            }
+            kept |= _fitted(learnt, len(written), f"{_by(by_states)}{'_asked' if is_asked else ''}")
+        wholes = [
+            (reader.whole_signs(each, by_states=by_states), each.verdict, weight)
+            for pairs, weight in ((written, 1.0), (note_lessons(), OF_NOTES), *beside)
+            for each in pairs
+        ]
+        for verdict in (PairVerdict.OTHERWISE, PairVerdict.SAME):
+            learnt = [Lesson(signs, its is verdict, weight) for signs, its, weight in wholes]
+            kept |= _fitted(
+                learnt, len(written) + len(note_lessons()), f"{_by(by_states)}_{verdict}"
+            )
     np.savez_compressed(FOLDER / "revision_weights.npz", **kept)  # type: ignore[arg-type]
 
 
+def _by(by_states: bool) -> str:
+    return "states" if by_states else "words"
+
+
 def _fitted(learnt: Sequence[Lesson], count: int, name: str) -> Net:
-    """Fit to all, with the cut that folds give; the first `count` are the written ones."""
+    """Fit to all, with the cut that folds give; the first `count` are judged."""
     names = list(dict.fromkeys(name for each in learnt for signs in each.signs for name in signs))
     scores = np.zeros(count)
     for fold in range(5):
@@ -402,15 +476,19 @@ def _fitted(learnt: Sequence[Lesson], count: int, name: str) -> Net:
         ]
         net = fit(apart, names, (Way(nets=1),))
         scores[fold::5] = [score(net, each.signs) for each in learnt[fold:count:5]]
-    wanted = np.array([each.revises for each in learnt[:count]])
+    wanted = np.array([each.is_so for each in learnt[:count]])
     cut, found = rates(scores, wanted, FALSE_MARKS)
     right, wrong = scores[wanted], scores[~wanted]
     area = float((right[:, None] > wrong).mean())
-    print(f"{name}: area {area:.3f}, {found:.3f} of revisions at {FALSE_MARKS} of look-alikes")
-    # Odds are made a chance at which half of what is marked at that chance revises, by the folds.
+    print(f"{name}: area {area:.3f}, {found:.3f} found at {FALSE_MARKS} of the others")
+    # Odds are made a chance at which half of what is marked at that chance is so, by the folds.
     slope = logistic(np.c_[scores, np.ones(count)], wanted.astype(float), 1e-3)
     likely = 1 / (1 + np.exp(-(cut * slope[0] + slope[1])))
-    return fit(learnt, names) | {"scale": slope, "cut": np.array([likely])}
+    net = fit(learnt, names) | {"scale": slope, "cut": np.array([likely])}
+    return {
+        f"{name}.{key}": value if key == "names" else value.astype(np.float32)
+        for key, value in net.items()
+    }
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def main() -> None:
         for number, each in enumerate(every):
             if each.part not in HELD_OUT and each.session % FOLDS == fold:
                 scores[number] = score(apart, each.lesson.signs)
-    gone = np.array([each.lesson.revises for each in every])
+    gone = np.array([each.lesson.is_so for each in every])
     parts = np.array([each.part for each in every])
     for part in dict.fromkeys(parts.tolist()):
         own = parts == part

@@ -2,24 +2,23 @@
 
 `revisions.jsonl` holds pairs of a statement and a later one, in five languages, each with a question: half of them revise
 it (`marked` by a word such as "now", or by none), half look alike and revise nothing. They were written before anything
-was fitted; lines with odd numbers were learnt from (`learn`), lines with even numbers were not (`unseen`). Pairs of
-`tidy.jsonl` are judged beside them, with what tidying's own comparison says.
+was fitted; lines with odd numbers were learnt from (`learn`), lines with even numbers were not (`unseen`). Pairs of notes
+are judged beside them, as wholes: those of `tidy.jsonl` and of the patterns of `tidy_patterns.jsonl`.
 A pair is marked if `language.revisions` says that it is likely; no figure fits itself to what it judges.
 """
 
-import json
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from itertools import product
 from typing import Any
 
-from benchmarks.fit_revisions import Pair, Reader, labelled
+from benchmarks.fit_revisions import Pair, Reader, labelled, notes, verdict_of
 from benchmarks.measure import Cell, Table, asked, machine, publish
-from minutebook.features.tidying.judging.pairs import PairVerdict, compare
+from minutebook.language.notes import PairVerdict, compare
 from minutebook.language.revisions import DatedText, revisions
 
-TIDY = Path(__file__).parent / "tidy.jsonl"
 AT_ONCE = 12
 """Texts that are judged at once where time is measured, as many as a search returns."""
 
@@ -35,8 +34,7 @@ def is_marked(reader: Reader, pair: Pair, *, by_states: bool, is_asked: bool) ->
 
 
 def _pair(row: dict[str, Any]) -> Pair:
-    revises = row["label"] in ("revises", "otherwise")
-    return Pair(row["older"], row["newer"], revises, "", row.get("language", ""), row.get("question", ""))  # fmt: skip
+    return Pair(row["older"], row["newer"], verdict_of(row), row["language"], row["question"])
 
 
 def shares(rows: Sequence[dict[str, Any]], marks: Sequence[bool]) -> Iterator[tuple[Cell, ...]]:
@@ -55,18 +53,18 @@ def shares(rows: Sequence[dict[str, Any]], marks: Sequence[bool]) -> Iterator[tu
         yield name, len(found), sum(found), f"{sum(found) / len(found):.2f}"
 
 
-def of_tidy(reader: Reader) -> Iterator[tuple[Cell, ...]]:
-    """Yield for each part of tidying's pairs what is told to say otherwise: rightly and wrongly, by either comparison."""
-    read = [json.loads(line) for line in TIDY.read_text(encoding="utf-8").splitlines()]
-    for part in ("learn", "unseen"):
-        pairs = [_pair(each) for each in read if each["kind"] == "pair" and each["part"] == part]
-        ours = [is_marked(reader, each, by_states=True, is_asked=False) for each in pairs]
-        theirs = [
-            compare(each.older, each.newer).verdict is PairVerdict.OTHERWISE for each in pairs
-        ]
-        for name, marks in (("language.revisions", ours), ("tidying.pairs", theirs)):
-            right = sum(mark and each.revises for mark, each in zip(marks, pairs, strict=True))
-            yield part, name, sum(each.revises for each in pairs), right, sum(marks) - right
+def of_notes(reader: Reader) -> Iterator[tuple[Cell, ...]]:
+    """Yield for each part of the pairs of notes, by states and by words, how many of each label get which verdict."""
+    for part, by_states in product(("learn", "unseen", "fresh"), (True, False)):
+        spell = reader.spell if by_states else None
+        counts: Counter[tuple[PairVerdict, PairVerdict]] = Counter()
+        for pair in notes(part):
+            older, newer = reader.candidates(pair, by_states=by_states)
+            found = compare(older, newer, spell)
+            counts[pair.verdict, found.verdict] += 1
+        for label in PairVerdict:
+            told = [counts[label, each] for each in PairVerdict]
+            yield part, "states" if by_states else "words", str(label), sum(told), *told
 
 
 def speed(reader: Reader, rows: Sequence[dict[str, Any]], rounds: int) -> tuple[Cell, ...]:
@@ -113,9 +111,9 @@ def main() -> None:
                         print(
                             f"{name} {'missed' if each.revises else 'wrong'}: {each.older} | {each.newer}"
                         )
-    columns = ("part", "by", "say otherwise", "rightly", "wrongly")
+    columns = ("part", "by", "label", "pairs", *(f"told {each}" for each in PairVerdict))
     if not given.quick:
-        tables.append(Table("Pairs of tidying", columns, list(of_tidy(reader))))
+        tables.append(Table("Pairs of notes", columns, list(of_notes(reader))))
     timed = speed(reader, labelled("learn"), 3 if given.quick else 50)
     tables.append(Table("CPU", ("texts", "least ms", "middle ms"), [timed]))
     publish("revisions", machine(), tables, quick=given.quick)

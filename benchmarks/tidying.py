@@ -41,7 +41,7 @@ from minutebook.features.tidying.services import TidyingServices
 HERE = Path(__file__).parent
 LABELLED, NOTES = HERE / "tidy.jsonl", HERE / "notes.jsonl"
 PATTERNS = HERE / "tidy_patterns.jsonl"
-PARTS = ("learn", "unseen")
+PARTS = ("learn", "unseen", "fresh")
 PERSON = Caller(name="ada", role=Role.HUMAN)
 FAR = datetime(2030, 1, 1, tzinfo=UTC)
 """After every day that a case names."""

@@ -1,6 +1,7 @@
 """Compare two sentences word by word: the common part, the differences, and the sorts of these."""
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from minutebook.language.note_words import OPPOSITES
 from minutebook.language.statements import Floats, Sentence, Sort, Statements, StatementWord
 
 PROBE: Floats = np.load(Path(__file__).with_name("word_roles.npy")).astype(np.float32)
@@ -19,6 +21,9 @@ LEAST_STEM = 4
 SAME = 0.62
 """The cosine of two words' states from which on they say the same."""
 
+NEVER_SAME = 0.5
+"""The cosine at most of two numbers, two days or two opposites, whose states are near whatever they say."""
+
 KIN = 0.3
 """The nearness from which on two words may stand for one another: two days, two tools, two names."""
 
@@ -26,6 +31,12 @@ OF_ONE_SORT, OF_ONE_NEIGHBOUR = 0.15, 0.15
 """What makes two words nearer than their states: being two numbers or names; each word beside both."""
 
 _MOST = 4
+
+_LONGEST_SLOT = 3
+"""Words that stand for one another, at most, where two sentences agree in all others."""
+
+_NEITHER = np.array([0.5], np.float32)
+"""The role of a word where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,9 @@ def align(
     if old_states is not None and new_states is not None:
         cosines = old_states @ new_states.T
         cosines = np.where(same, np.maximum(cosines, SAME), cosines)
+        cosines = np.where(
+            _exclusive(older, newer) & ~same, np.minimum(cosines, NEVER_SAME), cosines
+        )
     return Alignment(
         older,
         newer,
@@ -118,6 +132,24 @@ def align(
         has_states,
         asked,
     )
+
+
+def _exclusive(older: Sentence, newer: Sentence) -> NDArray[np.bool_]:
+    """Tell which telling words of two sentences cannot say the same: numbers, days, opposites, shape (older's, newer's)."""
+    olds, news = _telling(older), _telling(newer)
+    found = np.zeros((len(olds), len(news)), np.bool_)
+    for is_one in (lambda each: each.sort is Sort.NUMBER, lambda each: each.is_day):
+        found |= np.outer([is_one(each) for each in olds], [is_one(each) for each in news])
+    for one in range(len(olds)):
+        if (against := OPPOSITES.get(older.keys[one])) is not None:
+            found[one] |= [key in against for key in newer.keys]
+    return found
+
+
+def _are_opposed(older: Sentence, newer: Sentence) -> bool:
+    """Tell whether one sentence has a word, and the other not, whose opposite the other has, and it not."""
+    old, new = ({each.key for each in side.words} for side in (older, newer))
+    return any(OPPOSITES[key] & (new - old) for key in (old - new) & OPPOSITES.keys())
 
 
 def said_by(asked: Statements, sentence: Sentence, states: Floats | None) -> Floats:
@@ -191,7 +223,7 @@ def unasked_signs(pair: Alignment) -> dict[str, float]:
     older, newer = pair.older, pair.newer
     only_old, only_new = pair.only_old, pair.only_new
     places = places_of(pair, only_old, only_new)
-    denials = [older.said["denies"] % 2, newer.said["denies"] % 2]
+    denials = [min(older.said["denies"], 1), min(newer.said["denies"], 1)]
     is_same = not only_old and not only_new
     return {
         "always": 1.0,
@@ -204,6 +236,8 @@ def unasked_signs(pair: Alignment) -> dict[str, float]:
         **_of_spans(pair),
         **_of_rest(pair, places, only_old, only_new),
         "one denies": float(denials[0] != denials[1]),
+        "both deny": float(denials[0] == denials[1] == 1),
+        "opposites": float(_are_opposed(older, newer)),
         "newer ends": float(newer.said["ended"] > 0),
         "newer changes": float(newer.said["changed"] > 0),
         "newer adds": float(newer.said["added"] > 0),
@@ -216,6 +250,25 @@ def unasked_signs(pair: Alignment) -> dict[str, float]:
         ),
         "one asks": float(newer.is_question or older.is_question),
     }
+
+
+def whole_signs(pair: Alignment) -> dict[str, float]:
+    """Return the signs by which two whole texts say the same, or one says otherwise: also of the place that differs."""
+    return {**signs(pair), **_of_slot(pair)}
+
+
+def is_exchangeable(found: Mapping[str, float]) -> bool:
+    """Tell by the signs of two whole texts whether they differ in one name or word, which may be the subject of each.
+
+    A number that stands after a word and before none is the name of one of several things ("release 2.3"), too.
+    """
+    if not found.get("slot, nothing in it the same") or found["slot is a day"]:
+        return False
+    is_number = found["slot is a number"] > 0
+    names_one = (
+        found["slot is a number after a word"] and not found["slot is a number before a word"]
+    )
+    return not is_number or bool(names_one)
 
 
 def _coverage(pair: Alignment) -> dict[str, float]:
@@ -407,6 +460,76 @@ def _of_spans(pair: Alignment) -> dict[str, float]:
     found["things one for one, no value"] = float(old[2] == new[2] == 0 and old[1] == new[1] == 1)
     found["nothing but words"] = float(max(old[1], new[1]) == 0)
     return found
+
+
+def _of_slot(pair: Alignment) -> dict[str, float]:
+    """Return the signs of the one place where two sentences differ, if they agree word for word elsewhere."""
+    old, new = pair.older.words, pair.newer.words
+    begin = _common(old, new)
+    end = min(_common(old[::-1], new[::-1]), len(old) - begin, len(new) - begin)
+    found = {"word for word": (begin + end) / max(len(old), len(new))}
+    slots = [
+        _slot(sentence, roles, begin, len(sentence.words) - end)
+        for sentence, roles in ((pair.older, pair.old_roles), (pair.newer, pair.new_roles))
+    ]
+    sizes = [each.pop("words", 0) for each in slots]
+    if not 1 <= min(sizes) <= max(sizes) <= _LONGEST_SLOT:
+        return found
+    for name, value in slots[0].items():
+        found[f"slot {name}"] = (value + slots[1][name]) / 2
+        found[f"slot {name}, both"] = min(value, slots[1][name])
+    return found | {
+        "one slot": 1.0,
+        "slot, nothing in it the same": float(sizes == [len(pair.only_old), len(pair.only_new)]),
+        "slot, how far on": begin / (begin + end + 1),
+        "slot first": float(begin == 0),
+        "slot last": float(end == 0),
+    }
+
+
+def _slot(sentence: Sentence, roles: Floats, begin: int, end: int) -> dict[str, float]:
+    """Return the number and sort of the telling words in a place of a sentence, and the roles of those before and after."""
+    telling = sentence.telling
+    first, stop = bisect_left(telling, begin), bisect_left(telling, end)
+    own = _telling(sentence)[first:stop]
+    if not own:
+        return {}
+    name = float(roles[first:stop, 2].max())
+    is_after = first > 0 and telling[first - 1] == begin - 1
+    is_before = stop < len(telling) and telling[stop] == end
+    numbers = [each.sort is Sort.NUMBER for each in own]
+    found = {
+        "words": len(own),
+        "alone": float(len(own) == 1),
+        "is a thing": float(roles[first:stop, 0].max()),
+        "is a value": float(roles[first:stop, 1].max()),
+        "is a name": name,
+        "is a number": float(any(numbers)),
+        "is a day": float(any(each.is_day for each in own)),
+        "is after a word": float(is_after),
+        "is before a word": float(is_before),
+        "is a number after a word": float(is_after and numbers[0]),
+        "is a number before a word": float(is_before and numbers[-1]),
+        "is a name beside a word": name * float((is_after or is_before) and not any(numbers)),
+    }
+    for side, some, nearest in (("before", roles[:first], -1), ("after", roles[stop:], 0)):
+        things, values = (some[:, 0], some[:, 1]) if len(some) else (_NEITHER, _NEITHER)
+        found[f"{side}, a thing"] = float(things[nearest])
+        found[f"{side}, a value"] = float(values[nearest])
+        found[f"{side}, no thing"] = float(1 - things.min())
+        found[f"{side}, a subject"] = float((things * (1 - values)).max())
+        found[f"{side}, the most of a value"] = float((things * values).max())
+    return found
+
+
+def _common(ones: Sequence[StatementWord], others: Sequence[StatementWord]) -> int:
+    """Return how many words two sentences have in common until the first that differs."""
+    count = 0
+    for one, other in zip(ones, others, strict=False):
+        if not is_form(one.key, other.key):
+            break
+        count += 1
+    return count
 
 
 def _spans(sentence: Sentence, roles: Floats, only: Sequence[int]) -> tuple[int, int, int, bool]:

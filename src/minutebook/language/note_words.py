@@ -1,4 +1,4 @@
-"""Words that classify a difference between two notes, from `note_words.toml`, which explains each list."""
+"""Names of days, opposites and words in names, from `note_words.toml`, which explains each list."""
 
 import tomllib
 from collections.abc import Mapping
@@ -26,8 +26,15 @@ MONTHS = {
 DAYS = (LISTS["days"] | WEEKDAYS.keys() | MONTHS.keys()) - {"may"}
 """Names of days and months, but for one that is a verb far more often."""
 
-OPPOSITES = [
-    (frozenset(one.split(",")), frozenset(other.split(",")))
-    for one, other in (pair.split("/") for pair in _FILE["opposites"].split())
-]
-"""Pairs of sets of words, of which one text cannot hold one of each."""
+
+def _opposites() -> Mapping[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for pair in _FILE["opposites"].split():
+        one, other = (frozenset(side.split(",")) for side in pair.split("/"))
+        for side, against in ((one, other), (other, one)):
+            found |= {word: found.get(word, frozenset()) | against for word in side}
+    return found
+
+
+OPPOSITES = _opposites()
+"""By a word those of which a text that holds it cannot hold one, if it is to say the same."""

@@ -75,8 +75,8 @@ class Revision:
     """Whether the chance is one at which few look-alikes are marked."""
 
 
-_NETS = nets(Path(__file__).with_name("revision_weights.npz"))
-"""By states or words, of a question or not."""
+NETS = nets(Path(__file__).with_name("revision_weights.npz"))
+"""By states or words: of sentences, of a question or not, and of whole notes, by verdict."""
 
 
 def chance(
@@ -114,8 +114,8 @@ def revisions(
         if each[2].older.text.casefold() != each[2].newer.text.casefold()
     ]
     found: dict[int, Revision] = {}
-    for name in {_net_of(each) for *_, each in pairs}:
-        own = [each for each in pairs if _net_of(each[2]) == name]
+    for name in {net_of(each) for *_, each in pairs}:
+        own = [each for each in pairs if net_of(each[2]) == name]
         judged = _judged(name, [each for *_, each in own])
         for (older, newer, pair), (likely, is_likely) in zip(own, judged, strict=True):
             best = found.get(older)
@@ -129,13 +129,13 @@ def revisions(
 
 def _judged(name: str, pairs: Sequence[Alignment]) -> Iterator[tuple[float, bool]]:
     """Yield the chance of each pair by a network, and whether it is likely; 0 where the question alone speaks for it."""
-    net = _NETS[name]
+    net = NETS[name]
     if name != "states_asked":
         chances = net.chances([signs(each) for each in pairs])
         is_likely = chances >= net.cut[0]
     else:
         rows = [unasked_signs(each) for each in pairs]
-        unasked = _NETS["states"].chances(rows)
+        unasked = NETS["states"].chances(rows)
         chances = np.zeros_like(unasked)
         # The question is compared with those only of which it decides something.
         open_ones = np.flatnonzero(unasked >= LEAST_UNASKED).tolist()
@@ -146,7 +146,8 @@ def _judged(name: str, pairs: Sequence[Alignment]) -> Iterator[tuple[float, bool
     yield from zip(chances.tolist(), is_likely.tolist(), strict=True)
 
 
-def _net_of(pair: Alignment) -> str:
+def net_of(pair: Alignment) -> str:
+    """Return the name of the network for a pair: by states or words, and whether a question is known."""
     return ("states" if pair.has_states else "words") + ("" if pair.asked is None else "_asked")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.language import signs
+from minutebook.language.note_words import DAYS
 from minutebook.language.sentences import sentences
 from minutebook.search.folding import folded
 from minutebook.search.languages import Languages, is_function_word
@@ -64,6 +65,11 @@ class StatementWord(NamedTuple):
     end: int
     is_telling: bool
 
+    @property
+    def is_day(self) -> bool:
+        """Whether it names a day of the week or a month."""
+        return self.key in DAYS
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -97,6 +103,23 @@ def statements_of(text: str, packed: bytes | None, spell: Spell | None) -> State
     if not packed or spell is None:
         return Statements(read, (None,) * len(read))
     return Statements(read, tuple(_states(text, read, *unpacked(packed, LONGEST), spell)))
+
+
+def whole_of(
+    text: str, languages: Languages, packed: bytes | None, spell: Spell | None
+) -> Statements:
+    """Read a text as one statement, as `statements_of` reads its sentences; without any if no word tells something."""
+    whole = _whole(text, languages)
+    if not whole.telling:
+        return Statements((), ())
+    if not packed or spell is None:
+        return Statements((whole,), (None,))
+    return Statements((whole,), tuple(_states(text, (whole,), *unpacked(packed, LONGEST), spell)))
+
+
+@lru_cache(64)
+def _whole(text: str, languages: Languages) -> Sentence:
+    return sentence_of(" ".join(normalize("NFKC", text[:LONGEST]).split()), languages)
 
 
 def asked_of(text: str, question: Question | None, spell: Spell | None) -> Statements:
@@ -151,7 +174,11 @@ def _read_word(
     key = _POSSESSIVE.sub("", folded(written).casefold())
     is_label = len(written) == 1 and written.isupper() and not is_first
     is_large = written[:1].isupper()
-    if is_label or (is_large and (not (is_first or "german" in languages) or _is_name(written))):
+    if (
+        is_label
+        or _has_figure(written)
+        or (is_large and (not (is_first or "german" in languages) or _is_name(written)))
+    ):
         sort = Sort.NAME
     else:
         sort = Sort.WORD
@@ -164,6 +191,10 @@ def _read_word(
 def _is_name(word: str) -> bool:
     """Tell whether a word is written as names of products are: capitals or signs inside it."""
     return any(map(str.isupper, word[1:])) or any(each in word for each in ".+#/")
+
+
+def _has_figure(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def _states(

@@ -362,9 +362,7 @@ def test_the_state_tells_of_the_last_round_what_waits_and_what_did_not_run(opene
 
 
 def test_notes_of_one_pattern_contradict_one_another_only_while_they_are_two(world: World) -> None:
-    pattern = (
-        "The feature flags were removed from {} after the rollout finished without complaints."
-    )
+    pattern = "Deploys wait in {}."
     kept(world, pattern.format("gallery"))
     kept(world, pattern.format("wishlist"))
     assert found(world) == {FindingKind.CONTRADICTION: 1}

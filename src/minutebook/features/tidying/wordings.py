@@ -9,8 +9,8 @@ from minutebook.domain.trust.doors import Door
 from minutebook.domain.writing.drafts import ScopeKey, resolve_scope
 from minutebook.features.tidying.findings import FindingKind
 from minutebook.features.tidying.inbox import Inbox
-from minutebook.features.tidying.judging.pairs import LONGEST
 from minutebook.features.tidying.judging.wordings import merged_ids
+from minutebook.language.notes import LONGEST_NOTE
 from minutebook.services.access.doors import Doors
 
 LOOKED_THROUGH = 200
@@ -20,7 +20,7 @@ LOOKED_THROUGH = 200
 def wordable(inbox: Inbox, doors: Doors, caller: Caller, limit: int) -> list[tuple[Memory, Memory]]:
     """Return pairs that wait as duplicates, of the place where a new memory of the caller's would be.
 
-    Left out are texts of more than LONGEST characters together, pairs of which a wording waits already, and
+    Left out are texts of more than LONGEST_NOTE characters together, pairs of which a wording waits already, and
     pairs with a text that is told only to who asks.
     """
     merges = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({FindingKind.MERGE})).waiting
@@ -30,7 +30,7 @@ def wordable(inbox: Inbox, doors: Doors, caller: Caller, limit: int) -> list[tup
     for one, other in (each for pair in pairs for each in _memories(pair.records)):
         if len(found) == limit:
             break
-        is_short = len(one.text) + len(other.text) <= LONGEST
+        is_short = len(one.text) + len(other.text) <= LONGEST_NOTE
         is_new = not any({one.id, other.id} <= ids for ids in worded)
         if not (is_short and is_new and _is_in_reach(caller, one)):
             continue

@@ -1,6 +1,6 @@
 """Memories that say nearly the same as another, or the opposite: told, never merged or dropped."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller, Note
@@ -18,6 +18,9 @@ LEAST_COSINE = 0.9
 
 LEAST_RELATED = 0.84
 """What is farther is not looked at for what the memory revises: the cosine of unrelated texts is 0.72."""
+
+LEAST_ABOUT = 0.45
+"""From here on two memories may be about the same: of 634 pairs of neighbours among strangers the most alike have 0.41."""
 
 LOOKED_AT = 5
 """How many of the nearest by cosine are compared token by token."""
@@ -70,7 +73,10 @@ class SimilarMemories:
         near = None if view is None else self._near(view, memory)
         if near is None:
             return
-        alike = {each.memory.id: each for each in list(_alike(near))[:NAMED]}
+        alike = {
+            each.memory.id: each
+            for each in list(_alike(near, LEAST_LIKENESS, LEAST_COSINE))[:NAMED]
+        }
         revised = self._revised(near)
         found = {each.id: each for each in (*revised, *(each.memory for each in alike.values()))}
         if not found:
@@ -103,9 +109,22 @@ class SimilarMemories:
         """Whether there is a model that keeps token states, by which texts are compared."""
         return bool(self._embeddings.space_of(Memory).states)
 
-    def beside(self, view: View, memory: Memory) -> list[Similar]:
-        """Find the memories in a view of the memory's organization that are like it, as `like` does."""
-        return list(self._like(view, memory))
+    def beside(self, view: View, memory: Memory) -> list[Memory]:
+        """Find the memories in a view of the memory's organization that are about the same, as far as can be told.
+
+        Those that it is linked to are left out. What each says beside the other is for `language.revisions` to tell.
+        """
+        near = self._near(view, memory)
+        found = () if near is None else _alike(near, LEAST_ABOUT, LEAST_RELATED)
+        return [each.memory for each in found]
+
+    def states_of(self, memories: Sequence[Memory]) -> dict[str, bytes]:
+        """Return the token states of memories of one organization by id, of those that have any."""
+        space = self._embeddings.space_of(Memory)
+        if not space.states or not memories:
+            return {}
+        ids = [each.id for each in memories]
+        return whole(self._store.token_states(Memory, memories[0].organization, ids, space))
 
     def pairs(self, caller: Caller, limit: int, offset: int = 0) -> tuple[list[Pair], int]:
         """Look through a page of the memories that hold now, newest first, for pairs of similar ones.
@@ -143,7 +162,7 @@ class SimilarMemories:
 
     def _like(self, view: View, memory: Memory) -> Iterator[Similar]:
         near = self._near(view, memory)
-        return iter(()) if near is None else _alike(near)
+        return iter(()) if near is None else _alike(near, LEAST_LIKENESS, LEAST_COSINE)
 
     def _near(self, view: View, memory: Memory) -> _Near | None:
         """Read the token states of a memory and of those nearest to it, but for those that it is linked to."""
@@ -184,12 +203,12 @@ class SimilarMemories:
         return self._seen(caller).of(memory.organization)
 
 
-def _alike(near: _Near) -> Iterator[Similar]:
-    """Yield those that say about the same, the most alike first."""
-    compared = {id for id in near.states if near.cosines[id] >= LEAST_COSINE}
+def _alike(near: _Near, least: float, least_cosine: float) -> Iterator[Similar]:
+    """Yield those that are at least so alike, the most alike first."""
+    compared = {id for id in near.states if near.cosines[id] >= least_cosine}
     alike = sorted((-likeness(near.own, near.states[id]), id) for id in compared)
     for negative, id in alike:
-        if -negative < LEAST_LIKENESS:
+        if -negative < least:
             return
         if (other := near.view.get(Memory, id)) is not None:
             yield Similar(other, -negative)

@@ -22,10 +22,10 @@ from minutebook.domain.writing.validity import holds_at
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
 from minutebook.features.tidying.findings import FindingKind, Subject, Suggestion, suggestion_id
 from minutebook.features.tidying.judging.names import NamedEntity, sameness
-from minutebook.features.tidying.judging.pairs import Comparison, PairVerdict, compare
 from minutebook.features.tidying.judging.times import end_of
 from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
 from minutebook.features.tidying.looking.candidates import MemoryNeighbours
+from minutebook.language.notes import Comparison, PairVerdict
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Tended
 
@@ -125,7 +125,7 @@ class Examining:
         if _place(one) != _place(other) or not (_stands(one, now) and _stands(other, now)):
             return None
         newer, older = sorted((one, other), key=self._age, reverse=True)
-        found = compare(older.text, newer.text)
+        found = self._candidates.compare(older, newer)
         if found.verdict is PairVerdict.APART or self._is_pattern(older, newer, found):
             return None
         stays, goes = (older, newer) if found.is_older_fuller else (newer, older)
@@ -136,7 +136,7 @@ class Examining:
         is_same = found.verdict is PairVerdict.SAME
         return Examined(
             FindingKind.DUPLICATE if is_same else FindingKind.CONTRADICTION,
-            found.certainty,
+            found.chance,
             ((Kind.MEMORY, stays.id), (Kind.MEMORY, goes.id)),
             (stays, goes),
             facts={"old": found.old, "new": found.new},
@@ -153,7 +153,7 @@ class Examining:
         for third in self._candidates.of(newer):
             if third.id in known or _place(third) != _place(newer) or not _stands(third, now):
                 continue
-            other = compare(third.text, newer.text)
+            other = self._candidates.compare(third, newer)
             if other.is_exchangeable and other.new == found.new and other.old != found.old:
                 return True
         return False

@@ -31,7 +31,7 @@ from minutebook.store.values import Change
 LOCK = "tidy"
 """The named lock of the process that goes through an organization."""
 
-FINDERS = 2
+FINDERS = 3
 """Counts up when the finders find other things: everything is then looked at once more."""
 
 BATCH = 200

@@ -1,0 +1,83 @@
+"""Tell of two notes that are alike whether the newer says the same, says otherwise, or is about something else.
+
+Both are read as wholes, since one may take the place of the other, and aligned as `revisions` aligns sentences. Two
+networks weigh the same signs, and those of the one place where notes of one pattern differ: whether both say the same,
+and whether one says otherwise.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from minutebook.language.comparing import Alignment, align, is_exchangeable, whole_signs
+from minutebook.language.revisions import NETS, DatedText, net_of
+from minutebook.language.statements import Spell, whole_of
+from minutebook.search.text import languages_of
+
+LEAST_SAME, LEAST_OTHERWISE = 0.5, 0.7
+"""The chances from which on two whole texts say the same, or one says otherwise."""
+
+LONGEST_NOTE = 2_000
+"""Characters beyond which texts are not compared as wholes: what differs in them is seldom one value."""
+
+_CERTAIN = 0.99
+
+
+class PairVerdict(StrEnum):
+    """The relation of a newer text to an older one that it is like."""
+
+    SAME = "same"
+    OTHERWISE = "otherwise"
+    APART = "apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A verdict, its chance in [0, 1], and the words that differ, each side's as they are written.
+
+    `is_older_fuller`: the older text holds all that the newer says, and more. `is_exchangeable`: they differ in one
+    name or word, which may be a value or, where more texts are made so, what each is about.
+    """
+
+    verdict: PairVerdict
+    chance: float
+    old: str = ""
+    new: str = ""
+    is_older_fuller: bool = False
+    is_exchangeable: bool = False
+
+
+def compare(older: DatedText, newer: DatedText, spell: Spell | None = None) -> Comparison:
+    """Compare a newer text with an older one as wholes: whether one can take the place of the other."""
+    if " ".join(older.text.split()).casefold() == " ".join(newer.text.split()).casefold():
+        return Comparison(PairVerdict.SAME, _CERTAIN)
+    pair = whole_alignment(older, newer, spell)
+    if pair is None or max(len(older.text), len(newer.text)) > LONGEST_NOTE:
+        return Comparison(PairVerdict.APART, 0.0)
+    found = whole_signs(pair)
+    says_otherwise, says_same = (
+        float(NETS[f"{net_of(pair)}_{each}"].chances([found])[0])
+        for each in (PairVerdict.OTHERWISE, PairVerdict.SAME)
+    )
+    if says_same >= max(LEAST_SAME, says_otherwise):
+        verdict, likely = PairVerdict.SAME, says_same
+    elif says_otherwise >= LEAST_OTHERWISE:
+        verdict, likely = PairVerdict.OTHERWISE, says_otherwise
+    else:
+        verdict, likely = PairVerdict.APART, 1 - max(says_same, says_otherwise)
+    return Comparison(
+        verdict,
+        min(likely, _CERTAIN),
+        pair.older.written(pair.only_old),
+        pair.newer.written(pair.only_new),
+        is_older_fuller=bool(pair.only_old) and not pair.only_new,
+        is_exchangeable=is_exchangeable(found),
+    )
+
+
+def whole_alignment(older: DatedText, newer: DatedText, spell: Spell | None) -> Alignment | None:
+    """Align two texts as wholes; None if one has no word that tells something."""
+    languages = languages_of(f"{older.text}\n{newer.text}")
+    old, new = (whole_of(each.text, languages, each.states, spell) for each in (older, newer))
+    if not old.sentences or not new.sentences:
+        return None
+    return align(old.sentences[0], new.sentences[0], old.states[0], new.states[0])
