@@ -2,9 +2,10 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
 from minutebook.language.revisions import DatedText, revisions
@@ -55,12 +56,7 @@ class NewestFirst:
 
         Weak hits are left out, unless they revise an answer: then they are as relevant as that and their chance.
         """
-        judged = [
-            each
-            for each in hits
-            if isinstance(each.record, _JUDGED)
-            and (each.is_weak or each.relevance >= LEAST_RELEVANT)
-        ][:JUDGED]
+        judged = list(islice(_compared(hits), JUDGED))
         states = self._states(judged)
         candidates = [
             DatedText(
@@ -124,6 +120,20 @@ def _place(hit: Recalled, newer_of: Mapping[Key, Recalled], ordered: dict[Key, R
     if (newer := newer_of.get(hit.hit.id)) is not None:
         _place(newer, newer_of, ordered)
     ordered[hit.hit.id] = hit
+
+
+def _compared(hits: Sequence[Recalled]) -> Iterator[Recalled]:
+    """Yield the hits that are about the question, and the weak ones said after one that was found."""
+    records = [each for each in hits if isinstance(each.record, _JUDGED)]
+    found = [_said_at(each.record) for each in records if each.relevance >= FOUND_FROM]
+    first = min(found, default=None)
+    for each in records:
+        if each.is_weak:
+            is_open = first is not None and _said_at(each.record) > first
+        else:
+            is_open = each.relevance >= LEAST_RELEVANT
+        if is_open:
+            yield each
 
 
 def _least_chance(older: Recalled, newer: Recalled) -> float:
