@@ -239,6 +239,13 @@ def _opened_page(name: str) -> str:
     return contract_page(CONTRACTS[name]())
 
 
+def _schema_of_ledger() -> Mapping[str, Callable[[], str]]:
+    """Return the schema of the contract `ledger`, if the feature is there."""
+    if "ledger" not in CONTRACTS:
+        return {}
+    return {"src/minutebook/schema/mcp_api_v1.json": lambda: CONTRACTS["ledger"]().exported()}
+
+
 def _pages_of_bench() -> Mapping[str, Callable[[], str]]:
     """Return the pages that the feature `bench` draws, if it is there."""
     if not any(each.name == "bench" for each in features()):
@@ -258,7 +265,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     **_pages_of_bench(),
     "docs/reliability.md": lambda: _page(reliability_page.page()),
     "docs/calibration.svg": calibration_page.drawing,
-    "src/minutebook/schema/mcp_api_v1.json": lambda: CONTRACTS["ledger"]().exported(),
+    **_schema_of_ledger(),
 }
 
 

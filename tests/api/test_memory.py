@@ -193,6 +193,7 @@ def test_entities_are_related_and_tell_who_names_them(memory: Minutebook) -> Non
     assert not about.has_more
 
 
+@pytest.mark.needs("ledger")
 def test_decisions_are_recorded_followed_and_superseded(
     opener: Callable[..., Minutebook], memory: Minutebook
 ) -> None:
