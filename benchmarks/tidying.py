@@ -34,7 +34,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Memory, MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.tidying.findings import FindingKind
+from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices
 
@@ -46,7 +46,7 @@ PERSON = Caller(name="ada", role=Role.HUMAN)
 FAR = datetime(2030, 1, 1, tzinfo=UTC)
 """After every day that a case names."""
 
-PAIRS = {"same": FindingKind.DUPLICATE, "otherwise": FindingKind.CONTRADICTION}
+PAIRS = {"same": Topic.DUPLICATE, "otherwise": Topic.CONTRADICTION}
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Judged:
     """What came of one kind in one part; `wrong` and `missed` are shown by `--show`."""
 
     part: str
-    finding: FindingKind
+    finding: Topic
     right: int
     wrong: list[str]
     missed: list[str]
@@ -103,10 +103,10 @@ def judged_patterns(part: str, home: Path) -> Judged:
             for fill in each["fills"]:
                 _keep(app, each["pattern"].format(*fill), each["id"])
         app.get(TidyingServices).rounds.run(PERSON)
-        found: dict[FindingKind, list[tuple[str, ...]]] = {}
+        found: dict[Topic, list[tuple[str, ...]]] = {}
         for row in TidyRows(app.infrastructure.store.database).everything("default"):
             found.setdefault(row.finding, []).append(tuple(id for _, id in row.subjects))
-        return _compared(f"patterns, {part}", FindingKind.CONTRADICTION, labels, found, _texts(app))
+        return _compared(f"patterns, {part}", Topic.CONTRADICTION, labels, found, _texts(app))
 
 
 def judged(part: str, home: Path, notes: int, every: int) -> list[Judged]:
@@ -121,7 +121,7 @@ def judged(part: str, home: Path, notes: int, every: int) -> list[Judged]:
         ids = {each["id"]: _stored(app, clock, each) for each in labelled}
         clock.now = FAR
         app.get(TidyingServices).rounds.run(PERSON)
-        found: dict[FindingKind, list[tuple[str, ...]]] = {}
+        found: dict[Topic, list[tuple[str, ...]]] = {}
         rows = TidyRows(app.infrastructure.store.database).everything("default")
         texts = _texts(app)
         for row in rows:
@@ -173,7 +173,7 @@ def _texts(app: App) -> dict[str, str]:
 
 def _ends(app: App) -> Iterator[tuple[str, str]]:
     for row in TidyRows(app.infrastructure.store.database).everything("default"):
-        if row.finding is FindingKind.EXPIRED and row.due is not None:
+        if row.finding is Topic.EXPIRED and row.due is not None:
             yield row.subjects[0][1], row.due.date().isoformat()
 
 
@@ -182,7 +182,7 @@ def _of_pairs(
     label: str,
     labelled: Sequence[dict[str, Any]],
     ids: dict[str, tuple[str, ...]],
-    found: dict[FindingKind, list[tuple[str, ...]]],
+    found: dict[Topic, list[tuple[str, ...]]],
     texts: dict[str, str],
 ) -> Judged:
     of_pairs = [each for each in labelled if each["kind"] == "pair" and each["label"] == label]
@@ -193,20 +193,18 @@ def _of_entities(
     part: str,
     labelled: Sequence[dict[str, Any]],
     ids: dict[str, tuple[str, ...]],
-    found: dict[FindingKind, list[tuple[str, ...]]],
+    found: dict[Topic, list[tuple[str, ...]]],
     texts: dict[str, str],
 ) -> Judged:
     same = [each for each in labelled if each["kind"] == "entity" and each["label"]]
-    return _compared(
-        part, FindingKind.SAME_ENTITY, [ids[each["id"]] for each in same], found, texts
-    )
+    return _compared(part, Topic.SAME_ENTITY, [ids[each["id"]] for each in same], found, texts)
 
 
 def _compared(
     part: str,
-    finding: FindingKind,
+    finding: Topic,
     labels: Sequence[tuple[str, ...]],
-    found: dict[FindingKind, list[tuple[str, ...]]],
+    found: dict[Topic, list[tuple[str, ...]]],
     texts: dict[str, str],
 ) -> Judged:
     wanted = {frozenset(each) for each in labels}
@@ -234,7 +232,7 @@ def _of_times(
     right = {id for id, end in got.items() if wanted.get(id) == end}
     wrong = [f"{texts[id]} ({got[id]})" for id in got.keys() - right]
     missed = [f"{texts[id]} ({wanted[id]})" for id in wanted.keys() - right]
-    return Judged(part, FindingKind.EXPIRED, len(right), wrong, missed)
+    return Judged(part, Topic.EXPIRED, len(right), wrong, missed)
 
 
 def speed(home: Path, count: int) -> list[tuple[Cell, ...]]:

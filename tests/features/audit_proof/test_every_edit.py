@@ -13,7 +13,7 @@ from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Memory, Mention
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.trail_proof import NOT_PROVED
 from minutebook.features.recall_log.rows import RecallRows
-from minutebook.features.tidying.findings import FindingKind, Suggestion
+from minutebook.features.tidying.findings import Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.undo.rows import ImageRows
 from minutebook.services.access.audit import Trail
@@ -130,7 +130,7 @@ def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Filled]:
         found = Suggestion(
             organization="acme",
             id="s",
-            finding=FindingKind.DUPLICATE,
+            finding=Topic.DUPLICATE,
             certainty=0.5,
             subjects=subjects,
             found_at=START,

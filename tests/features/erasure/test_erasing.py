@@ -33,7 +33,7 @@ from minutebook.features.erasure.traces import Finder, pieces_of, search
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.rows import RecallRows
 from minutebook.features.recall_log.services import RecallLogServices
-from minutebook.features.tidying.findings import FindingKind, Suggestion
+from minutebook.features.tidying.findings import Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.search.text import terms
 from minutebook.store.sidecar import segment, sizes
@@ -78,7 +78,7 @@ def test_nothing_is_left_of_a_memory_and_its_past(world: World, tmp_path: Path) 
     suggestion = Suggestion(
         organization="default",
         id="duplicate.1",
-        finding=FindingKind.DUPLICATE,
+        finding=Topic.DUPLICATE,
         certainty=1.0,
         subjects=((Kind.MEMORY, other), (Kind.MEMORY, id)),
         found_at=world.clock(),

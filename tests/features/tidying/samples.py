@@ -1,14 +1,14 @@
 """Suggestions."""
 
 from minutebook.domain.records import Kind
-from minutebook.features.tidying.findings import FindingKind, State, Suggestion
+from minutebook.features.tidying.findings import State, Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.store.protocol import Tended
 from tests.store.samples import START
 
 
 def suggested(id: str, organization: str = "acme", **said: object) -> Suggestion:
-    facts = {"finding": FindingKind.DUPLICATE, "certainty": 0.75, "subjects": ((Kind.MEMORY, "a\ud800"),)}  # fmt: skip
+    facts = {"finding": Topic.DUPLICATE, "certainty": 0.75, "subjects": ((Kind.MEMORY, "a\ud800"),)}  # fmt: skip
     return Suggestion(organization=organization, id=id, found_at=START, **{**facts, **said})  # type: ignore[arg-type]
 
 
@@ -18,7 +18,7 @@ def write_suggestions(store: Tended) -> None:
     found = Suggestion(
         organization="acme",
         id="a",
-        finding=FindingKind.DUPLICATE,
+        finding=Topic.DUPLICATE,
         certainty=1.0,
         subjects=((Kind.MEMORY, "a"), (Kind.MEMORY, "b")),
         found_at=START,

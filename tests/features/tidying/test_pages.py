@@ -12,7 +12,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Link, Memory, MemoryType, ProposalStatus, Role, Status
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.tidying.findings import FindingKind
+from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.services import TidyingServices
 from tests.features.pages.site import AGENT, OWNER, Browser, Site
 
@@ -201,7 +201,7 @@ def test_suggestions_are_looked_for_applied_refused_and_undone(site: Site) -> No
         each.suggestion.finding: each.name
         for each in site.app.get(TidyingServices).inbox.listing(OWNER, 9).waiting
     }
-    name, other = names[FindingKind.CONTRADICTION], names[FindingKind.DUPLICATE]
+    name, other = names[Topic.CONTRADICTION], names[Topic.DUPLICATE]
     answer = browser.post("/review", act="apply", pick0=name, reason="It was raised")
     page = browser.followed(answer).text
     assert "1 suggestion applied." in page
@@ -234,7 +234,7 @@ def test_a_wording_stands_beside_what_it_words_with_who_wrote_it(site: Site) -> 
         each.suggestion.finding: each.name
         for each in site.app.get(TidyingServices).inbox.listing(OWNER, 9).waiting
     }
-    browser.post("/review", act="apply", pick0=named[FindingKind.MERGE])
+    browser.post("/review", act="apply", pick0=named[Topic.MERGE])
     assert {site.app.memories.read(OWNER, id).superseded_by for id in ids} == {wording.id}
 
 

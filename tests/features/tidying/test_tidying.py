@@ -23,7 +23,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.recall_log.services import RecallLogServices
-from minutebook.features.tidying.findings import FindingKind, State
+from minutebook.features.tidying.findings import State, Topic
 from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.looking.examining import LEAST_RECALLS
 from minutebook.features.tidying.rows import TidyRows
@@ -45,7 +45,7 @@ def kept(world: World, text: str, caller: Caller = PERSON, **said: object) -> Me
     return world.app.memories.store(caller, draft)
 
 
-def found(world: World, caller: Caller = PERSON) -> dict[FindingKind, int]:
+def found(world: World, caller: Caller = PERSON) -> dict[Topic, int]:
     return dict(world.app.get(TidyingServices).rounds.run(caller).found)
 
 
@@ -67,7 +67,7 @@ def records(world: World) -> dict[tuple[str, str], Record]:
 def test_a_pair_is_suggested_once_applied_undone_and_refused_for_good(world: World) -> None:
     older, newer = kept(world, "The retry limit is 3."), kept(world, "The retry limit is 5.")
     before = records(world)
-    assert found(world) == {FindingKind.CONTRADICTION: 1}
+    assert found(world) == {Topic.CONTRADICTION: 1}
     assert found(world) == {}
     (one,) = waiting(world)
     assert one.name == "1"
@@ -113,7 +113,7 @@ def test_each_sees_what_is_theirs(world: World) -> None:
         kept(world, text, one)
     # The same words in two scopes are no pair.
     kept(world, "The retry limit is 5.", two)
-    assert found(world, two) == {FindingKind.CONTRADICTION: 1}
+    assert found(world, two) == {Topic.CONTRADICTION: 1}
     assert waiting(world, two) == []
     assert len(waiting(world, one)) == 1
     for act in (
@@ -139,7 +139,7 @@ def test_what_changed_since_is_neither_applied_nor_undone(world: World) -> None:
     found(world)
     assert waiting(world) == []
     world.app.memories.update(PERSON, older.id, {"content": "The retry limit is 7."})
-    assert found(world) == {FindingKind.CONTRADICTION: 1}
+    assert found(world) == {Topic.CONTRADICTION: 1}
     (again,) = waiting(world)
     world.app.get(TidyingServices).inbox.apply(PERSON, again.name)
     changed = again.records[1].id
@@ -158,10 +158,10 @@ def test_a_text_that_names_its_day_waits_for_it(world: World) -> None:
         world.app.get(TidyingServices).inbox.read(PERSON, "1")
     world.clock.turn(timedelta(days=5).total_seconds())
     assert dict(world.app.get(TidyingServices).rounds.run(PERSON, dry_run=True).found) == {
-        FindingKind.EXPIRED: 1
+        Topic.EXPIRED: 1
     }
     assert waiting(world) == []
-    assert found(world) == {FindingKind.EXPIRED: 1}
+    assert found(world) == {Topic.EXPIRED: 1}
     world.app.get(TidyingServices).inbox.apply(PERSON, "1")
     ended = world.app.memories.read(PERSON, memory.id)
     assert str(ended.valid_until) == "2026-01-10 00:00:00+00:00"
@@ -176,9 +176,9 @@ def test_an_end_that_was_planned_and_a_word_that_nobody_verified(world: World) -
     by_hand = kept(world, "Milk at seven")
     world.app.memories.invalidate(PERSON, by_hand.id, None, None)
     before = records(world)
-    assert found(world) == {FindingKind.UNVERIFIED: 1}
+    assert found(world) == {Topic.UNVERIFIED: 1}
     world.clock.turn(7200)
-    assert found(world) == {FindingKind.ENDED: 1}
+    assert found(world) == {Topic.ENDED: 1}
     for each in waiting(world):
         world.app.get(TidyingServices).inbox.apply(PERSON, each.name)
     statuses = {each.content: each.status for each in world.store.find(Memory, Filter(organization="default"))}  # fmt: skip
@@ -199,7 +199,7 @@ def test_entities_are_merged_with_their_relations_and_split_again(world: World) 
     world.relate(other, ana, "pays")
     kept(world, "The payments-team meets on Mondays.")
     before = records(world)
-    assert found(world) == {FindingKind.SAME_ENTITY: 1}
+    assert found(world) == {Topic.SAME_ENTITY: 1}
     (one,) = waiting(world)
     world.app.get(TidyingServices).inbox.apply(PERSON, one.name)
     (left,) = [
@@ -217,7 +217,7 @@ def test_a_session_that_is_over_gets_its_summary(world: World) -> None:
     world.app.sessions.add(PERSON, "s", "Mend the kettle", "", "Done.")
     assert found(world) == {}
     world.clock.turn(timedelta(days=2).total_seconds())
-    assert found(world) == {FindingKind.NO_SUMMARY: 1}
+    assert found(world) == {Topic.NO_SUMMARY: 1}
     world.app.get(TidyingServices).inbox.apply(PERSON, "1")
     here = Filter(organization="default")
     assert [each.session for each in world.store.find(Summary, here)] == ["s"]
@@ -235,7 +235,7 @@ def test_a_rule_that_nobody_recalled_is_told_once_the_log_is_old_enough(opener: 
         log.note(PERSON, "recall", "tables", [(other, 0.9)])
     assert found(world) == {}
     world.clock.turn(timedelta(days=40).total_seconds())
-    assert found(world) == {FindingKind.UNUSED_RULE: 1}
+    assert found(world) == {Topic.UNUSED_RULE: 1}
     (one,) = waiting(world)
     assert [each.id for each in one.records] == [rule.id]
     log.note(PERSON, "recall", "friday", [(rule, 0.9)])
@@ -255,9 +255,9 @@ def test_a_rule_of_a_person_applies_what_is_certain_enough_once(opener: Opener) 
     for text in ("Tea at four.", "tea at four.", "The limit is 3.", "The limit is 5."):
         kept(world, text)
     done = world.app.get(TidyingServices).rounds.run(PERSON)
-    assert dict(done.applied) == {FindingKind.DUPLICATE: 1}
+    assert dict(done.applied) == {Topic.DUPLICATE: 1}
     (left,) = waiting(world)
-    assert left.suggestion.finding is FindingKind.CONTRADICTION
+    assert left.suggestion.finding is Topic.CONTRADICTION
     applied = next(n for n in ("1", "2") if n != left.name)
     world.app.get(TidyingServices).inbox.undo(PERSON, applied)
     assert dict(world.app.get(TidyingServices).rounds.run(PERSON).applied) == {}
@@ -297,7 +297,7 @@ def test_a_round_is_due_when_its_time_has_come_and_is_cut_where_it_is_told_to(
     assert waiting(world) == []
     done = rounds.run_if_due(AGENT)
     assert done is not None
-    assert dict(done.found) == {FindingKind.CONTRADICTION: 1}
+    assert dict(done.found) == {Topic.CONTRADICTION: 1}
     assert rounds.run_if_due(AGENT) is None
     world.clock.turn(timedelta(hours=25).total_seconds())
     assert rounds.run_if_due(AGENT) is not None
@@ -344,8 +344,8 @@ def test_the_state_tells_of_the_last_round_what_waits_and_what_did_not_run(opene
     state = world.app.get(TidyingServices).tidy_status.state(PERSON)
     assert state.last_at is not None
     assert state.last_at <= ended
-    assert (state.looked_at > 0, state.found) == (True, {FindingKind.CONTRADICTION: 1})
-    assert (state.waiting, state.is_overdue) == ({FindingKind.CONTRADICTION: 1}, False)
+    assert (state.looked_at > 0, state.found) == (True, {Topic.CONTRADICTION: 1})
+    assert (state.waiting, state.is_overdue) == ({Topic.CONTRADICTION: 1}, False)
     world.clock.turn(timedelta(hours=25).total_seconds())
     assert not world.app.get(TidyingServices).tidy_status.state(PERSON).is_overdue
     world.clock.turn(timedelta(hours=2).total_seconds())
@@ -365,7 +365,7 @@ def test_notes_of_one_pattern_contradict_one_another_only_while_they_are_two(wor
     pattern = "Deploys wait in {}."
     kept(world, pattern.format("gallery"))
     kept(world, pattern.format("wishlist"))
-    assert found(world) == {FindingKind.CONTRADICTION: 1}
+    assert found(world) == {Topic.CONTRADICTION: 1}
     kept(world, pattern.format("checkout"))
     # The third tells that the name is what each is about: what waited is withdrawn.
     assert found(world) == {}
@@ -376,6 +376,6 @@ def test_a_value_of_one_of_many_notes_of_a_pattern_contradicts_the_older_one(wor
     pattern = "The {} service listens on port {} and logs to the shared collector."
     for name, port in (("gallery", 8081), ("wishlist", 8082), ("search", 8083), ("gallery", 9081)):
         kept(world, pattern.format(name, port))
-    assert found(world) == {FindingKind.CONTRADICTION: 1}
+    assert found(world) == {Topic.CONTRADICTION: 1}
     ((each,), *_) = [[each.suggestion for each in waiting(world)]]
-    assert each.finding is FindingKind.CONTRADICTION
+    assert each.finding is Topic.CONTRADICTION

@@ -4,7 +4,7 @@ import pytest
 
 from minutebook.domain.errors import Conflict, Forbidden
 from minutebook.domain.records import Memory, Status
-from minutebook.features.tidying.findings import FindingKind
+from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.tidying.wordings import wordable
 from tests.features.tidying.test_tidying import AGENT, PERSON, found, kept, records, waiting
@@ -28,7 +28,7 @@ def worded(world: World, *memories: Memory, text: str = TOGETHER, **said: object
 
 
 def merges(world: World) -> list[str]:
-    return [each.name for each in waiting(world) if each.suggestion.finding is FindingKind.MERGE]
+    return [each.name for each in waiting(world) if each.suggestion.finding is Topic.MERGE]
 
 
 def status(world: World, memory: Memory) -> tuple[Status, str | None]:
@@ -42,7 +42,7 @@ def test_a_wording_takes_the_place_of_all_that_it_words_and_undo_gives_it_back(
     one, other = pair(world)
     wording = worded(world, one, other)
     before = records(world)
-    assert found(world)[FindingKind.MERGE] == 1
+    assert found(world)[Topic.MERGE] == 1
     (name,) = merges(world)
     world.app.get(TidyingServices).inbox.apply(PERSON, name)
     for each in (one, other):
@@ -81,7 +81,7 @@ def test_agents_word_and_settle_nothing(world: World) -> None:
 def test_it_tells_what_the_wording_leaves_out_and_adds(world: World) -> None:
     worded(world, *pair(world), text="The nightly backup runs at 03:00 UTC on host db-1.")
     found(world)
-    (one,) = [each for each in waiting(world) if each.suggestion.finding is FindingKind.MERGE]
+    (one,) = [each for each in waiting(world) if each.suggestion.finding is Topic.MERGE]
     assert one.examined is not None
     assert (one.examined.facts["left_out"], one.examined.facts["added"]) == ("02", "03")
     assert one.suggestion.certainty < 0.9
@@ -90,7 +90,7 @@ def test_it_tells_what_the_wording_leaves_out_and_adds(world: World) -> None:
 def test_a_wording_is_not_taken_for_a_third_duplicate(world: World) -> None:
     worded(world, *pair(world))
     found(world)
-    pairs = [each for each in waiting(world) if each.suggestion.finding is FindingKind.DUPLICATE]
+    pairs = [each for each in waiting(world) if each.suggestion.finding is Topic.DUPLICATE]
     assert len(pairs) == 1
 
 
@@ -119,14 +119,14 @@ def test_it_takes_the_place_of_the_one_that_is_left(world: World) -> None:
 
 def test_a_wording_in_another_place_is_none(world: World) -> None:
     worded(world, *pair(world), user="zoe")
-    assert FindingKind.MERGE not in found(world)
+    assert Topic.MERGE not in found(world)
 
 
 @pytest.mark.parametrize("names", [[], ["x"], "nonsense here", 7, ["a" * 20] * 2, [None, None]])
 def test_metadata_that_names_no_memories_words_none(world: World, names: object) -> None:
     pair(world)
     kept(world, TOGETHER, AGENT, metadata={"merges": names})
-    assert FindingKind.MERGE not in found(world)
+    assert Topic.MERGE not in found(world)
 
 
 def test_pairs_wait_to_be_worded_until_a_wording_waits(world: World) -> None:

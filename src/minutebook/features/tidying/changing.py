@@ -12,7 +12,7 @@ from minutebook.domain.errors import Conflict
 from minutebook.domain.origin import answers_for
 from minutebook.domain.records import Kind, Memory, Status, Summary, Turn
 from minutebook.domain.writing.turns import summary_id
-from minutebook.features.tidying.findings import FindingKind, Suggestion
+from minutebook.features.tidying.findings import Suggestion, Topic
 from minutebook.features.tidying.looking.examining import Examined
 from minutebook.features.tidying.merging import EntityMerging
 from minutebook.services.infrastructure import Infrastructure
@@ -55,15 +55,15 @@ class Changing:
 
         Raises whatever the service of its subject does.
         """
-        if examined.finding is FindingKind.SAME_ENTITY:
+        if examined.finding is Topic.SAME_ENTITY:
             kept, gone = (id for _, id in examined.subjects)
             return self._merging.merge(caller, kept, gone)
-        if examined.finding is FindingKind.NO_SUMMARY:
+        if examined.finding is Topic.NO_SUMMARY:
             (turn,) = examined.records
             assert isinstance(turn, Turn)
             self._summaries.summarize_session_of(caller, turn)
             return json.dumps({"summary": summary_id(turn.session, turn.repository, turn.user)})
-        goes = examined.subjects[1 if examined.finding is FindingKind.MERGE else -1 :]
+        goes = examined.subjects[1 if examined.finding is Topic.MERGE else -1 :]
         return json.dumps([self._change(caller, examined, id) for _, id in goes])
 
     def refuse(self, caller: Caller, examined: Examined) -> str:
@@ -72,7 +72,7 @@ class Changing:
         A wording that is refused is deprecated: it would say a third time what two memories say. Raises whatever
         the service of its subject does.
         """
-        if examined.finding is not FindingKind.MERGE:
+        if examined.finding is not Topic.MERGE:
             return ""
         id = examined.subjects[0][1]
         before = self._memories.read(caller, id)
@@ -88,15 +88,15 @@ class Changing:
         """Return the act that changes a memory as was suggested."""
         reason = caller.call.reason or None
         match examined.finding:
-            case FindingKind.DUPLICATE | FindingKind.CONTRADICTION | FindingKind.MERGE:
+            case Topic.DUPLICATE | Topic.CONTRADICTION | Topic.MERGE:
                 stays = examined.subjects[0][1]
                 said = reason or _REASONS[examined.finding]
                 return partial(self._memories.invalidate, caller, memory.id, said, stays)
-            case FindingKind.EXPIRED:
-                said = reason or f"{_REASONS[FindingKind.EXPIRED]}: {examined.facts['words']}"
+            case Topic.EXPIRED:
+                said = reason or f"{_REASONS[Topic.EXPIRED]}: {examined.facts['words']}"
                 changes = {"valid_until": examined.due, "reason": said}
                 return partial(self._memories.update, caller, memory.id, changes)
-            case FindingKind.UNVERIFIED:
+            case Topic.UNVERIFIED:
                 return partial(self._status.verify, caller, memory.id)
             case _:
                 said = reason or _REASONS[examined.finding]
@@ -109,11 +109,11 @@ class Changing:
         """
         if not suggestion.undo:
             raise Conflict(suggestion.id, "how it was before is not known any more")
-        if suggestion.finding is FindingKind.SAME_ENTITY:
+        if suggestion.finding is Topic.SAME_ENTITY:
             self._merging.split(caller, suggestion.undo)
             return
         noted = json.loads(suggestion.undo)
-        if suggestion.finding is FindingKind.NO_SUMMARY:
+        if suggestion.finding is Topic.NO_SUMMARY:
             self._without_summary(caller, suggestion.organization, noted["summary"])
             return
         with self._trail.audited_batch([suggestion.organization]):
@@ -157,12 +157,12 @@ class Changing:
 
 
 _REASONS = {
-    FindingKind.DUPLICATE: "says the same as the one that takes its place",
-    FindingKind.CONTRADICTION: "the one that takes its place says otherwise",
-    FindingKind.MERGE: "the one that takes its place says this and more",
-    FindingKind.EXPIRED: "past by its own words",
-    FindingKind.ENDED: "its validity has ended",
-    FindingKind.UNUSED_RULE: "nobody recalled it",
+    Topic.DUPLICATE: "says the same as the one that takes its place",
+    Topic.CONTRADICTION: "the one that takes its place says otherwise",
+    Topic.MERGE: "the one that takes its place says this and more",
+    Topic.EXPIRED: "past by its own words",
+    Topic.ENDED: "its validity has ended",
+    Topic.UNUSED_RULE: "nobody recalled it",
 }
 """What a changed record says of why, where a person gave no reason."""
 

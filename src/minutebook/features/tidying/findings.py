@@ -10,22 +10,8 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Kind
 
 
-class FindingKind(StrEnum):
-    """The kind of a finding, which implies the suggested change."""
-
-    DUPLICATE = "duplicate"
-    CONTRADICTION = "contradiction"
-    MERGE = "merge"
-    EXPIRED = "expired"
-    ENDED = "ended"
-    UNUSED_RULE = "unused-rule"
-    SAME_ENTITY = "same-entity"
-    NO_SUMMARY = "no-summary"
-    UNVERIFIED = "unverified"
-
-
 class Topic(StrEnum):
-    """The topic of a pending item; a finding's topic is the finding's own name."""
+    """The topic of a pending item: a finding, which implies the suggested change, or an item that others left open."""
 
     RULE = "rule"
     DUPLICATE = "duplicate"
@@ -42,6 +28,11 @@ class Topic(StrEnum):
     CLASH = "clash"
     ACTIVE = "active"
 
+
+_OF_OTHERS = (Topic.RULE, Topic.DRAFT, Topic.PROPOSAL, Topic.CLASH, Topic.ACTIVE)
+
+FINDINGS = tuple(each for each in Topic if each not in _OF_OTHERS)
+"""The topics of suggestions."""
 
 WAITING = tuple(each for each in Topic if each is not Topic.ACTIVE)
 """All that waits, in the order of the list; active memories are shown only where somebody asks for them."""
@@ -71,7 +62,7 @@ class Suggestion:
 
     organization: str
     id: str
-    finding: FindingKind
+    finding: Topic
     certainty: float
     subjects: tuple[Subject, ...]
     found_at: datetime
@@ -93,20 +84,27 @@ def suggestion_id(topic: str, subjects: Sequence[Subject], more: str = "") -> st
     return f"{topic}.{digest[:32]}"
 
 
-def parse_rules(given: Sequence[str]) -> Mapping[FindingKind, float]:
+def finding_of(name: str) -> Topic:
+    """Return the topic of suggestions of a name. Raises ValueError if there is none."""
+    if (found := Topic(name)) not in FINDINGS:
+        raise ValueError(name)
+    return found
+
+
+def parse_rules(given: Sequence[str]) -> Mapping[Topic, float]:
     """Read rules such as `duplicate=0.95`: the certainty from which a finding is applied unasked.
 
     Raises InvalidInput if one is no such rule.
     """
-    rules: dict[FindingKind, float] = {}
+    rules: dict[Topic, float] = {}
     for each in given:
         name, equals, least = each.partition("=")
         try:
-            rules[FindingKind(name.strip())] = number = float(least)
+            rules[finding_of(name.strip())] = number = float(least)
         except ValueError:
             number = -1.0
         if not equals or not 0.0 <= number <= 1.0:
-            known = ", ".join(FindingKind)
+            known = ", ".join(FINDINGS)
             raise InvalidInput(
                 "tidy_rules",
                 "must name a finding and a certainty from 0 to 1, such as duplicate=0.95 (got {given!r}); findings are {names}",

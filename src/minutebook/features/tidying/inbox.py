@@ -11,7 +11,7 @@ from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
 from minutebook.features.tidying.changing import Changing
-from minutebook.features.tidying.findings import FindingKind, State, Suggestion
+from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, Topic
 from minutebook.features.tidying.looking.examining import Examined, Examining
 from minutebook.features.tidying.looking.state import suggestions, visible_records
 from minutebook.features.tidying.rows import TidyRows
@@ -40,7 +40,7 @@ class Listing:
     """Part of the open suggestions, and how many of each kind there are that the reader may see."""
 
     waiting: list[Waiting]
-    counts: Counter[FindingKind]
+    counts: Counter[Topic]
 
 
 class Inbox:
@@ -65,11 +65,11 @@ class Inbox:
         caller: Caller,
         limit: int,
         offset: int = 0,
-        kinds: frozenset[FindingKind] = frozenset(FindingKind),
+        kinds: frozenset[Topic] = frozenset(FINDINGS),
     ) -> Listing:
         """Return a page of the open suggestions of some kinds, the most certain kinds first, with all counts."""
-        counts = Counter[FindingKind]()
-        seen: list[tuple[FindingKind, str, int]] = []
+        counts = Counter[Topic]()
+        seen: list[tuple[Topic, str, int]] = []
         for view in self._views(caller):
             for each in suggestions(self._rows, view.organization, State.OPEN):
                 if visible_records(self._store, view, each) is None:
@@ -77,7 +77,7 @@ class Inbox:
                 counts[each.finding] += 1
                 if each.finding in kinds:
                     seen.append((each.finding, each.organization, each.number))
-        order = list(FindingKind)
+        order = FINDINGS
         seen.sort(key=lambda each: (order.index(each[0]), each[1:]))
         waiting: list[Waiting] = []
         for _, organization, number in seen[offset:]:
@@ -155,11 +155,9 @@ class Inbox:
                 if each.settled_by == by and at is not None and begin <= at <= end:
                     yield each
 
-    def apply_by_rules(
-        self, caller: Caller, rules: Mapping[FindingKind, float]
-    ) -> Counter[FindingKind]:
+    def apply_by_rules(self, caller: Caller, rules: Mapping[Topic, float]) -> Counter[Topic]:
         """Apply the open suggestions at least as certain as a rule wants; once, whether or not it works."""
-        applied = Counter[FindingKind]()
+        applied = Counter[Topic]()
         for view in self._views(caller):
             for each in suggestions(self._rows, view.organization, State.OPEN):
                 least = rules.get(each.finding)
@@ -184,7 +182,7 @@ class Inbox:
             raise Conflict(
                 shown.name, "its records changed since; the next `minutebook tidy` looks again"
             )
-        if examined.finding is FindingKind.NO_SUMMARY:
+        if examined.finding is Topic.NO_SUMMARY:
             # A model may take long: nobody waits for the writer's lock meanwhile.
             undo = self._changing.make(caller, examined)
             self._settle(caller, suggestion, State.APPLIED, undo)

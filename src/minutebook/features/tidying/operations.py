@@ -10,7 +10,7 @@ from minutebook.domain.caller import Caller, FolderScope, in_call
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Record
 from minutebook.domain.rights.redaction import redacted_for
-from minutebook.features.tidying.findings import FindingKind, State, Topic
+from minutebook.features.tidying.findings import State, Topic
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import check_range, operation
 
@@ -27,7 +27,7 @@ class Suggested:
 
     name: str
     organization: str
-    finding: FindingKind
+    finding: Topic
     state: State
     certainty: float
     reason: str
@@ -180,21 +180,21 @@ def reason_of(each: "Waiting") -> str:
     if examined is None:
         return ""
     match examined.finding:
-        case FindingKind.DUPLICATE:
+        case Topic.DUPLICATE:
             return "both say the same"
-        case FindingKind.CONTRADICTION:
+        case Topic.CONTRADICTION:
             return f"“{facts['old']}” there, “{facts['new']}” here"
-        case FindingKind.MERGE:
+        case Topic.MERGE:
             return _of_wording(facts)
-        case FindingKind.EXPIRED:
+        case Topic.EXPIRED:
             return f"“{facts['words']}”, from when it was written: past since {facts['past']}"
-        case FindingKind.ENDED:
+        case Topic.ENDED:
             return f"its validity ended on {examined.due:%Y-%m-%d}"
-        case FindingKind.UNUSED_RULE:
+        case Topic.UNUSED_RULE:
             return f"no question got it in the {facts['days']} days of the recall log (since {facts['since']})"
-        case FindingKind.SAME_ENTITY:
+        case Topic.SAME_ENTITY:
             return facts["reason"]
-        case FindingKind.NO_SUMMARY:
+        case Topic.NO_SUMMARY:
             return f"the session {facts['session']} has {facts['turns']} turns and no summary"
         case _:
             return "an agent wrote it, and nobody verified it"

@@ -13,7 +13,7 @@ from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision, Kind, Memory, Proposal, Record, Status
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
-from minutebook.features.tidying.findings import WAITING, FindingKind, Topic
+from minutebook.features.tidying.findings import FINDINGS, WAITING, Topic
 from minutebook.features.tidying.inbox import SUGGESTION, Inbox, Waiting
 from minutebook.services.access.doors import Doors
 from minutebook.services.access.visibility import Clock
@@ -31,7 +31,7 @@ MEMORIES: Mapping[Topic, Status] = {
 ACCEPTED_ELSEWHERE = Reason("accepting it needs the secret; `minutebook accept` asks for it")
 """Why a proposal is not accepted from the list."""
 
-_FINDINGS = frozenset(FindingKind) - {FindingKind.UNVERIFIED}
+_FINDINGS = frozenset(FINDINGS) - {Topic.UNVERIFIED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Review:
         Active memories are counted only where they are asked for: there may be very many.
         """
         found = self._inbox.listing(caller, 0).counts
-        counts = Counter({Topic(each): found[each] for each in _FINDINGS})
+        counts = Counter({each: found[each] for each in _FINDINGS})
         pending, clashes = self._proposals.pending(caller), self.clashes(caller)
         counts[Topic.PROPOSAL], counts[Topic.CLASH] = len(pending), len(clashes)
         rules = self._doors.waiting(caller)
@@ -114,9 +114,7 @@ class Review:
                 elif topic is Topic.CLASH:
                     items += [Item(topic, "", tuple(each)) for each in clashes[offset:end]]
                 else:
-                    listing = self._inbox.listing(
-                        caller, room, offset, frozenset({FindingKind(topic)})
-                    )
+                    listing = self._inbox.listing(caller, room, offset, frozenset({topic}))
                     items += [
                         Item(topic, each.name, each.records, each) for each in listing.waiting
                     ]
@@ -132,7 +130,7 @@ class Review:
             # An imported memory may be called by a number, too.
             with suppress(NotFound):
                 shown = self._inbox.read(caller, name)
-                return Item(Topic(shown.suggestion.finding), shown.name, shown.records, shown)
+                return Item(shown.suggestion.finding, shown.name, shown.records, shown)
         if name.startswith(Kind.PROPOSAL):
             found = self._decisions.read(caller, name)
             assert isinstance(found, Proposal)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.domain.records import Key, Kind
-from minutebook.features.tidying.findings import FindingKind, State, Suggestion
+from minutebook.features.tidying.findings import State, Suggestion, finding_of
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.tables import instant, microseconds, value_text
@@ -139,7 +139,7 @@ class TidyRows:
             organization=organization,
             id=value_text(id),
             number=number,
-            finding=FindingKind(finding),
+            finding=finding_of(finding),
             state=State(state),
             certainty=certainty,
             subjects=tuple((Kind(kind), id) for kind, id in json.loads(value_text(subjects))),

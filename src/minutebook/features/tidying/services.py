@@ -11,7 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
-from minutebook.features.tidying.findings import FindingKind, parse_rules
+from minutebook.features.tidying.findings import finding_of, parse_rules
 from minutebook.features.tidying.settings import TidyingSettings
 from minutebook.services.jobs import Job
 
@@ -109,7 +109,7 @@ class TidyingServices(FeatureServices):
             self._examining,
             self.inbox,
             parse_rules(self.settings.of(TidyingSettings).tidy_rules),
-            frozenset(FindingKind(each) for each in self.settings.of(TidyingSettings).tidy_kinds),
+            frozenset(map(finding_of, self.settings.of(TidyingSettings).tidy_kinds)),
             self._every,
         )
 

@@ -7,7 +7,7 @@ from minutebook.config import Settings
 from minutebook.config.kinds import SettingKind, at_least, separated, setting
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import Reason
-from minutebook.features.tidying.findings import FindingKind, parse_rules
+from minutebook.features.tidying.findings import FINDINGS, finding_of, parse_rules
 
 _COMMAS = separated(",", Reason(""))
 
@@ -23,7 +23,7 @@ def _rules(value: Any, folder: str) -> tuple[str, ...]:
 
 def _kinds(value: Any, folder: str) -> tuple[str, ...]:
     named = _COMMAS.parse(value, folder)
-    return tuple(str(FindingKind(each)) for each in named)
+    return tuple(str(finding_of(each)) for each in named)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +38,9 @@ class TidyingSettings(Settings):
         is_common=True,
     )
     tidy_kinds: tuple[str, ...] = setting(
-        tuple(str(each) for each in FindingKind),
+        tuple(str(each) for each in FINDINGS),
         SettingKind(
-            _kinds, Reason("a list of {names}, with commas between", names=", ".join(FindingKind))
+            _kinds, Reason("a list of {names}, with commas between", names=", ".join(FINDINGS))
         ),
         "What is looked for.",
     )

@@ -6,7 +6,7 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.day import DayPart, DaySpan, DayTopic
 from minutebook.domain.reason import Reason, counted
-from minutebook.features.tidying.findings import FindingKind, Topic
+from minutebook.features.tidying.findings import FINDINGS, Topic
 from minutebook.features.tidying.services import TidyingServices
 
 _OF_THEIR_OWN = (Topic.RULE, Topic.PROPOSAL, Topic.CLASH, Topic.UNVERIFIED, Topic.DRAFT)
@@ -15,7 +15,7 @@ _OF_THEIR_OWN = (Topic.RULE, Topic.PROPOSAL, Topic.CLASH, Topic.UNVERIFIED, Topi
 def waiting(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     """Yield the counts of all that waits by now, whatever the span."""
     found = app.get(TidyingServices).review.page(caller, 0).counts
-    findings = {Topic(each) for each in FindingKind} - set(_OF_THEIR_OWN)
+    findings = set(FINDINGS) - set(_OF_THEIR_OWN)
     suggestions = sum(count for topic, count in found.items() if topic in findings)
     counts = [*_counts(found)]
     if suggestions:

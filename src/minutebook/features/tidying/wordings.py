@@ -7,7 +7,7 @@ from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory
 from minutebook.domain.trust.doors import Door
 from minutebook.domain.writing.drafts import ScopeKey, resolve_scope
-from minutebook.features.tidying.findings import FindingKind
+from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.judging.wordings import merged_ids
 from minutebook.language.notes import LONGEST_NOTE
@@ -23,9 +23,9 @@ def wordable(inbox: Inbox, doors: Doors, caller: Caller, limit: int) -> list[tup
     Left out are texts of more than LONGEST_NOTE characters together, pairs of which a wording waits already, and
     pairs with a text that is told only to who asks.
     """
-    merges = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({FindingKind.MERGE})).waiting
+    merges = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({Topic.MERGE})).waiting
     worded = [_wording_of(each.records) for each in merges]
-    pairs = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({FindingKind.DUPLICATE})).waiting
+    pairs = inbox.listing(caller, LOOKED_THROUGH, kinds=frozenset({Topic.DUPLICATE})).waiting
     found: list[tuple[Memory, Memory]] = []
     for one, other in (each for pair in pairs for each in _memories(pair.records)):
         if len(found) == limit:

@@ -20,7 +20,7 @@ from minutebook.domain.records import (
 from minutebook.domain.writing.turns import summary_id, turns_of
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
-from minutebook.features.tidying.findings import FindingKind, Subject, Suggestion, suggestion_id
+from minutebook.features.tidying.findings import Subject, Suggestion, Topic, suggestion_id
 from minutebook.features.tidying.judging.names import NamedEntity, sameness
 from minutebook.features.tidying.judging.times import end_of
 from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
@@ -57,7 +57,7 @@ class Examined:
     `due` is from when on it is so; `facts` are shown to people and kept nowhere.
     """
 
-    finding: FindingKind
+    finding: Topic
     certainty: float
     subjects: tuple[Subject, ...]
     records: tuple[Record, ...]
@@ -77,9 +77,9 @@ class Examining:
     def again(self, suggestion: Suggestion) -> Examined | None:
         """Look at the records of a suggestion again; None if there is nothing to suggest any more."""
         organization = suggestion.organization
-        if suggestion.finding is FindingKind.NO_SUMMARY:
+        if suggestion.finding is Topic.NO_SUMMARY:
             return self.session(organization, suggestion.subjects[0][1])
-        if suggestion.finding is FindingKind.SAME_ENTITY:
+        if suggestion.finding is Topic.SAME_ENTITY:
             ids = [id for _, id in suggestion.subjects]
             entities = [self._store.get(Entity, organization, id) for id in ids]
             return None if None in entities else self.entities(*entities)  # type: ignore[arg-type]
@@ -87,11 +87,11 @@ class Examining:
         present = [each for each in memories if each is not None]
         if len(present) < len(memories):
             return None
-        if suggestion.finding in (FindingKind.DUPLICATE, FindingKind.CONTRADICTION):
+        if suggestion.finding in (Topic.DUPLICATE, Topic.CONTRADICTION):
             found = self.pair(*present)
-        elif suggestion.finding is FindingKind.MERGE:
+        elif suggestion.finding is Topic.MERGE:
             found = self.wording(present[0])
-        elif suggestion.finding is FindingKind.UNUSED_RULE:
+        elif suggestion.finding is Topic.UNUSED_RULE:
             found = self.rule(present[0])
         else:
             of_one = self.alone(present[0])
@@ -110,14 +110,14 @@ class Examining:
             # An end that somebody planned, and that came; who ended it by hand has seen to it.
             is_planned = memory.valid_until > memory.updated_at
             if is_planned and memory.superseded_by is None and memory.status in _STANDING:
-                yield Examined(FindingKind.ENDED, 0.99, subjects, records, memory.valid_until)
+                yield Examined(Topic.ENDED, 0.99, subjects, records, memory.valid_until)
         elif (end := end_of(memory.text, self._written(memory).date())) is not None:
             due = datetime.combine(end.past_from, time(), UTC)
             facts = {"words": end.words, "past": end.past_from.isoformat()}
             if due > memory.valid_from:
-                yield Examined(FindingKind.EXPIRED, end.certainty, subjects, records, due, facts)
+                yield Examined(Topic.EXPIRED, end.certainty, subjects, records, due, facts)
         if memory.status is Status.UNVERIFIED and holds_at(memory, now):
-            yield Examined(FindingKind.UNVERIFIED, 0.5, subjects, records)
+            yield Examined(Topic.UNVERIFIED, 0.5, subjects, records)
 
     def pair(self, one: Memory, other: Memory) -> Examined | None:
         """Compare two memories that are alike; None if both are to stay."""
@@ -135,7 +135,7 @@ class Examining:
             return None
         is_same = found.verdict is PairVerdict.SAME
         return Examined(
-            FindingKind.DUPLICATE if is_same else FindingKind.CONTRADICTION,
+            Topic.DUPLICATE if is_same else Topic.CONTRADICTION,
             found.chance,
             ((Kind.MEMORY, stays.id), (Kind.MEMORY, goes.id)),
             (stays, goes),
@@ -178,7 +178,7 @@ class Examining:
             return None
         found = faithfulness(memory.text, [each.text for each in goes])
         return Examined(
-            FindingKind.MERGE,
+            Topic.MERGE,
             found.certainty,
             tuple((Kind.MEMORY, each.id) for each in (memory, *goes)),
             (memory, *goes),
@@ -201,7 +201,7 @@ class Examining:
         stays, goes = sorted((one, other), key=lambda e: (weights[e.id], e.created_at, e.id))
         subjects = ((Kind.ENTITY, stays.id), (Kind.ENTITY, goes.id))
         facts = {"reason": reason}
-        return Examined(FindingKind.SAME_ENTITY, certainty, subjects, (stays, goes), facts=facts)
+        return Examined(Topic.SAME_ENTITY, certainty, subjects, (stays, goes), facts=facts)
 
     def rule(self, memory: Memory) -> Examined | None:
         """Tell of a rule that nobody recalled since the log was begun; None if the log cannot tell."""
@@ -219,7 +219,7 @@ class Examining:
             return None
         subjects = ((Kind.MEMORY, memory.id),)
         facts = {"since": since.date().isoformat(), "days": str((now - since).days)}
-        return Examined(FindingKind.UNUSED_RULE, 0.6, subjects, (memory,), facts=facts)
+        return Examined(Topic.UNUSED_RULE, 0.6, subjects, (memory,), facts=facts)
 
     def log_since(self, organization: str) -> datetime | None:
         """Return the begin of the recall log; None if it is too young, or holds too little, to tell."""
@@ -243,7 +243,7 @@ class Examining:
             return None
         facts = {"session": turn.session, "turns": str(self._store.count(Turn, here))}
         subjects = ((Kind.TURN, turn.id),)
-        return Examined(FindingKind.NO_SUMMARY, 0.9, subjects, (turn,), facts=facts)
+        return Examined(Topic.NO_SUMMARY, 0.9, subjects, (turn,), facts=facts)
 
     def _uses_hooks(self, organization: str) -> bool:
         everything = RecallQuery(organization=organization)
@@ -275,16 +275,16 @@ class Examining:
 def suggestion_of(organization: str, examined: Examined, now: datetime) -> Suggestion:
     """Return a finding as a suggestion without a number."""
     finding = examined.finding
-    is_pair = finding in (FindingKind.DUPLICATE, FindingKind.CONTRADICTION)
+    is_pair = finding in (Topic.DUPLICATE, Topic.CONTRADICTION)
     more = ""
-    if finding in (FindingKind.EXPIRED, FindingKind.ENDED) and examined.due is not None:
+    if finding in (Topic.EXPIRED, Topic.ENDED) and examined.due is not None:
         # A text that names another day asks another question.
         more = examined.due.isoformat()
     subjects = examined.subjects
-    if finding is FindingKind.MERGE:
+    if finding is Topic.MERGE:
         # It stays one suggestion when one of the memories that are to go has gone already.
         subjects = subjects[:1]
-    if finding is FindingKind.NO_SUMMARY and isinstance(turn := examined.records[0], Turn):
+    if finding is Topic.NO_SUMMARY and isinstance(turn := examined.records[0], Turn):
         subjects, more = (), summary_id(turn.session, turn.repository, turn.user)
     return Suggestion(
         organization=organization,

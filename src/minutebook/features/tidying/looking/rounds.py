@@ -11,7 +11,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Kind, Memory, Role, Turn
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.recall_log.recall_log import RecallLog
-from minutebook.features.tidying.findings import FindingKind, State, Suggestion
+from minutebook.features.tidying.findings import State, Suggestion, Topic
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.judging.names import blocks
 from minutebook.features.tidying.looking.candidates import MemoryNeighbours
@@ -52,8 +52,8 @@ class Round:
     """
 
     looked_at: int = 0
-    found: Counter[FindingKind] = field(default_factory=Counter)
-    applied: Counter[FindingKind] = field(default_factory=Counter)
+    found: Counter[Topic] = field(default_factory=Counter)
+    applied: Counter[Topic] = field(default_factory=Counter)
     is_elsewhere: bool = False
     is_unfinished: bool = False
 
@@ -73,8 +73,8 @@ class Rounds:
         recalls: RecallLog,
         examining: Examining,
         inbox: Inbox,
-        rules: Mapping[FindingKind, float],
-        kinds: frozenset[FindingKind],
+        rules: Mapping[Topic, float],
+        kinds: frozenset[Topic],
         every: timedelta | None,
     ) -> None:
         self.every = every
@@ -201,7 +201,7 @@ class Rounds:
                     if (wording := self._examining.wording(memory)) is not None:
                         yield wording
                     yield from self._pairs(memory)
-            elif change.kind is Kind.ENTITY and FindingKind.SAME_ENTITY in self._kinds:
+            elif change.kind is Kind.ENTITY and Topic.SAME_ENTITY in self._kinds:
                 entity = self._store.get(Entity, organization, change.id)
                 if entity is None:
                     continue
@@ -210,15 +210,15 @@ class Rounds:
                         yield found
 
     def _pairs(self, memory: Memory) -> Iterator[Examined]:
-        if not self._kinds & {FindingKind.DUPLICATE, FindingKind.CONTRADICTION}:
+        if not self._kinds & {Topic.DUPLICATE, Topic.CONTRADICTION}:
             return
         for other in self._candidates.of(memory):
             if (found := self._examining.pair(memory, other)) is not None:
                 yield found
 
-    def _what_is_due(self, organization: str, *, dry_run: bool) -> Counter[FindingKind]:
+    def _what_is_due(self, organization: str, *, dry_run: bool) -> Counter[Topic]:
         """Open the suggestions that have come due; return how many of each kind."""
-        rows, opened = self._rows, Counter[FindingKind]()
+        rows, opened = self._rows, Counter[Topic]()
         while due := rows.due(organization, self._clock(), BATCH):
             for each in due:
                 is_so = self._examining.again(each) is not None
@@ -235,7 +235,7 @@ class Rounds:
 
     def _rules_unused(self, organization: str) -> Iterator[Examined]:
         """Yield the rules that nobody recalled; none where the recall log cannot tell."""
-        is_wanted = FindingKind.UNUSED_RULE in self._kinds and self._recalls.mode != "off"
+        is_wanted = Topic.UNUSED_RULE in self._kinds and self._recalls.mode != "off"
         if not is_wanted or self._examining.log_since(organization) is None:
             return
         for type in RULES:
@@ -245,7 +245,7 @@ class Rounds:
                     yield found
 
     def _sessions(self, organization: str) -> Iterator[Examined]:
-        if FindingKind.NO_SUMMARY not in self._kinds:
+        if Topic.NO_SUMMARY not in self._kinds:
             return
         everything = Filter(organization=organization)
         by = ("session", "repository", "user")
@@ -271,13 +271,13 @@ class Rounds:
 
     def _is_there(self, suggestion: Suggestion) -> bool:
         """Tell whether a changed record is still kept: of removed records nothing is to stay."""
-        if suggestion.finding is FindingKind.NO_SUMMARY:
+        if suggestion.finding is Topic.NO_SUMMARY:
             return True
         kind: type[Memory | Entity] = Memory
         changed = suggestion.subjects[-1:]
-        if suggestion.finding is FindingKind.SAME_ENTITY:
+        if suggestion.finding is Topic.SAME_ENTITY:
             kind, changed = Entity, suggestion.subjects[:1]
-        elif suggestion.finding is FindingKind.MERGE:
+        elif suggestion.finding is Topic.MERGE:
             changed = suggestion.subjects
         organization = suggestion.organization
         return all(self._store.get(kind, organization, id) is not None for _, id in changed)
@@ -293,7 +293,7 @@ class _RowsInbox:
 
     def __call__(
         self, suggestions: Sequence[Suggestion], marks: Mapping[str, object]
-    ) -> Counter[FindingKind]:
+    ) -> Counter[Topic]:
         """Keep the new suggestions; return how many open ones of each kind there are among them."""
         with self._store.transaction(self._organization):
             added = self._rows.add(self._organization, suggestions)
@@ -311,7 +311,7 @@ class _DryInbox:
 
     def __call__(
         self, suggestions: Sequence[Suggestion], marks: Mapping[str, object]
-    ) -> Counter[FindingKind]:
+    ) -> Counter[Topic]:
         """Return how many open ones of each kind would be new."""
         known = self._rows.known(self._organization, [each.id for each in suggestions])
         new = {each.id: each for each in suggestions if each.id not in known | self._seen}

@@ -9,7 +9,7 @@ from minutebook.domain.caller import Caller, Note, anywhere
 from minutebook.domain.counts import count_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Record
-from minutebook.features.tidying.findings import FindingKind, State, Suggestion
+from minutebook.features.tidying.findings import State, Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.services.access.visibility import Clock, Records, View
 
@@ -29,8 +29,8 @@ class TidyState:
 
     last_at: datetime | None
     looked_at: int
-    found: Counter[FindingKind]
-    waiting: Counter[FindingKind]
+    found: Counter[Topic]
+    waiting: Counter[Topic]
     next_at: datetime | None
     is_overdue: bool
 
@@ -50,9 +50,9 @@ class TidyStatus:
         """Return when the last round ended, its findings, the open items, and whether one should have run."""
         noted = [self._rows.marks(name) for name in tended(self._store, caller)]
         ended = [datetime.fromisoformat(each["at"]) for each in noted if each.get("at")]
-        found = Counter[FindingKind]()
+        found = Counter[Topic]()
         for each in noted:
-            found += Counter({FindingKind(kind): n for kind, n in each.get("found", {}).items()})
+            found += Counter({Topic(kind): n for kind, n in each.get("found", {}).items()})
         next_at = None
         if self.every is not None:
             # The organization that waited longest says when; one that was never looked at is due now.
@@ -85,8 +85,8 @@ class TidyStatus:
         said = f"{late}{wait if waiting else ''}".strip()
         caller.call.notes["tidying"] = Note(facts, said)
 
-    def _waiting(self, caller: Caller) -> Counter[FindingKind]:
-        counts = Counter[FindingKind]()
+    def _waiting(self, caller: Caller) -> Counter[Topic]:
+        counts = Counter[Topic]()
         for view in self._store.seen_by(anywhere(caller)):
             if view.organization != SYSTEM_ORGANIZATION:
                 for each in suggestions(self._rows, view.organization, State.OPEN):

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record, Turn
 from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
-from minutebook.features.tidying.findings import FindingKind, Topic
+from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.review import Item
 
@@ -37,17 +37,17 @@ def reason_of(waiting: Waiting) -> str:
     examined = waiting.examined
     facts = {} if examined is None else examined.facts
     match waiting.suggestion.finding:
-        case FindingKind.CONTRADICTION:
+        case Topic.CONTRADICTION:
             return _("“{old}” in the older, “{new}” in the newer.", **_both(facts))
-        case FindingKind.MERGE:
+        case Topic.MERGE:
             return _of_wording(facts)
-        case FindingKind.EXPIRED:
+        case Topic.EXPIRED:
             said = {name: facts.get(name, "") for name in ("words", "past")}
             return _("“{words}”, from when it was written: past since {past}.", **said)
-        case FindingKind.UNUSED_RULE:
+        case Topic.UNUSED_RULE:
             since = facts.get("since", "")
             return _("No question got it since the recall log was begun ({since}).", since=since)
-        case FindingKind.SAME_ENTITY:
+        case Topic.SAME_ENTITY:
             found = _TEXTS["names"].get(facts.get("reason", ""))
             return "" if found is None else str(found)
         case _:
