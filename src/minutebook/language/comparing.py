@@ -1,7 +1,7 @@
 """Compare two sentences word by word: the common part, the differences, and the sorts of these."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -113,9 +113,9 @@ def align(
     if old_states is not None and new_states is not None:
         cosines = old_states @ new_states.T
         cosines = np.where(same, np.maximum(cosines, SAME), cosines)
-        cosines = np.where(
-            _exclusive(older, newer) & ~same, np.minimum(cosines, NEVER_SAME), cosines
-        )
+        for one, other in _exclusive(older, newer):
+            if not same[one, other]:
+                cosines[one, other] = min(cosines[one, other], NEVER_SAME)
     return Alignment(
         older,
         newer,
@@ -134,16 +134,21 @@ def align(
     )
 
 
-def _exclusive(older: Sentence, newer: Sentence) -> NDArray[np.bool_]:
-    """Tell which telling words of two sentences cannot say the same: numbers, days, opposites, shape (older's, newer's)."""
-    olds, news = _telling(older), _telling(newer)
-    found = np.zeros((len(olds), len(news)), np.bool_)
-    for is_one in (lambda each: each.sort is Sort.NUMBER, lambda each: each.is_day):
-        found |= np.outer([is_one(each) for each in olds], [is_one(each) for each in news])
-    for one in range(len(olds)):
-        if (against := OPPOSITES.get(older.keys[one])) is not None:
-            found[one] |= [key in against for key in newer.keys]
-    return found
+def _exclusive(older: Sentence, newer: Sentence) -> Iterator[tuple[int, int]]:
+    """Yield the telling words of two sentences, by number, that cannot say the same: numbers, days, opposites."""
+    news = [(_value(word), word.key) for word in _telling(newer)]
+    for one, word in enumerate(_telling(older)):
+        value, against = _value(word), OPPOSITES.get(word.key, ())
+        if not value and not against:
+            continue
+        for other, (its, key) in enumerate(news):
+            if (value and value == its) or key in against:
+                yield one, other
+
+
+def _value(word: StatementWord) -> str:
+    """Return the sort of a value of which no two say the same: number, day; empty for any other word."""
+    return "number" if word.sort is Sort.NUMBER else "day" if word.is_day else ""
 
 
 def _are_opposed(older: Sentence, newer: Sentence) -> bool:
