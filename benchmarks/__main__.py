@@ -31,6 +31,7 @@ NAMES = (
         "screening",
         "encryption",
         "hooks",
+        "week",
         "embedding",
         "quality",
         "journal_quality",

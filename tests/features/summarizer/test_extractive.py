@@ -315,3 +315,15 @@ def test_every_account_keeps_to_its_form_and_is_the_same_each_time(said: list[Sa
 def test_who_else_was_there_changes_nothing(said: list[Said]) -> None:
     turns = [replace(each, author="someone", user="u") for each in session(said)]
     assert summarize(lambda: turns, len(turns)) == account(said)
+
+
+def test_a_question_by_the_way_is_not_told() -> None:
+    said = [
+        ("Move the backups of the servers to the box.", "", "The backups go to the storage box now."),
+        ("Which port has SMTP over TLS?", "", "465, or 587 with STARTTLS."),
+        ("How long are the backups kept?", "", "The backups are kept for 14 days."),
+        ("Keep them in the box for 30 days.", "", "The storage box keeps them 30 days. A restore is not tried yet."),
+    ]  # fmt: skip
+    told = account(said).summary
+    assert "STARTTLS" not in told
+    assert told.endswith("Open: A restore is not tried yet.")

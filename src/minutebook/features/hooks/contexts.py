@@ -23,7 +23,7 @@ from minutebook.features.hooks.private import without_private
 from minutebook.features.ledger.decisions import DecisionActs
 from minutebook.features.ledger.proposals import Proposals
 from minutebook.features.recall_log.recall_log import RecallLog
-from minutebook.features.summarizer.extractive import open_errors, without_errors
+from minutebook.features.summarizer.extractive import LINES_OF_FACTS, open_errors
 from minutebook.features.summarizer.session_facts import says_gone
 from minutebook.services.access.doors import LOOKED_AT, Doors
 from minutebook.services.access.provenance import words_by_age, written
@@ -45,6 +45,9 @@ PROMPT_TOKENS = 500
 
 LONGEST_HIT = 600
 """Characters of one of them."""
+
+LONGEST_END = 300
+"""Characters that are told of how the last session ended, unless its last line has more."""
 
 _LONGEST_QUESTION = 2_000
 _FEWEST_WORDS = 3
@@ -302,9 +305,7 @@ class HookContexts:
     def _end_of(self, caller: Caller, session: Session) -> str:
         summary = self._summaries.of(session)
         if summary is not None:
-            # What it left open is told apart.
-            said = f"{summary.title}. {without_errors(summary.summary)}"
-            return _cut(said.strip(), LONGEST_HIT)
+            return f"{summary.title}. {_ending(summary.title, summary.summary)}".strip()
         last = max(0, session.turn_count - 1)
         turns = self._sessions.page(caller, session.name, 1, last).turns
         return _cut(turns[0].response, LONGEST_HIT) if turns else ""
@@ -348,6 +349,17 @@ def _is_known_to(caller: Caller, record: Memory | Decision, *, notes: bool) -> b
         return False
     is_note = notes and imported.get("from") == f"{client}-memory"
     return is_note or PurePath(str(imported.get("file"))).name in _LOADED.get(client, ())
+
+
+def _ending(title: str, summary: str) -> str:
+    """Return the last lines of a summary that fit, whole: what is left open and what came last; files and errors are no part."""
+    lines = [each for each in summary.splitlines() if not each.startswith(LINES_OF_FACTS)]
+    kept: list[str] = []
+    for line in reversed(lines):
+        if kept and len(line) + sum(map(len, kept)) > LONGEST_END:
+            break
+        kept.insert(0, line.removeprefix(f"{title}: "))
+    return _cut(" ".join(kept), LONGEST_HIT)
 
 
 def _said(record: Memory | Decision) -> str:

@@ -5,11 +5,12 @@ what is worth telling of each (`worth.py`); what a later turn took back is left 
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
 
 from minutebook.domain.records import Turn
-from minutebook.features.summarizer.salience import centralities, likeness, weighed
+from minutebook.features.summarizer.salience import Weights, centralities, likeness, weighed
 from minutebook.features.summarizer.session_facts import (
     SessionFacts,
     category_of,
@@ -24,10 +25,10 @@ from minutebook.features.summarizer.session_facts import (
 )
 from minutebook.features.summarizer.titles import phrases, title_of
 from minutebook.features.summarizer.worth import (
+    COURTESY,
+    OPEN,
+    POINTS_BACK,
     Quote,
-    points_back,
-    says_nothing,
-    says_open,
     signs_of,
     telling,
     worth,
@@ -55,7 +56,7 @@ SHORT, TAKEN_BACK, LEAST = 7, 0.24, 0.1
 """Turns of a session that is told nearly whole; the chance of having been taken back from which on a sentence is not told,
 and the part of the best sentence's worth that one has at least which is."""
 
-TAKEN_BACK_LONG, LEAST_LONG = 0.45, 0.2
+OF_LONG = (0.45, 0.2)
 """The same of a longer session, of which few sentences are told: those in doubt are worth less there."""
 
 NAMED = 0.4
@@ -63,6 +64,9 @@ NAMED = 0.4
 
 LEAST_TELLING = 3
 """Telling words of a request that heads what came of it."""
+
+FEWEST = 4
+"""Turns of a session from which on one that shares no word with the others is an aside."""
 
 SAME = 0.8
 """The likeness from which on two sentences say the same."""
@@ -74,6 +78,9 @@ MOST_FILES, MOST_ERRORS = 4, 3
 """Files and errors that a summary names."""
 
 _ERRORS, _OPEN, _FILES = "Errors met: ", "Open: ", "Files: "
+LINES_OF_FACTS = (_FILES, _ERRORS)
+"""How the lines begin that end a summary and tell no sentence of the session."""
+
 _ERROR = re.compile(r"(.+?) \((open|resolved)\)(?:, | and |\.?$)")
 _MESSAGE = re.compile(r"(?<=\w(?:Error|ption)): .*")
 
@@ -126,11 +133,11 @@ def quotes_of(turns: Iterable[Turn], count: int) -> Iterator[Quote]:
         if index % step and index < count - 1:
             continue
         for by_user, text in ((True, turn.prompt), (False, turn.response)):
-            said = list(enumerate(pieces(read_part(text))))
-            for place, each in said if len(said) <= head + tail else said[:head] + said[-tail:]:
+            said = list(pieces(read_part(text)))
+            for each in said if len(said) <= head + tail else said[:head] + said[-tail:]:
                 # What the agent asks, the next turn answers.
                 if by_user or index == count - 1 or not each.text.endswith("?"):
-                    yield Quote(each.text, index, by_user, place, len(said), each.lead)
+                    yield Quote(each.text, index, by_user, len(said), each.lead)
 
 
 def said_of(quotes: Iterable[Quote]) -> list[Said]:
@@ -147,12 +154,13 @@ class Account:
 
     def __init__(self, quotes: Sequence[Quote], turns: int) -> None:
         self._quotes = quotes
-        limits = (TAKEN_BACK, LEAST) if turns <= SHORT else (TAKEN_BACK_LONG, LEAST_LONG)
-        self.most_doubt, self._least = limits
+        self.most_doubt, self._least = (TAKEN_BACK, LEAST) if turns <= SHORT else OF_LONG
         self._weights = weighed([each.text for each in quotes])
         signs = signs_of(quotes, self._weights, turns)
         ranked = sorted(range(len(quotes)), key=lambda index: (-worth(signs[index], 0.0), index))
-        found = taken_back(said_of(quotes), sorted(ranked[:POOL]))
+        asides = asides_of(quotes, self._weights)
+        pool = [index for index in ranked if quotes[index].turn not in asides][:POOL]
+        found = taken_back(said_of(quotes), sorted(pool))
         self.chances = {index: each.chance for index, each in found.items()}
         self._worth = {index: worth(signs[index], each) for index, each in self.chances.items()}
         self._headings = self._requests()
@@ -163,7 +171,7 @@ class Account:
         by_turn: defaultdict[int, list[Quote]] = defaultdict(list)
         left_open: list[Quote] = []
         for each in map(self._quotes.__getitem__, self._chosen(room)):
-            is_open = each.turn == last and not each.by_user and says_open(each.text)
+            is_open = each.turn == last and not each.by_user and OPEN.search(each.text)
             (left_open if is_open else by_turn[each.turn]).append(each)
         line: list[str] = []
         for turn, own in sorted(by_turn.items()):
@@ -185,7 +193,7 @@ class Account:
         """Return by turn the person's request in few words, where it names a subject and stands."""
         found: dict[int, list[str]] = {}
         for index, each in enumerate(self._quotes):
-            stands = self.chances.get(index, 0.0) < TAKEN_BACK and not says_nothing(each.text)
+            stands = self.chances.get(index, 0.0) < TAKEN_BACK and not COURTESY.match(each.text)
             tells = stands and telling(each.text) >= LEAST_TELLING
             if each.by_user and each.turn not in found and tells:
                 is_short = len(each.text.split()) <= LONGEST_HEADING
@@ -224,6 +232,17 @@ class Account:
         return sum(len(text.split()) for text in texts)
 
 
+def asides_of(quotes: Sequence[Quote], weights: Sequence[Weights]) -> set[int]:
+    """Return the turns, asked in a whole sentence, without a telling word of another; none of a session of few turns."""
+    words: defaultdict[int, set[str]] = defaultdict(set)
+    for each, own in zip(quotes, weights, strict=True):
+        words[each.turn] |= own.keys()
+    held = Counter(chain.from_iterable(words.values()))
+    whole = {q.turn for q in quotes if q.turn and q.by_user and telling(q.text) >= LEAST_TELLING}
+    alone = {turn for turn in whole if not any(held[word] > 1 for word in words[turn])}
+    return alone if len(words) >= FEWEST else set()
+
+
 def _closed(text: str) -> str:
     return text if text.endswith(_ENDS) else f"{text}."
 
@@ -249,12 +268,6 @@ def open_errors(summary: str) -> list[str]:
     return [text for text, state in _ERROR.findall(last.removeprefix(_ERRORS)) if state == "open"]
 
 
-def without_errors(summary: str) -> str:
-    """Return a summary without the line on errors, if one made here has it."""
-    rest, _, last = summary.rpartition("\n")
-    return rest if last.startswith(_ERRORS) else summary
-
-
 def title(quotes: Sequence[Quote]) -> str:
     """Name a session by a whole phrase of at most ten words.
 
@@ -274,7 +287,7 @@ def title(quotes: Sequence[Quote]) -> str:
 def _fitness(each: Quote) -> float:
     """Return how fit a sentence is as the session's topic: the person's requests and reports, first of all the first."""
     fit = telling(each.text) / _TELLING_WORDS if telling(each.text) < _TELLING_WORDS else 1.0
-    fit *= _EMPTY if says_nothing(each.text) else 1.0
+    fit *= _EMPTY if COURTESY.match(each.text) else 1.0
     if not each.by_user:
         return fit * (_ASKED if each.text.endswith("?") else 1.0)
     asks = is_request(each.text)
@@ -283,7 +296,7 @@ def _fitness(each: Quote) -> float:
     fit *= _FOR_GOAL if is_goal and telling(each.text) > 2 else 1.0
     return (
         fit
-        * (_POINTING if points_back(each.text) else 1.0)
+        * (_POINTING if POINTS_BACK.match(each.text) else 1.0)
         * (_FOR_FIRST if each.turn == 0 else 1.0)
     )
 

@@ -5,7 +5,7 @@ The numbers are fitted by `python -m benchmarks.fit_worth` to sessions in which 
 
 import re
 import tomllib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,15 +19,15 @@ from minutebook.language.talks import kinds_of
 from minutebook.search.text import is_stop_term, word_terms
 
 _TELLING_WORDS = 6
-_OPEN, _COURTESY = pattern("open"), pattern("courtesy", begins=True)
-_POINTS_BACK = pattern("points_back", begins=True)
+OPEN, COURTESY = pattern("open"), pattern("courtesy", begins=True)
+POINTS_BACK = pattern("points_back", begins=True)
 _FACT = re.compile(r"\d|(?<=[a-zäöü] )[A-Z]\w|[\w-]+\.\w+\b")
 _PROPOSES = frozenset({"tentative", "proposed"})
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a session, its turn, whether the person said it, and its place among those of its text.
+    """A sentence of a session, its turn, whether the person said it, and how many its text has.
 
     `lead` announces the list in which it stands.
     """
@@ -35,7 +35,6 @@ class Quote:
     text: str
     turn: int
     by_user: bool
-    place: int
     beside: int
     lead: str
 
@@ -54,16 +53,12 @@ def signs_of(
     """Return the signs of each sentence of a session of so many turns."""
     near = centralities(weights)
     new = _newness(quotes)
-    prompts: defaultdict[int, list[str]] = defaultdict(list)
-    for each in quotes:
-        if each.by_user:
-            prompts[each.turn].append(each.text)
-    answered = {turn: kinds_of(" ".join(said)) for turn, said in prompts.items()}
+    rejecting = {q.turn for q in quotes if q.by_user and "rejects" in kinds_of(q.text)}
     return [
         _form(each)
         | _standing(each, turns)
         | {"central": near[index], "new": new[index]}
-        | {f"next {kind}": 1.0 for kind in answered.get(each.turn + 1, ()) if not each.by_user}
+        | {"next rejects": float(not each.by_user and each.turn + 1 in rejecting)}
         for index, each in enumerate(quotes)
     ]
 
@@ -77,7 +72,7 @@ def _form(quote: Quote) -> dict[str, float]:
         "telling": min(1.0, telling(text) / _TELLING_WORDS),
         "says a fact": float(bool(_FACT.search(text))),
         "announces": float(text.endswith(":")),
-        "points back": float(points_back(text)),
+        "points back": float(bool(POINTS_BACK.match(text))),
     }
     return found if quote.by_user else found | dict.fromkeys(kinds_of(text), 1.0)
 
@@ -91,7 +86,7 @@ def _standing(quote: Quote, turns: int) -> dict[str, float]:
     kinds = kinds_of(quote.text)
     return found | {
         "last turn": float(is_last),
-        "open at the end": float(is_last and says_open(quote.text)),
+        "open at the end": float(is_last and bool(OPEN.search(quote.text))),
         "unsettled before the end": float(not is_last and "unsettled" in kinds),
         "of a long text": log(quote.beside),
         "one of the proposed": float(not kinds_of(quote.lead).isdisjoint(_PROPOSES)),
@@ -115,21 +110,6 @@ def telling(sentence: str) -> int:
     """Count the content words of a sentence."""
     terms = word_terms(sentence)
     return sum(not (is_stop_term(term) or term in FILLER_TERMS) for term in terms)
-
-
-def says_open(sentence: str) -> bool:
-    """Tell whether a sentence says that something is left open."""
-    return _OPEN.search(sentence) is not None
-
-
-def says_nothing(sentence: str) -> bool:
-    """Tell whether a sentence begins as one does that is only polite."""
-    return _COURTESY.match(sentence) is not None
-
-
-def points_back(sentence: str) -> bool:
-    """Tell whether a sentence begins by pointing to another."""
-    return _POINTS_BACK.match(sentence) is not None
 
 
 @cache
