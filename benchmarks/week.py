@@ -1,4 +1,4 @@
-"""Judge what hooks tell a developer's agent through a week: `python -m benchmarks week [--quick] [--show]`.
+"""Play a week of a developer through hooks, and judge each line told: `python -m benchmarks week [--quick] [--show]`.
 
 `week/` holds thirteen transcripts of one developer in three projects, in Claude Code's form, and `plan.json`: in which order
 they were, which memories a person or an agent kept after which turn, and which prompts are about nothing that memory knows.
@@ -65,7 +65,7 @@ class Week:
         self._settings = settings_with(home=folder / "data", scope_from_folder="on")
 
     def play(self, sessions: int) -> Iterator[Told]:
-        """Yield what is told at each moment of so many sessions."""
+        """Yield the lines told at each moment of so many sessions."""
         plan = json.loads((WEEK / "plan.json").read_text(encoding="utf-8"))[:sessions]
         for project in {each["project"] for each in plan}:
             _begin(self._folder / project)
@@ -153,7 +153,7 @@ def _begin(project: Path) -> None:
 
 
 def words_of(line: str) -> str:
-    """Return a line without who said it and when."""
+    """Return a line without its author and age."""
     found = _WORDS.match(line)
     return found[1] if found else line
 

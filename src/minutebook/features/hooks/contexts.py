@@ -352,7 +352,7 @@ def _is_known_to(caller: Caller, record: Memory | Decision, *, notes: bool) -> b
 
 
 def _ending(title: str, summary: str) -> str:
-    """Return the last lines of a summary that fit, whole: what is left open and what came last; files and errors are no part."""
+    """Return the last lines of a summary that fit, whole: the open ends and the last results, without files and errors."""
     lines = [each for each in summary.splitlines() if not each.startswith(LINES_OF_FACTS)]
     kept: list[str] = []
     for line in reversed(lines):
