@@ -28,7 +28,7 @@ questions of the conversation before.
 
 *What a question costs*: processor time of `recall` in a process that took turns with one of commit e46fe663, before decisions, sessions,
 relations and revisions were part of the answer, the ratio of the pairs in the middle, on a machine under load: 1.34 with 1,000 turns of
-LoCoMo, 1.36 with 1,000 notes of which each holds words of each question (1.42 before names and fields were read once and texts compared
+LoCoMo, 1.25 to 1.36 (three runs) with 1,000 notes of which each holds words of each question (1.42 before names and fields were read once and texts compared
 less), 1.07 with some 100,000. It is not the same or less, as was wanted: holding the four best hits against one another takes a sixth of
 a question with 1,000 notes.
 """
