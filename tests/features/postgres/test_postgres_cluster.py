@@ -229,6 +229,7 @@ SEVERAL = {
     ("features/archives/archives.py", "_write"): "an export's entries",
     ("features/archives/copies/backups.py", "make"): "a copy of a file; a server's store has none",
     ("features/archives/exports/graph_exports.py", "run"): "an export's entries",
+    ("features/erasure/erasing.py", "scrub"): "what features hold of deleted records goes at once",
     ("features/migration/migration.py", "run"): "nobody writes to what is moved",
     (
         "features/sync/machines.py",
