@@ -44,15 +44,57 @@ def test_the_request_before_a_commit_is_told(run: Run, shop: Path, tmp_path: Pat
             ("t1", 3, "Make refunds in src/pay.py negative."),
             ("t2", 2, "And now the weather page."),
             ("t3", 30, "src/pay.py is a mess."),
+            ("t4", -1, "Rename refund in src/pay.py."),
         ):
             turn = samples.turn(id, session="monday", organization=organization)
             asked = replace(turn, prompt=prompt, at=AT - timedelta(hours=hours))
             with app.infrastructure.store.transaction(organization):
                 app.infrastructure.store.put(asked)
-    shape = json.loads(run("why", "src/pay.py:refund", "--json").stdout)
-    (commit,) = shape["commits"]
+    (commit,) = json.loads(run("why", "src/pay.py:refund", "--json").stdout)
     assert (commit["session"], commit["turn"]) == ("monday", "t1")
     assert commit["prompt"] == "Make refunds in src/pay.py negative."
+
+
+def test_a_request_days_before_counts_if_it_cites_the_code(
+    run: Run, shop: Path, tmp_path: Path
+) -> None:
+    with made_here({"home": str(tmp_path / "home"), "embedder": "none"}) as (app, caller):
+        organization = caller.organization or "default"
+        for id, days, prompt in (
+            ("t1", 3, "src/pay.py:refund must be negative."),
+            ("t2", 2, "Refunds are slow, refund all."),
+            ("t3", 20, "Write src/pay.py:refund."),
+        ):
+            turn = samples.turn(id, session=id, organization=organization)
+            with app.infrastructure.store.transaction(organization):
+                app.infrastructure.store.put(
+                    replace(turn, prompt=prompt, at=AT - timedelta(days=days))
+                )
+    (commit,) = json.loads(run("why", "src/pay.py:refund", "--json").stdout)
+    assert commit["turn"] == "t1"
+
+
+def test_commits_that_say_why_come_before_tidying_ones(run: Run, shop: Path) -> None:
+    day = 86400
+    told = PAY.replace("-order", "-abs(order)")
+    committed(shop, {"src/pay.py": told}, int(AT.timestamp()) + day, "Always negative\n\nThe bank sends both signs.")  # fmt: skip
+    tidied = told.replace("return -abs(order)", "amount = -abs(order)\n    return amount")
+    committed(shop, {"src/pay.py": tidied}, int(AT.timestamp()) + 2 * day, "Simplify refund")
+    remembered(run, "src/pay.py has no tests.")
+    remembered(run, "src/pay.py:refund is called at night.")
+    found = run("why", "src/pay.py:refund").output
+    order = ("called at night", "Always negative", "a commit", "no tests", "Simplify refund")
+    places = [found.index(each) for each in order]
+    assert places == sorted(places)
+
+
+@pytest.mark.usefixtures("begun")
+def test_a_constant_is_found_by_its_name(run: Run, shop: Path) -> None:
+    committed(shop, {"pool.yaml": "name: pool\nsize: 6\n"}, message="pool")
+    committed(shop, {"pool.yaml": "name: pools\nsize: 6\n"}, message="plural")
+    found = run("why", "pool.yaml:size").output
+    assert "pool  (" in found
+    assert "plural" not in found
 
 
 @pytest.mark.usefixtures("begun")

@@ -34,6 +34,12 @@ def test_only_commits_that_changed_the_lines_are_told(tmp_path: Path) -> None:
     assert history(tmp_path, "pay.py", 5, 6) == [below]
 
 
+def test_a_commit_that_changed_formatting_alone_is_left_out(tmp_path: Path) -> None:
+    brought = committed(tmp_path, {"a.py": "NAMES = [\n    'ana',\n    'bo'\n]\n"})
+    committed(tmp_path, {"a.py": 'NAMES = [\n    "ana",\n    "bo",\n]\n'})
+    assert history(tmp_path, "a.py", 1, 4) == [brought]
+
+
 def test_renamed_files_are_followed(tmp_path: Path) -> None:
     brought = committed(tmp_path, {"pay.py": f"{TOTAL}\n\n{REFUND}"})
     committed(tmp_path, {"pay.py": None, "src/money.py": f"{TOTAL}\n\n{REFUND}"})

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 
 import click
@@ -21,49 +20,58 @@ from minutebook.features.citations.references import Reference, references_in
 from minutebook.features.citations.trees import Blobs, open_repository
 from minutebook.features.why import operations
 from minutebook.features.why.line_history import LineRange, history_of
-from minutebook.features.why.operations import Request
+from minutebook.features.why.telling import LineChange, Rank, looked_at
 from minutebook.folders.finding import find_place
 from minutebook.whereabouts import scope_of
 
 _PLACE = re.compile(
     r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?|:(?P<symbol>[^:\d/\\].*))?", re.DOTALL
 )
-_TITLE = 100
+_WORD = re.compile(r"\w[\w-]*")
+_TITLE = 200
+_NOTHING = (
+    "Nothing tells why: no commit has these lines, and nothing that is remembered cites them."
+)
+
+Reason = CitingText | LineChange
 
 
 @dataclass(frozen=True, slots=True)
 class AskedLines:
-    """LineRange of a file that are asked about, and the names by which texts cite them."""
+    """Lines of a file that are asked about, the names by which texts cite them, and the words in them.
+
+    A whole file has neither names nor words.
+    """
 
     lines: LineRange
     names: tuple[str, ...]
+    words: frozenset[str]
 
-    def is_cited_in(self, text: str) -> bool:
-        """Tell whether a text cites the lines: their file alone, lines of it that they touch, or their definition."""
-        return any(map(self._is_cited_by, references_in(text)))
+    def rank(self, cited: CitingText) -> Rank | None:
+        """Return the place of a record among the reasons: by whether it cites the lines or their file alone; None if neither."""
+        found = [each for each in references_in(cited.text) if self._is_cited_by(each)]
+        if not found:
+            return None
+        is_whole = not self.words
+        is_exact = is_whole or any(each.symbol or each.lines for each in found)
+        return (
+            (Rank.BINDING if is_exact else Rank.RELATED)
+            if cited.is_binding
+            else (Rank.TELLING if is_exact else Rank.FILE)
+        )
 
     def _is_cited_by(self, reference: Reference) -> bool:
         path, lines = reference.path, reference.lines
         is_here = path is not None and f"/{self.lines.path}".endswith(f"/{path}")
         if reference.symbol:
             is_named = self.names[-1:] == reference.symbol[-1:]
-            return is_named and (is_here or path is None)
+            # What no grammar calls a definition, such as a constant, stands in the lines.
+            return (is_here and reference.symbol[-1] in self.words) or (
+                is_named and (is_here or path is None)
+            )
         return is_here and (
             lines is None or (lines[0] <= self.lines.end and lines[1] > self.lines.first)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class LineChange:
-    """A commit that changed the lines, and the request before it, None where no session of then is kept."""
-
-    commit: pygit2.Commit
-    request: Request | None
-
-    @property
-    def at(self) -> datetime:
-        """The instant of the commit."""
-        return datetime.fromtimestamp(self.commit.commit_time, UTC)
 
 
 @click.command(short_help="Say why a line, a definition or a file is as it is.")
@@ -74,8 +82,9 @@ class LineChange:
 def why(options: dict[str, str], place: str, limit: int, as_json: bool) -> None:  # noqa: FBT001
     """Say why a line, a definition or a file is as it is.
 
-    First the decisions, rules and memories that cite it, then the commits that changed it, the newest first, each with its message and
-    the request of the session before it. Renamed and moved files are followed; what changed blanks alone is left out.
+    First the decisions and rules that cite it, then commits that changed it and whose message or request says why, with other memories
+    that cite it, the newest first; last the commits that only tidied. Each commit is told with the request of the session before it.
+    Renamed and moved files are followed; what changed formatting alone is left out.
     """
     folder = Path.cwd()
     with opened(options) as api:
@@ -85,14 +94,22 @@ def why(options: dict[str, str], place: str, limit: int, as_json: bool) -> None:
         blobs = Blobs(repository)
         asked = _asked(blobs, folder, place)
         head = repository.head.peel(pygit2.Commit)
-        commits = list(islice(history_of(blobs, head, asked.lines), limit))
+        commits = list(looked_at(history_of(blobs, head, asked.lines), limit))
         moments = [datetime.fromtimestamp(each.commit_time, UTC) for each in commits]
         names = [asked.lines.path.rpartition("/")[2], *asked.names[-1:]]
         requests = api.run(operations.requests_before, moments, names, scope) if commits else []
     changes = [LineChange(*each) for each in zip(commits, requests, strict=True)]
-    said = [each for each in texts if asked.is_cited_in(each.text)]
-    said.sort(key=lambda each: not each.is_binding)
-    say(_shape(said, changes), list(_lines(said, changes)), as_json)
+    ranked = [(rank, each) for each in texts if (rank := asked.rank(each)) is not None]
+    changes = sorted(changes, key=lambda each: each.rank)[:limit]
+    reasons = _in_order([*ranked, *((each.rank, each) for each in changes)])
+    lines = [line for each in reasons for line in _lines(each)]
+    say(list(map(_shape, reasons)), lines or _NOTHING, as_json)
+
+
+def _in_order(ranked: Sequence[tuple[Rank, Reason]]) -> list[Reason]:
+    """Return reasons, the most telling first, of those that tell as much the newest first."""
+    newest = sorted(ranked, key=lambda each: each[1].at, reverse=True)
+    return [reason for _, reason in sorted(newest, key=lambda each: each[0])]
 
 
 def _asked(blobs: Blobs, folder: Path, place: str) -> AskedLines:
@@ -110,68 +127,75 @@ def _asked(blobs: Blobs, folder: Path, place: str) -> AskedLines:
     if not isinstance(file, pygit2.Blob):
         raise InvalidInput("FILE", "is not in the last commit: {path}", path=match["path"])
     text = blobs.text(file.id)
-    count = len(text.splitlines())
+    lines = text.splitlines()
     if match["symbol"]:
-        names = tuple(re.split(r"\.|::|#", match["symbol"]))
-        found = [each for each in definitions_of(path, text) if each.names[-len(names) :] == names]
-        if not found:
-            raise InvalidInput(
-                "NAME", "is not defined in {path}: {name}", path=path, name=match["symbol"]
-            )
-        return AskedLines(LineRange(path, found[0].first - 1, found[0].last), found[0].names)
+        return _named(path, text, match["symbol"])
     if match["first"] is None:
-        return AskedLines(LineRange(path, 0, count), ())
+        return AskedLines(LineRange(path, 0, len(lines)), (), frozenset())
     first, last = int(match["first"]), int(match["last"] or match["first"])
-    if not 1 <= first <= last <= count:
-        raise InvalidInput("LINE", "{path} has lines 1 to {count}", path=path, count=count)
+    if not 1 <= first <= last <= len(lines):
+        raise InvalidInput("LINE", "{path} has lines 1 to {count}", path=path, count=len(lines))
     around = [
         each for each in definitions_of(path, text) if each.first <= first and last <= each.last
     ]
-    return AskedLines(LineRange(path, first - 1, last), around[-1].names if around else ())
+    return _asked_lines(path, lines, (first - 1, last), around[-1].names if around else ())
 
 
-def _lines(said: Sequence[CitingText], changes: Sequence[LineChange]) -> Iterator[str]:
-    for text in said:
-        about = "rule" if text.is_binding and text.kind == "memory" else str(text.kind)
-        yield f"{about} {style(text.id, dim=True)}  ({text.at:%Y-%m-%d})"
-        yield f"    {body(text.text.strip(), '    ')}"
-    for each in changes:
-        subject, _, rest = each.commit.message.strip().partition("\n")
-        who = f"{each.at:%Y-%m-%d}, {each.commit.author.name}"
-        yield f"commit {style(each.commit.short_id, dim=True)}  {subject}  ({who})"
-        if rest.strip():
-            yield f"    {body(rest.strip(), '    ')}"
-        if each.request is not None:
-            asked = short(each.request.prompt, _TITLE)
-            yield f"    asked for in session {style(each.request.session, dim=True)}: {asked}"
-    if not said and not changes:
-        yield "Nothing tells why: no commit has these lines, and nothing that is remembered cites them."
+def _named(path: str, text: str, symbol: str) -> AskedLines:
+    """Return the lines of a definition, else the first line with its name: a key, a constant. Raises InvalidInput if there is none."""
+    names = tuple(re.split(r"\.|::|#", symbol))
+    lines = text.splitlines()
+    for each in definitions_of(path, text):
+        if each.names[-len(names) :] == names:
+            return _asked_lines(path, lines, (each.first - 1, each.last), each.names)
+    for at, line in enumerate(lines):
+        if names[-1] in _WORD.findall(line):
+            return _asked_lines(path, lines, (at, at + 1), names)
+    raise InvalidInput("NAME", "is not defined in {path}: {name}", path=path, name=symbol)
 
 
-def _shape(said: Sequence[CitingText], changes: Sequence[LineChange]) -> dict[str, object]:
+def _asked_lines(
+    path: str, text: Sequence[str], lines: tuple[int, int], names: tuple[str, ...]
+) -> AskedLines:
+    words = frozenset(_WORD.findall("\n".join(text[slice(*lines)])))
+    return AskedLines(LineRange(path, *lines), names, words)
+
+
+def _lines(reason: Reason) -> Iterator[str]:
+    if isinstance(reason, CitingText):
+        about = "rule" if reason.is_binding and reason.kind == "memory" else str(reason.kind)
+        yield f"{about} {style(reason.id, dim=True)}  ({reason.at:%Y-%m-%d})"
+        yield f"    {body(reason.text.strip(), '    ')}"
+        return
+    subject, _, rest = reason.commit.message.strip().partition("\n")
+    who = f"{reason.at:%Y-%m-%d}, {reason.commit.author.name}"
+    yield f"commit {style(reason.commit.short_id, dim=True)}  {subject}  ({who})"
+    if rest.strip():
+        yield f"    {body(rest.strip(), '    ')}"
+    if reason.request is not None:
+        asked = short(reason.request.prompt, _TITLE)
+        yield f"    asked for in session {style(reason.request.session, dim=True)}: {asked}"
+
+
+def _shape(reason: Reason) -> dict[str, object]:
+    if isinstance(reason, CitingText):
+        return {
+            "kind": reason.kind,
+            "id": reason.id,
+            "text": reason.text,
+            "at": reason.at,
+            "binding": reason.is_binding,
+        }
+    request = reason.request
     return {
-        "cited_by": [
-            {
-                "kind": each.kind,
-                "id": each.id,
-                "text": each.text,
-                "at": each.at,
-                "binding": each.is_binding,
-            }
-            for each in said
-        ],
-        "commits": [
-            {
-                "id": str(each.commit.id),
-                "message": each.commit.message,
-                "author": each.commit.author.name,
-                "at": each.at,
-                "session": each.request and each.request.session,
-                "turn": each.request and each.request.turn,
-                "prompt": each.request and each.request.prompt,
-            }
-            for each in changes
-        ],
+        "kind": "commit",
+        "id": str(reason.commit.id),
+        "text": reason.commit.message,
+        "at": reason.at,
+        "author": reason.commit.author.name,
+        "session": request and request.session,
+        "turn": request and request.turn,
+        "prompt": request and request.prompt,
     }
 
 

@@ -1,5 +1,6 @@
 """The history of some lines of a file: the commits that changed them, through renames, moves and formatting."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -11,6 +12,8 @@ from minutebook.features.citations.trees import Blobs
 
 STEPS = 100_000
 """Commits that are looked at, at most."""
+
+_FORM = re.compile(r"[\s'\"`,;]+")
 
 LIKE = 0.5
 """How alike a changed line is to the one before, by the ratio of difflib, at least."""
@@ -28,7 +31,7 @@ class LineRange:
 def history_of(blobs: Blobs, head: pygit2.Commit, lines: LineRange) -> Iterator[pygit2.Commit]:
     """Yield the commits that changed lines of a file as of a commit, newest first; the last one brought them.
 
-    A commit that changed blanks alone is none of them. Of the parents of a merge it follows one that has the lines as they are, else the
+    A commit that changed their formatting alone is none of them. Of the parents of a merge it follows one that has the lines as they are, else the
     first.
     """
     commit = head
@@ -64,7 +67,8 @@ def _text(blobs: Blobs, commit: pygit2.Commit, path: str) -> list[str]:
 
 
 def _said(blobs: Blobs, commit: pygit2.Commit, lines: LineRange) -> str:
-    return "".join("".join(_text(blobs, commit, lines.path)[lines.first : lines.end]).split())
+    """Return the text of lines without blanks, quotes, commas and semicolons, which formatters change."""
+    return _FORM.sub("", "".join(_text(blobs, commit, lines.path)[lines.first : lines.end]))
 
 
 def _before(

@@ -1,5 +1,6 @@
-"""Operations on reasons: the records that cite code, and the requests of sessions before commits."""
+"""Operations on reasons: the requests of sessions before commits."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,14 +8,18 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.records import Turn
+from minutebook.features.citations.references import references_in
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
 
-WITHIN, AT_ONCE = timedelta(hours=8), timedelta(minutes=20)
-"""How long before a commit a turn that names its file asked for it, and one that names none."""
+CITING, NAMING, AT_ONCE = timedelta(days=14), timedelta(hours=8), timedelta(minutes=20)
+"""How long before a commit a turn that cites its code asked for it, one that names it in passing, and one that does neither."""
+
+SLACK = timedelta(minutes=1)
+"""How long after a commit, by its clock, a turn may still have asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +40,42 @@ def requests_before(
     names: Sequence[str],
     folder: FolderScope | None = None,
 ) -> list[Request | None]:
-    """Return for each moment of a commit the request that led to it: the last one that names its code, else the last just before."""
+    """Return for each moment of a commit, the latest first, the request that led to it.
+
+    It is the last turn that names its code, else the last just before, else the last since the commit before that cites its code.
+    """
     views = app.infrastructure.records.seen_by(in_folder(caller, folder))
+
+    held = [(view, sorted(view.values(Turn, ("at", "id")))) for view in views]
+
+    def turns(since: datetime, until: datetime) -> list[Turn]:
+        found: list[Turn] = []
+        for view, times in held:
+            first, end = (bisect_left(times, (each, "")) for each in (since, until + SLACK))
+            found += view.where(ids=frozenset(id for _, id in times[first:end])).find(Turn)
+        return sorted(found, key=_at)
+
     found: list[Request | None] = []
-    for moment in moments:
-        spans = (
-            each.where(since=moment - WITHIN, until=moment + timedelta(minutes=1)) for each in views
-        )
-        turns = sorted(
-            (turn for view in spans for turn in view.find(Turn)), key=lambda each: each.at
-        )
-        naming = [each for each in turns if any(name in each.text for name in names)]
-        just = [each for each in turns if each.at >= moment - AT_ONCE]
-        led = [*just, *naming]
+    for number, moment in enumerate(moments, 1):
+        lately = turns(moment - NAMING, moment)
+        led = [each for each in lately if any(name in each.text for name in names)]
+        led = led or [each for each in lately if each.at >= moment - AT_ONCE]
+        if not led:
+            since = max([moment - CITING, *moments[number : number + 1]])
+            led = [each for each in turns(since, moment) if _cites(each.text, names)]
         found.append(None if not led else _request(led[-1]))
     return found
+
+
+def _cites(text: str, names: Sequence[str]) -> bool:
+    if not any(name in text for name in names):
+        return False
+    cited = (each.symbol[-1:] or (each.path or "").split("/")[-1:] for each in references_in(text))
+    return any(name in names for each in cited for name in each)
+
+
+def _at(turn: Turn) -> datetime:
+    return turn.at
 
 
 def _request(turn: Turn) -> Request:

@@ -1,0 +1,95 @@
+"""The order in which reasons are told: by how much a message says, then the newest first."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import IntEnum
+from itertools import islice
+from pathlib import Path
+
+import pygit2
+
+from minutebook.features.why.operations import Request
+
+LOOKED_AT = 30
+"""Commits among which those are chosen that tell a reason."""
+
+_SWEEPS = frozenset(Path(__file__).with_name("sweeps.txt").read_text(encoding="utf-8").splitlines())
+_REVERTED = re.compile(r"^This reverts commit .*", re.MULTILINE)
+_TRAILER = re.compile(r"^[A-Z][\w-]*-[\w-]+: .*|^\(cherry picked from .*", re.MULTILINE)
+_BULLET = re.compile(r"^[*-] +\S+(?: \S+)?$", re.MULTILINE)
+_BECAUSE = re.compile(
+    r"\w: \w+ \w+ \w+|\b(?:because|since|so that|otherwise|instead of|lest|weil|damit|sonst)\b",
+    re.IGNORECASE,
+)
+
+
+class Rank(IntEnum):
+    """The places of reasons, the most telling first."""
+
+    BINDING = 0
+    """A decision or a rule that cites the lines."""
+    TELLING = 1
+    """Another record that cites them, a commit that says why or was asked for."""
+    RELATED = 2
+    """A decision or a rule about their file, a commit that calls itself tidying but says more or was asked for."""
+    PLAIN = 3
+    """A commit that says what it did, no more."""
+    FILE = 4
+    """A memory about the file."""
+    SWEEP = 5
+    """A commit that only calls itself tidying, a merge or a revert."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineChange:
+    """A commit that changed the lines, and the request before it, None where no session of then is kept."""
+
+    commit: pygit2.Commit
+    request: Request | None
+
+    @property
+    def at(self) -> datetime:
+        """The instant of the commit."""
+        return datetime.fromtimestamp(self.commit.commit_time, UTC)
+
+    @property
+    def rank(self) -> Rank:
+        """The place by what the commit's message or the request says."""
+        rank = rank_of(self.commit.message)
+        if self.request is None or not _says_much(self.request.prompt):
+            return rank
+        return Rank.TELLING if rank is Rank.PLAIN else min(rank, Rank.RELATED)
+
+
+def looked_at(history: Iterable[pygit2.Commit], limit: int) -> Iterator[pygit2.Commit]:
+    """Yield commits until enough of their messages say why, or there are too many."""
+    telling = 0
+    for commit in islice(history, max(LOOKED_AT, limit)):
+        yield commit
+        telling += rank_of(commit.message) is Rank.TELLING
+        if telling == limit:
+            return
+
+
+def rank_of(message: str) -> Rank:
+    """Return the place of a commit by its message."""
+    subject, _, rest = message.strip().partition("\n")
+    for noise in (_REVERTED, _TRAILER, _BULLET):
+        rest = noise.sub("", rest)
+    if _is_sweep(subject):
+        return Rank.RELATED if _says_much(rest) else Rank.SWEEP
+    return Rank.TELLING if _says_much(rest) or _BECAUSE.search(subject) else Rank.PLAIN
+
+
+def _is_sweep(text: str) -> bool:
+    """Tell whether a text begins with a word of tidying, after a scope such as `chore(queue):`."""
+    scope, colon, rest = text.partition(":")
+    is_scope = bool(colon) and len(scope.split()) == 1
+    said = (re.findall(r"\w+", each)[:1] for each in (scope, rest if is_scope else ""))
+    return any(word[0].lower() in _SWEEPS for word in said if word)
+
+
+def _says_much(text: str) -> bool:
+    return len(text.split()) > 2 and not _is_sweep(text)
