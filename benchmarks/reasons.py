@@ -1,4 +1,4 @@
-"""Ask `minutebook why` about lines whose reason is known: `python -m benchmarks.reasons [--quick]`.
+"""Ask `minutebook why` for known reasons of lines: `python -m benchmarks.reasons [--quick]`.
 
 `reasons.toml` holds one case each: the steps of a small project (commits, turns of sessions, decisions, memories), the place that
 is asked about, and words that only its reason has. Each project is built in a folder and a store of its own and asked by the real command.

@@ -37,7 +37,7 @@ of the questions. *Before* is NDCG@10 of the same set on 22 November 2026.
 Times are of a shared machine under load: compare them with one another, not with yours.
 """
 
-FIRST_MINUTE = """\
+CODE_REASONS = """\
 ## Why a line is as it is
 
 `python -m benchmarks.reasons`: 50 small projects in Python, TypeScript, Go, Rust, Java, YAML, Markdown and others (`benchmarks/reasons.toml`), each built with its commits, turns of sessions, decisions and memories, and asked by
@@ -53,7 +53,9 @@ found, then its rules were mended. All were written by one author; yours will di
 | **all, 50** | | **46** | **48** |
 
 Missed: a line that was moved to a new file and rewritten in the same commit; a reason that is no more than a plain subject behind three plain subjects.
+"""
 
+FIRST_MINUTE = """\
 ## The first minute
 
 What a clean environment (Linux, x86-64, Python 3.11) holds when the wheel and its locked requirements are installed by `uv`, which
@@ -144,6 +146,7 @@ def page() -> str:
             *answers_page.section(),
             *calibration_page.section(),
             *verdict_page.section(),
+            CODE_REASONS,
             FIRST_MINUTE,
             A_WEEK,
             NO_HELP,

@@ -1,4 +1,4 @@
-"""What has become of what a text cites, by two commits of a real repository."""
+"""Citations of a text, judged by two commits of a real repository."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ SHOP = {"src/pay.py": PAY, "docs/pay.md": "one\ntwo\nthree\n"}
 
 
 def judged(root: Path, text: str) -> list[Judged]:
-    """Judge what a text cites of the first commit by the files in the folder."""
+    """Judge a text's citations of the first commit by the files in the folder."""
     repository = pygit2.Repository(str(root))
     first = list(repository.walk(repository.head.target))[-1]
     comparison = compared_with_folder(Blobs(repository), first)

@@ -1,4 +1,4 @@
-"""What a text may cite: paths, lines, names."""
+"""Possible citations in a text: paths, lines, names."""
 
 import pytest
 

@@ -24,7 +24,7 @@ SLACK = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A turn of a session before a commit: what a person asked for."""
+    """A turn of a session before a commit, and its prompt."""
 
     session: str
     turn: str

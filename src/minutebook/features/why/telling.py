@@ -35,7 +35,7 @@ class Rank(IntEnum):
     RELATED = 2
     """A decision or a rule about their file, a commit that calls itself tidying but says more or was asked for."""
     PLAIN = 3
-    """A commit that says what it did, no more."""
+    """A commit that says its change, no more."""
     FILE = 4
     """A memory about the file."""
     SWEEP = 5
@@ -56,7 +56,7 @@ class LineChange:
 
     @property
     def rank(self) -> Rank:
-        """The place by what the commit's message or the request says."""
+        """The place by the commit's message and the request."""
         rank = rank_of(self.commit.message)
         if self.request is None or not _says_much(self.request.prompt):
             return rank
