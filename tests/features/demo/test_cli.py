@@ -46,7 +46,9 @@ def test_the_demo_fills_a_store_of_its_own_and_shows_it_until_it_is_ended(
         (home,) = tmp_path.glob("minutebook-demo-*")
         with httpx2.Client(follow_redirects=True, timeout=60) as browser:
             base = link.partition("/enter")[0]
-            assert "Card numbers stay out" in browser.get(link).text
+            assert "Learned" in (today := browser.get(link).text)
+            assert "Nothing was kept on this day" not in today
+            assert "Card numbers stay out" in today
             assert "Put a queue in PostgreSQL" in browser.get(f"{base}/decisions").text
             assert "Put a queue in Redis" in browser.get(f"{base}/decisions").text
             assert "pool_size" in browser.get(f"{base}/session?name=checkout-fails").text

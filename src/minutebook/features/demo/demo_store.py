@@ -19,8 +19,8 @@ from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, MemoryType, 
 from minutebook.domain.writing.drafts import Draft
 from minutebook.services.search.recall import WEIGHTS
 
-BEGAN = timedelta(days=60)
-"""How long ago the story begins."""
+BEGAN = timedelta(days=42)
+"""How long ago the story begins: its last steps are taken at its end, so that *Today* has something to tell."""
 
 STEP = timedelta(days=2, hours=1)
 """How much of the story's time passes from one thing that happens to the next."""

@@ -27,6 +27,14 @@ def said(act: DoneAct, subjects: Sequence[Record]) -> Reason:
             return Reason("decided {what}", what=what)
         case "verify":
             return Reason("verified {what}", what=what)
+        case "lock":
+            return Reason("locked {what}", what=what)
+        case "unlock":
+            return Reason("unlocked {what}", what=what)
+        case "deprecate":
+            return Reason("marked {what} as out of date", what=what)
+        case "restore" | "reinstate":
+            return Reason("brought back {what}", what=what)
         case "link":
             return Reason("linked {what}", what=what)
         case "add_turn" | "summarize":
