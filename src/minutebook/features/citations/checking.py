@@ -10,12 +10,12 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import SortMode
 
-from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.judging import CitationVerdict, Judged, cited_in, judge
 from minutebook.features.citations.operations import CitingText
 from minutebook.features.citations.references import references_in
 from minutebook.features.citations.trees import (
     Blobs,
+    commit_named,
     compared_commits,
     compared_with_folder,
     open_repository,
@@ -79,11 +79,7 @@ class CodeCheck:
         return CheckReport(citing, doubtful)
 
     def _branched_from(self, name: str) -> pygit2.Commit:
-        try:
-            base = self._repository.revparse_single(name).peel(pygit2.Commit)
-        except (KeyError, ValueError, pygit2.InvalidSpecError) as error:
-            remedy = "names no commit here: {name}; fetch it first (`git fetch origin {name}`)"
-            raise InvalidInput("--diff", remedy, name=name) from error
+        base = commit_named(self._repository, "--diff", name)
         common = self._repository.merge_base(base.id, self._head.id)
         return base if common is None else self._repository[common].peel(pygit2.Commit)
 

@@ -38,6 +38,15 @@ def open_repository(folder: Path) -> pygit2.Repository:
     return repository
 
 
+def commit_named(repository: pygit2.Repository, option: str, name: str) -> pygit2.Commit:
+    """Return the commit of a name that was given to an option. Raises InvalidInput if there is none."""
+    try:
+        return repository.revparse_single(name).peel(pygit2.Commit)
+    except (KeyError, ValueError, pygit2.InvalidSpecError) as error:
+        remedy = "names no commit here: {name}; fetch it first (`git fetch origin {name}`)"
+        raise InvalidInput(option, remedy, name=name) from error
+
+
 class FileTree(Protocol):
     """Files by their paths."""
 

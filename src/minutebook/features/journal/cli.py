@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.added_options import added_options
 from minutebook.cli.ids import completing_sessions, name_meant
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, short, style, warn
@@ -28,6 +29,7 @@ _INDENT = "    "
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
 @identity
 @as_json
+@added_options("sessions")
 def sessions(options: dict[str, str], limit: int, offset: int, as_json: bool) -> None:  # noqa: FBT001
     """List sessions, the one written last first, with their titles."""
     with opened(options) as api:
@@ -44,6 +46,7 @@ def sessions(options: dict[str, str], limit: int, offset: int, as_json: bool) ->
 @click.argument("name", metavar="SESSION", shell_complete=completing_sessions)
 @identity
 @as_json
+@added_options("session")
 def session(options: dict[str, str], name: str, as_json: bool) -> None:  # noqa: FBT001
     """Read SESSION from beginning to end, its summary first."""
     with opened(options) as api:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -20,6 +19,7 @@ from minutebook.features.citations.references import Reference, references_in
 from minutebook.features.citations.trees import Blobs, open_repository
 from minutebook.features.why import operations
 from minutebook.features.why.line_history import LineRange, history_of
+from minutebook.features.why.operations import WrittenCode, instant_of
 from minutebook.features.why.telling import LineChange, Rank, looked_at
 from minutebook.folders.finding import find_place
 from minutebook.whereabouts import scope_of
@@ -95,9 +95,9 @@ def why(options: dict[str, str], place: str, limit: int, as_json: bool) -> None:
         asked = _asked(blobs, folder, place)
         head = repository.head.peel(pygit2.Commit)
         commits = list(looked_at(history_of(blobs, head, asked.lines), limit))
-        moments = [datetime.fromtimestamp(each.commit_time, UTC) for each in commits]
-        names = [asked.lines.path.rpartition("/")[2], *asked.names[-1:]]
-        requests = api.run(operations.requests_before, moments, names, scope) if commits else []
+        names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
+        written = [WrittenCode(instant_of(each), names) for each in commits]
+        requests = api.run(operations.requests_before, written, scope) if commits else []
     changes = [LineChange(*each) for each in zip(commits, requests, strict=True)]
     ranked = [(rank, each) for each in texts if (rank := asked.rank(each)) is not None]
     changes = sorted(changes, key=lambda each: each.rank)[:limit]

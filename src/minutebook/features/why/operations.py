@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
@@ -13,6 +13,8 @@ from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
+    import pygit2
+
     from minutebook.app import App
 
 CITING, NAMING, AT_ONCE = timedelta(days=14), timedelta(hours=8), timedelta(minutes=20)
@@ -20,6 +22,14 @@ CITING, NAMING, AT_ONCE = timedelta(days=14), timedelta(hours=8), timedelta(minu
 
 SLACK = timedelta(minutes=1)
 """How long after a commit, by its clock, a turn may still have asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCode:
+    """A commit as turns tell of it: its instant, and names of its files and definitions."""
+
+    at: datetime
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +46,10 @@ class Request:
 def requests_before(
     app: "App",
     caller: Caller,
-    moments: Sequence[datetime],
-    names: Sequence[str],
+    written: Sequence[WrittenCode],
     folder: FolderScope | None = None,
 ) -> list[Request | None]:
-    """Return for each moment of a commit, the latest first, the request that led to it.
+    """Return for each commit, the latest first, the request that led to it.
 
     It is the last turn that names its code, else the last just before, else the last since the commit before that cites its code.
     """
@@ -56,15 +65,21 @@ def requests_before(
         return sorted(found, key=_at)
 
     found: list[Request | None] = []
-    for number, moment in enumerate(moments, 1):
-        lately = turns(moment - NAMING, moment)
-        led = [each for each in lately if any(name in each.text for name in names)]
-        led = led or [each for each in lately if each.at >= moment - AT_ONCE]
+    for number, commit in enumerate(written, 1):
+        lately = turns(commit.at - NAMING, commit.at)
+        led = [each for each in lately if any(name in each.text for name in commit.names)]
+        led = led or [each for each in lately if each.at >= commit.at - AT_ONCE]
         if not led:
-            since = max([moment - CITING, *moments[number : number + 1]])
-            led = [each for each in turns(since, moment) if _cites(each.text, names)]
+            before = [older.at for older in written[number : number + 1]]
+            since = max([commit.at - CITING, *before])
+            led = [each for each in turns(since, commit.at) if _cites(each.text, commit.names)]
         found.append(None if not led else _request(led[-1]))
     return found
+
+
+def instant_of(commit: "pygit2.Commit") -> datetime:
+    """Return the instant at which a commit was made."""
+    return datetime.fromtimestamp(commit.commit_time, UTC)
 
 
 def _cites(text: str, names: Sequence[str]) -> bool:

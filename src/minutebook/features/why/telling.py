@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import IntEnum
 from itertools import islice
 from pathlib import Path
 
 import pygit2
 
-from minutebook.features.why.operations import Request
+from minutebook.features.why.operations import Request, instant_of
 
 LOOKED_AT = 30
 """Commits among which those are chosen that tell a reason."""
@@ -52,7 +52,7 @@ class LineChange:
     @property
     def at(self) -> datetime:
         """The instant of the commit."""
-        return datetime.fromtimestamp(self.commit.commit_time, UTC)
+        return instant_of(self.commit)
 
     @property
     def rank(self) -> Rank:

@@ -1,0 +1,125 @@
+"""The options of `sessions` and `session` about commits of the folder's repository."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from minutebook.cli.added_options import AddedOptions
+from minutebook.cli.ids import name_meant
+from minutebook.cli.opening import opened
+from minutebook.cli.printing import say, short, style
+from minutebook.features.why import operations
+from minutebook.features.why.operations import NAMING, WrittenCode, instant_of
+from minutebook.folders.finding import find_place
+from minutebook.operations import journal
+from minutebook.whereabouts import scope_of
+
+if TYPE_CHECKING:
+    import pygit2
+
+_TITLE = 100
+
+
+def _session_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
+    """Tell in which session a commit was written, if one was named; tell whether one was."""
+    from minutebook.features.citations.trees import commit_named, open_repository
+
+    if typed["commit"] is None:
+        return False
+    folder = Path.cwd()
+    commit = commit_named(open_repository(folder), "--commit", typed["commit"])
+    with opened(options) as api:
+        scope = scope_of(find_place(folder))
+        (found,) = api.run(operations.requests_before, [_written(commit)], scope)
+    if found is None:
+        say([], "No session is known in which this commit was written.", typed["as_json"])
+        return True
+    shape = {"name": found.session, "turn": found.turn, "at": found.at, "prompt": found.prompt}
+    line = f"{found.at:%Y-%m-%d %H:%M}  {style(found.session, dim=True)}  {short(found.prompt, _TITLE)}"
+    say([shape], [line], typed["as_json"])
+    return True
+
+
+def _commits_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
+    """List the commits that were made in a session, if that was asked for; tell whether it was."""
+    from minutebook.features.citations.trees import open_repository
+
+    if not typed["commits"]:
+        return False
+    folder = Path.cwd()
+    repository = open_repository(folder)
+    with opened(options) as api:
+        scope = scope_of(find_place(folder))
+        name = name_meant(
+            "session's name", api.run(journal.session_names, typed["name"]), typed["name"]
+        )
+        turns = api.run(journal.session, name).turns
+        first, last = turns[0].at, turns[-1].at + NAMING
+        commits = list(_between(repository, first, last))
+        written = [_written(each) for each in commits]
+        requests = api.run(operations.requests_before, written, scope) if written else []
+    made = [
+        commit
+        for commit, request in zip(commits, requests, strict=True)
+        if request is not None and request.session == name
+    ]
+    shape = [{"id": str(each.id), "text": each.message, "at": instant_of(each)} for each in made]
+    lines = list(map(_headline, made))
+    nothing = "No commit of this folder's repository is known to be made in this session."
+    say(shape, lines or nothing, typed["as_json"])
+    return True
+
+
+def _headline(commit: "pygit2.Commit") -> str:
+    subject = commit.message.strip().partition("\n")[0]
+    return f"{instant_of(commit):%Y-%m-%d %H:%M}  {style(commit.short_id, dim=True)}  {subject}"
+
+
+def _between(
+    repository: "pygit2.Repository", first: datetime, last: datetime
+) -> Iterator["pygit2.Commit"]:
+    """Yield the commits of all branches between two instants, newest first, without merges."""
+    import pygit2
+
+    walk = repository.walk(repository.head.target, pygit2.enums.SortMode.TIME)
+    for name in repository.branches.local:
+        walk.push(repository.branches[name].peel(pygit2.Commit).id)
+    since = takewhile(lambda each: instant_of(each) >= first, walk)
+    return (each for each in since if instant_of(each) <= last and len(each.parents) < 2)
+
+
+def _written(commit: "pygit2.Commit") -> WrittenCode:
+    """Return a commit with the names of the files that it changed."""
+    diff = (
+        commit.tree.diff_to_tree(commit.parents[0].tree, swap=True)
+        if commit.parents
+        else commit.tree.diff_to_tree(swap=True)
+    )
+    names = {each.new_file.path.rpartition("/")[2] for each in diff.deltas}
+    return WrittenCode(instant_of(commit), tuple(sorted(names)))
+
+
+OF_COMMIT = AddedOptions(
+    {
+        "commit": click.option(
+            "--commit",
+            metavar="SHA",
+            help="The session in which a commit of this folder's repository was written.",
+        )
+    },
+    _session_of,
+)
+COMMITS = AddedOptions(
+    {
+        "commits": click.option(
+            "--commits",
+            is_flag=True,
+            help="Instead: the commits of this folder's repository that were made in it.",
+        )
+    },
+    _commits_of,
+)
