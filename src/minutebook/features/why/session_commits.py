@@ -26,10 +26,10 @@ _TITLE = 100
 
 def _session_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
     """Tell in which session a commit was written, if one was named; tell whether one was."""
-    from minutebook.features.citations.trees import commit_named, open_repository
-
     if typed["commit"] is None:
         return False
+    from minutebook.features.citations.trees import commit_named, open_repository
+
     folder = Path.cwd()
     commit = commit_named(open_repository(folder), "--commit", typed["commit"])
     with opened(options) as api:
@@ -46,10 +46,10 @@ def _session_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
 
 def _commits_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
     """List the commits that were made in a session, if that was asked for; tell whether it was."""
-    from minutebook.features.citations.trees import open_repository
-
     if not typed["commits"]:
         return False
+    from minutebook.features.citations.trees import open_repository
+
     folder = Path.cwd()
     repository = open_repository(folder)
     with opened(options) as api:
