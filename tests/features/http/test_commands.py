@@ -98,10 +98,17 @@ def test_a_person_is_asked_here(typed: Typed) -> None:
     assert typed("show", id)[0] == 0
     assert typed("forget", id, input="y\n")[0] == 0
     assert typed("show", id)[0] == 1
+    assert "Kept" not in typed("today")[1].partition("Acts")[0]
+
+
+@pytest.mark.needs("undo")
+def test_the_last_act_there_is_taken_back_here(typed: Typed) -> None:
+    id = typed("remember", "Kept")[1].strip()
+    assert "Kept" in typed("today")[1]
+    assert typed("forget", id, "--yes")[0] == 0
     assert typed("undo", input="n\n")[0] == 1
     assert typed("undo", input="y\n")[0] == 0
     assert typed("show", id)[0] == 0
-    assert "Kept" in typed("today")[1]
 
 
 @pytest.mark.parametrize(
