@@ -96,8 +96,12 @@ def test_forget_asks_first_and_then_removes(run: Run) -> None:
             "must not name both catalog and governance",
             marks=pytest.mark.needs("catalog", "governance"),
         ),
-        (["serve", "--ui"], "--ui needs --http"),
-        (["serve", "--ui", "--http", "0.0.0.0:0"], "would send its cookies over plain http"),
+        pytest.param(["serve", "--ui"], "--ui needs --http", marks=pytest.mark.needs("pages")),
+        pytest.param(
+            ["serve", "--ui", "--http", "0.0.0.0:0"],
+            "would send its cookies over plain http",
+            marks=pytest.mark.needs("pages"),
+        ),
         (["export-schema", "nothing"], "CONTRACT must be one of knowledge"),
         (["list", "--role", "king"], "role must be one of viewer, agent"),
         (
@@ -296,6 +300,7 @@ def test_the_tables_of_commands_name_all_that_the_modules_define() -> None:
     assert {module: tuple(names) for module, names in listed.items()} == defined
 
 
+@pytest.mark.needs("ledger")
 def test_help_names_every_command_by_subject_with_what_it_is_for() -> None:
     text = typed("help", "all", terminal_width=80).output
     assert text.index("Memories:") < text.index("Decisions:") < text.index("Common options:")
@@ -313,6 +318,7 @@ def test_help_lists_twelve_commands_first_and_says_where_the_others_are() -> Non
     assert f"`minutebook help all` lists all {len(commands())} commands." in text
 
 
+@pytest.mark.needs("http")
 def test_help_of_a_command_is_what_it_says_itself() -> None:
     for words in (("list",), ("token", "list")):
         assert typed("help", *words, terminal_width=80).output == listed(*words)
@@ -327,6 +333,7 @@ def test_no_help_cuts_off_what_a_command_is_for() -> None:
         assert "..." not in listed(*words).replace("[ARGS]...", ""), words
 
 
+@pytest.mark.whole
 def test_help_explains_a_commands_own_options_and_names_the_common_ones() -> None:
     text = listed("list")
     assert re.search(r"^  --tag TEXT +Only what has this tag", text, re.MULTILINE)

@@ -69,6 +69,7 @@ def test_a_person_verifies_and_deprecates_with_a_reason(run: Run) -> None:
     assert "Nothing here is about that." in done(run, "search", "deploy")
 
 
+@pytest.mark.needs("archives")
 def test_a_text_returns_as_a_new_version(run: Run) -> None:
     id = remembered(run, "Deploy on Tuesdays.")
     assert "name the version" in refused(run, "restore", id)
@@ -160,7 +161,16 @@ def test_a_noted_end_is_proved_against_the_trail(run: Run) -> None:
     assert "must be an end" in refused(run, *noted, "1")
 
 
-@pytest.mark.parametrize("command", ["lock", "unlock", "verify", "restore", "show"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "lock",
+        "unlock",
+        "verify",
+        pytest.param("restore", marks=pytest.mark.needs("archives")),
+        "show",
+    ],
+)
 @pytest.mark.usefixtures("begun")
 def test_an_unknown_memory_is_named(run: Run, command: str) -> None:
     assert "there is no memory nobody" in refused(run, command, "nobody", "--role", "manager")

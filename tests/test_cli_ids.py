@@ -16,6 +16,8 @@ from minutebook.domain.rights.grants import Grant
 from tests.store import samples
 from tests.terminal import Run, typed
 
+pytestmark = pytest.mark.needs("ledger", "archives")
+
 WHY = "It keeps what it was given, through power cuts too."
 FIRST, SECOND, THIRD = (f"0m{letter * 16}{end}" for letter, end in ("ax", "ay", "bz"))
 

@@ -76,10 +76,20 @@ def test_a_setting_is_written_beside_the_comments_that_are_there(run: Run, confi
     [
         ("recall_sources", "memory", 'recall_sources = ["memory"]\n'),
         ("embedding_cache", "64", "embedding_cache = 64\n"),
-        ("rate_limit", "2.5", "rate_limit = 2.5\n"),
+        pytest.param("rate_limit", "2.5", "rate_limit = 2.5\n", marks=pytest.mark.needs("http")),
         ("policy", "governed", 'policy = "governed"\n'),
-        ("http_hosts", "a.example, b.example", 'http_hosts = ["a.example", "b.example"]\n'),
-        ("ledger", "decisions", 'ledger = "{here}/decisions"\n'),
+        pytest.param(
+            "http_hosts",
+            "a.example, b.example",
+            'http_hosts = ["a.example", "b.example"]\n',
+            marks=pytest.mark.needs("http"),
+        ),
+        pytest.param(
+            "ledger",
+            "decisions",
+            'ledger = "{here}/decisions"\n',
+            marks=pytest.mark.needs("ledger"),
+        ),
     ],
 )
 def test_a_value_is_written_in_its_type(

@@ -15,6 +15,8 @@ from minutebook.domain.errors import Unidentified
 from minutebook.domain.records import Role
 from tests.terminal import Run
 
+pytestmark = pytest.mark.needs("http")
+
 
 def made(run: Run, *options: str) -> dict[str, Any]:
     result = run("token", "create", "--name", "ci", "--json", *options)

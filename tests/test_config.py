@@ -15,7 +15,15 @@ from minutebook.features.sign_in.settings import SignInSettings
 
 
 @pytest.mark.parametrize(
-    "name", ["ledger", "models", "embedder", "jwt_keys", "index_roots", "archive_roots"]
+    "name",
+    [
+        "ledger",
+        "models",
+        "embedder",
+        "jwt_keys",
+        "index_roots",
+        pytest.param("archive_roots", marks=pytest.mark.needs("archives")),
+    ],
 )
 def test_paths_in_the_file_of_settings_are_from_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -98,8 +98,9 @@ def test_options_are_added_to_commands_that_are_there() -> None:
     for command, name, options in added:
         assert isinstance(options, AddedOptions)
         found = main.get_command(Context(main), command)
-        assert found is not None
-        assert name in {each.name for each in found.params}
+        # A command of a feature that is not there gets no option.
+        if found is not None:
+            assert name in {each.name for each in found.params}
 
 
 def test_requests_of_the_daemon_name_what_does_them() -> None:
