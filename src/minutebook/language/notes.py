@@ -5,6 +5,7 @@ networks weigh the same signs, and those of the one place where notes of one pat
 and whether one says otherwise.
 """
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +21,9 @@ LONGEST_NOTE = 2_000
 """Characters beyond which texts are not compared as wholes: what differs in them is seldom one value."""
 
 _CERTAIN = 0.99
+
+_NAME = re.compile(r"\b(?=\w*[^\W\d_])(?=\w*\d)\w+")
+"""A word of letters and figures."""
 
 
 class PairVerdict(StrEnum):
@@ -60,7 +64,7 @@ def compare(older: DatedText, newer: DatedText, spell: Spell | None = None) -> C
     )
     if says_same >= max(LEAST_SAME, says_otherwise):
         verdict, likely = PairVerdict.SAME, says_same
-    elif says_otherwise >= LEAST_OTHERWISE:
+    elif says_otherwise >= LEAST_OTHERWISE and not _names_another(pair):
         verdict, likely = PairVerdict.OTHERWISE, says_otherwise
     else:
         verdict, likely = PairVerdict.APART, 1 - max(says_same, says_otherwise)
@@ -71,6 +75,20 @@ def compare(older: DatedText, newer: DatedText, spell: Spell | None = None) -> C
         pair.newer.written(pair.only_new),
         is_older_fuller=bool(pair.only_old) and not pair.only_new,
         is_exchangeable=is_exchangeable(found),
+    )
+
+
+def _names_another(pair: Alignment) -> bool:
+    """Tell whether two notes without states name different things, such as `k0` and `k3`, and differ elsewhere, too.
+
+    By words alone the network takes the second difference for a changed value of one thing.
+    """
+    if pair.has_states:
+        return False
+    sides = (pair.older.written(pair.only_old), pair.newer.written(pair.only_new))
+    named = [set(_NAME.findall(each.casefold())) for each in sides]
+    return all(named) and all(
+        len(each.split()) > len(names) for each, names in zip(sides, named, strict=True)
     )
 
 

@@ -99,12 +99,13 @@ _TIED = re.compile(
 
 
 @pytest.mark.thorough
-@pytest.mark.needs("recall_log", "tidying")
+@pytest.mark.needs("recall_log", "tidying", "undo")
 def test_each_statement_says_whose_rows_it_means(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.features.recall_log.samples import write_recalls
     from tests.features.tidying.samples import write_suggestions
+    from tests.features.undo.samples import write_images
 
     statements = recorded(monkeypatch)
     engine = PostgresEngine()
@@ -116,6 +117,7 @@ def test_each_statement_says_whose_rows_it_means(
         write_everything(store)
         write_recalls(store)
         write_suggestions(store)
+        write_images(store)
         ask_everything(store)
         look_after(store)
         server().execute("UPDATE identity SET texts = 0", (tmp_path / "store/database").read_text())

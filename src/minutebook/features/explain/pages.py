@@ -10,6 +10,7 @@ from minutebook.domain.records import Role
 from minutebook.features.explain.services import ExplainServices
 from minutebook.features.pages.frame.catalogue import Later, later, texts_beside
 from minutebook.features.pages.frame.page import WHAT_HAPPENS, MenuEntry, Page, Pages, View, Visit
+from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.wording import notes_said
 
 LIMIT = 10
@@ -38,6 +39,7 @@ def show(visit: Visit) -> Page:
         "names_organizations": visit.caller.organization is None,
         "view": None,
         "reasons": REASONS,
+        "links": parts("why.links", visit),
     }
     if text:
         facts["view"] = view = visit.app.get(ExplainServices).viewpoints.ask(
