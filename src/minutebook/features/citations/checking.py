@@ -18,13 +18,14 @@ from minutebook.features.citations.trees import (
     commit_named,
     compared_commits,
     compared_with_folder,
+    file_id,
     open_repository,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something that a record cites and that does not stand as it did, and the commit since when, empty if in none yet."""
+    """A citation that does not hold, and the first commit in which it does not; empty if no commit has the change yet."""
 
     judged: Judged
     since: str
@@ -58,6 +59,7 @@ class CodeCheck:
         self._base = None if base is None else self._branched_from(base)
         self._blobs = Blobs(self._repository)
         self._compared = cache(partial(compared_with_folder, self._blobs))
+        self._between = cache(partial(compared_commits, self._blobs))
 
     def check(self, texts: Iterable[CitingText]) -> CheckReport:
         """Judge the citations of files that changed."""
@@ -97,19 +99,13 @@ class CodeCheck:
 
     def _since(self, judged: Judged, base: pygit2.Commit) -> str:
         """Return the short id of the first commit after a base in which it does not stand as it did."""
-        known, cited = base, judged.cited
+        cited = judged.cited
+        known = file_id(base, cited.path)
         for commit in self._line:
-            if commit.commit_time < base.commit_time or _same_file(cited.path, known, commit):
+            id = file_id(commit, cited.path)
+            if commit.commit_time < base.commit_time or id == known:
                 continue
-            known = commit
-            if (
-                judge(cited, compared_commits(self._blobs, base, commit)).verdict
-                is not CitationVerdict.HOLDS
-            ):
+            known = id
+            if judge(cited, self._between(base, commit)).verdict is not CitationVerdict.HOLDS:
                 return commit.short_id
         return ""
-
-
-def _same_file(path: str, one: pygit2.Commit, other: pygit2.Commit) -> bool:
-    ids = [each.tree[path].id if path in each.tree else None for each in (one, other)]
-    return ids[0] == ids[1]

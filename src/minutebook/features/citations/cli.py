@@ -23,7 +23,11 @@ _TITLE = 100
 @click.command(short_help="Say which memories and decisions a change makes doubtful.")
 @click.option("--diff", "base", metavar="BASE", help="What changed since this branch left BASE.")
 @click.option("--project", default=".", type=PATH, help="The project's folder (default: this one).")
-@click.option("--strict", is_flag=True, help="Exit with 1 for anything doubtful, no rule only.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 1 for anything doubtful, not for decisions and rules alone.",
+)
 @identity
 @as_json
 def check(
@@ -50,8 +54,7 @@ def check(
 def _lines(checked: CheckReport) -> Iterator[str]:
     for each in checked.doubtful:
         text = each.text
-        about = "rule" if text.is_binding and text.kind == "memory" else str(text.kind)
-        yield f"{about} {style(text.id, dim=True)}  {short(text.title, _TITLE)}  ({text.at:%Y-%m-%d})"
+        yield f"{text.label} {style(text.id, dim=True)}  {short(text.title, _TITLE)}  ({text.at:%Y-%m-%d})"
         yield from (f"    {_sentence(doubt)}" for doubt in each.doubts)
     if not checked.citing:
         yield "Nothing that is remembered cites what changed."

@@ -67,10 +67,11 @@ def definitions_of(path: str, text: str) -> list[CodeDefinition]:
 
 def _tokens(source: bytes, grammar: Grammar) -> list[tuple[int, bytes]]:
     """Return the tokens that are no comments: where each begins, and its bytes."""
-    return [(node, source[node:end]) for node, end in _leaves(source, grammar)]
+    return [(start, source[start:end]) for start, end in _leaves(source, grammar)]
 
 
 def _leaves(source: bytes, grammar: Grammar) -> Iterator[tuple[int, int]]:
+    """Yield where tokens that are no comments begin and end."""
     cursor = syntax.parsed(source, grammar).walk()
     while True:
         node = cursor.node

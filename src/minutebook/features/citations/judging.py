@@ -48,10 +48,12 @@ def cited_in(
             continue
         if path is not None and not each.symbol:
             yield Cited(each.written, path, each.lines)
-        elif tree.defined(each.symbol, among if path is None else frozenset({path})):
-            found = tree.defined(each.symbol, None if path is None else frozenset({path}))
-            if len(found) == 1:
-                yield Cited(each.written, found[0].path, definition=found[0])
+            continue
+        found = tree.defined(each.symbol, among if path is None else frozenset({path}))
+        if found and path is None and among is not None:
+            found = tree.defined(each.symbol)
+        if len(found) == 1:
+            yield Cited(each.written, found[0].path, definition=found[0])
 
 
 def judge(cited: Cited, comparison: TreeComparison) -> Judged:

@@ -43,6 +43,11 @@ class CitingText:
     at: datetime
     is_binding: bool
 
+    @property
+    def label(self) -> str:
+        """The word for it: `rule` for a memory that others have to follow, else its kind."""
+        return "rule" if self.is_binding and self.kind is Kind.MEMORY else str(self.kind)
+
 
 @operation("knowledge")
 def citing_texts(app: "App", caller: Caller, folder: FolderScope | None = None) -> list[CitingText]:

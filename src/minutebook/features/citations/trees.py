@@ -47,6 +47,11 @@ def commit_named(repository: pygit2.Repository, option: str, name: str) -> pygit
         raise InvalidInput(option, remedy, name=name) from error
 
 
+def file_id(commit: pygit2.Commit, path: str) -> pygit2.Oid | None:
+    """Return the id of what a path holds at a commit, None if there is nothing."""
+    return commit.tree[path].id if path in commit.tree else None
+
+
 class FileTree(Protocol):
     """Files by their paths."""
 
@@ -176,7 +181,7 @@ class SearchedTree:
     ) -> list[CodeDefinition]:
         """Return the definitions that a name may mean, in some files (None: all).
 
-        It ends with the definition's name; what is before that are names around it, or of its module.
+        It ends with the definition's own name; the names before that are of its module, or of definitions around it.
         """
         name = symbol[-1].encode()
         return [

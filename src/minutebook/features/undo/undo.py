@@ -48,10 +48,11 @@ _PUT_BACK = frozenset(
 )
 """The core's acts that are taken back by putting their records back."""
 
-_KINDS = frozenset(
-    {Kind.MEMORY, Kind.VERSION, Kind.LINK, Kind.ENTITY, Kind.RELATION, Kind.TURN, Kind.SUMMARY}
-)
-"""The kinds of records that are put back; decisions and proposals are in Git, tokens are secrets."""
+_ORDER = (Kind.ENTITY, Kind.MEMORY, Kind.LINK, Kind.RELATION, Kind.TURN, Kind.SUMMARY)
+"""The kinds that are put back, each after those that it needs; they are removed the other way round."""
+
+_KINDS = frozenset({*_ORDER, Kind.VERSION})
+"""All kinds that are put back; decisions and proposals are in Git, tokens are secrets."""
 
 _OTHER_WAYS = {
     "lock": Reason("`minutebook unlock ID` opens it again"),
@@ -238,25 +239,10 @@ class Undo:
         with self._trail.audited_batch([organization]):
             self._check_as_left(act)
             was = {(kind, id_in_trail(kind, id)): record for (kind, id), record in images.items()}
-            # What is made again has the records that it needs by then; what goes leaves none without its end.
-            for kind in (
-                Kind.ENTITY,
-                Kind.MEMORY,
-                Kind.LINK,
-                Kind.RELATION,
-                Kind.TURN,
-                Kind.SUMMARY,
-            ):
+            for kind in _ORDER:
                 for record in [each for key, each in was.items() if key[0] is kind]:
                     self._restore(caller, record, images)
-            for kind in (
-                Kind.SUMMARY,
-                Kind.TURN,
-                Kind.RELATION,
-                Kind.LINK,
-                Kind.MEMORY,
-                Kind.ENTITY,
-            ):
+            for kind in reversed(_ORDER):
                 for record in [each for each in self._made(act, kind) if each is not None]:
                     if (kind, id_in_trail(kind, record.id)) not in was:
                         self._remove(caller, record)

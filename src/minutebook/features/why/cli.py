@@ -54,11 +54,9 @@ class AskedLines:
             return None
         is_whole = not self.words
         is_exact = is_whole or any(each.symbol or each.lines for each in found)
-        return (
-            (Rank.BINDING if is_exact else Rank.RELATED)
-            if cited.is_binding
-            else (Rank.TELLING if is_exact else Rank.FILE)
-        )
+        if cited.is_binding:
+            return Rank.BINDING if is_exact else Rank.RELATED
+        return Rank.TELLING if is_exact else Rank.FILE
 
     def _is_cited_by(self, reference: Reference) -> bool:
         path, lines = reference.path, reference.lines
@@ -163,8 +161,7 @@ def _asked_lines(
 
 def _lines(reason: Reason) -> Iterator[str]:
     if isinstance(reason, CitingText):
-        about = "rule" if reason.is_binding and reason.kind == "memory" else str(reason.kind)
-        yield f"{about} {style(reason.id, dim=True)}  ({reason.at:%Y-%m-%d})"
+        yield f"{reason.label} {style(reason.id, dim=True)}  ({reason.at:%Y-%m-%d})"
         yield f"    {body(reason.text.strip(), '    ')}"
         return
     subject, _, rest = reason.commit.message.strip().partition("\n")

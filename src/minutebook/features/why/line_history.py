@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 import pygit2
 from pygit2.enums import DiffOption
 
-from minutebook.features.citations.trees import Blobs
+from minutebook.features.citations.trees import Blobs, file_id
 
 STEPS = 100_000
 """Commits that are looked at, at most."""
@@ -21,7 +21,7 @@ LIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """LineRange of a file at a commit: from `first`, counted from 0, up to `end`, which is not among them."""
+    """Lines of a file at a commit: from `first`, counted from 0, up to `end`, which is not among them."""
 
     path: str
     first: int
@@ -31,13 +31,15 @@ class LineRange:
 def history_of(blobs: Blobs, head: pygit2.Commit, lines: LineRange) -> Iterator[pygit2.Commit]:
     """Yield the commits that changed lines of a file as of a commit, newest first; the last one brought them.
 
-    A commit that changed their formatting alone is none of them. Of the parents of a merge it follows one that has the lines as they are, else the
-    first.
+    Commits that changed their formatting alone are left out. Of the parents of a merge it follows one that has the lines as they are,
+    else the first.
     """
     commit = head
     for _ in range(STEPS):
         parents = commit.parents
-        same = [each for each in parents if _id(each, lines.path) == _id(commit, lines.path)]
+        same = [
+            each for each in parents if file_id(each, lines.path) == file_id(commit, lines.path)
+        ]
         if same:
             commit = same[0]
             continue
@@ -57,12 +59,8 @@ def history_of(blobs: Blobs, head: pygit2.Commit, lines: LineRange) -> Iterator[
         commit, lines = parent, before
 
 
-def _id(commit: pygit2.Commit, path: str) -> pygit2.Oid | None:
-    return commit.tree[path].id if path in commit.tree else None
-
-
 def _text(blobs: Blobs, commit: pygit2.Commit, path: str) -> list[str]:
-    id = _id(commit, path)
+    id = file_id(commit, path)
     return [] if id is None else blobs.text(id).splitlines()
 
 
@@ -79,7 +77,7 @@ def _before(
     diff.find_similar()
     changed = [(each.old_file.path, each.new_file.path) for each in diff.deltas]
     old = next((was for was, now in changed if now == lines.path), lines.path)
-    if _id(parent, old) is not None:
+    if file_id(parent, old) is not None:
         found = _mapped(
             _text(blobs, parent, old), _text(blobs, commit, lines.path), replace(lines, path=old)
         )

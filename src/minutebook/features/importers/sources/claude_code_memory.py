@@ -7,12 +7,11 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.writing import front_matter
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, UnreadPart
 from minutebook.features.importers.sources import claude_code
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.reading.sections import sections_of
+from minutebook.features.importers.sources.reading.sections import sections_of, split_or_whole
 from minutebook.features.importers.sources.reading.values import instant_of, object_at, text_at
 
 NAME = "claude-code-memory"
@@ -50,10 +49,7 @@ def read(source: ImportSource) -> Iterator[Found]:
         if isinstance(text, UnreadPart):
             yield text
             continue
-        try:
-            fields, body, first = front_matter.split(text)
-        except ValueError as error:
-            fields, body, first = {"front": str(error)}, text, 1
+        fields, body, first = split_or_whole(text)
         key = f"{home.name}\0{file.path.relative_to(home).as_posix()}"
         if file.path.name == _INDEX:
             yield from _of_index(file, key, folders[home], body, first)

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.writing import front_matter
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.reading.sections import sections_of
+from minutebook.features.importers.sources.reading.sections import sections_of, split_or_whole
 
 NAME = "instructions"
 
@@ -49,11 +48,8 @@ def read(source: ImportSource) -> Iterator[Found]:
         if isinstance(text, UnreadPart):
             yield text
             continue
-        try:
-            fields, body, first = front_matter.split(text)
-        except ValueError as error:
-            # Editors read rules whose front matter is no YAML: `globs: *.py` is none.
-            fields, body, first = {"front": str(error)}, text, 1
+        # Editors read rules whose front matter is no YAML: `globs: *.py` is none.
+        fields, body, first = split_or_whole(text)
         seen: Counter[str] = Counter()
         for headings, line, content in sections_of(body, first):
             path = " › ".join(headings)
