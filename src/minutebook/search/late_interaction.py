@@ -232,7 +232,8 @@ class Question:
         for owners, starts, signs in _stretches([signs for _, signs in texts]):
             some = np.maximum.reduceat(_cosines(self._rows[heavy], signs), starts, axis=0)
             best[owners] = np.maximum(best[owners], some)
-        scores: Floats = best @ weights
+        # `@` would report what a kernel computes in lanes that it does not use.
+        scores: Floats = np.dot(best, weights)
         return scores
 
     def best_part(self, packed: bytes, tokens: int) -> tuple[float, float]:

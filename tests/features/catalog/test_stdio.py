@@ -138,6 +138,7 @@ def ask(pipe: LineClient, method: str, **params: Any) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.needs("journal")
 def test_resources_and_prompts_are_announced_only_where_a_contract_has_them(tmp_path: Path) -> None:
     with serving(tmp_path, "catalog", **OFFLINE) as pipe:
         told = pipe.handshake()["result"]["capabilities"]

@@ -12,6 +12,8 @@ from tests.features.citations.repositories import committed
 from tests.store import samples
 from tests.terminal import Run
 
+pytestmark = pytest.mark.needs("journal")
+
 AT = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
