@@ -93,33 +93,3 @@ def test_a_session_that_cannot_be_summarised_is_told_and_the_exit_says_so(
     assert [each["session"] for each in shape["done"]] == ["s2"]
     assert list(shape["failed"]) == ["s1"]
     assert "s1: " in result.stderr
-
-
-def test_what_questions_got_is_listed_and_narrowed(
-    written: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MINUTEBOOK_RECALL_LOG", "questions")
-    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "none")
-    assert done(written, "recalls") == "No question is in the log.\n"
-    id = done(written, "remember", "Tea at five").split()[-1].strip(".")
-    done(written, "search", "tea at five\x1b[31m")
-    done(written, "search", "bread")
-    first, second = json.loads(done(written, "recalls", "--json"))
-    assert (first["question"], first["got"]) == ("bread", [])
-    assert (second["act"], [got["kind"] for got in second["got"]]) == ("search", ["memory"])
-    assert second["got"][0]["id"] in id or id in second["got"][0]["id"]
-    (only,) = json.loads(done(written, "recalls", "--memory", second["got"][0]["id"], "--json"))
-    assert only == second
-    plain = done(written, "recalls", "--limit", "1", "--offset", "1")
-    assert "Tea at five" in plain
-    assert "\x1b" not in plain
-    assert json.loads(done(written, "recalls", "--client", "cursor", "--json")) == []
-    assert json.loads(done(written, "recalls", "--session", "s1", "--json")) == []
-
-
-@pytest.mark.usefixtures("begun")
-def test_a_recall_log_that_is_off_says_how_to_turn_it_on(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MINUTEBOOK_RECALL_LOG", "off")
-    assert "recall_log records" in done(run, "recalls")
