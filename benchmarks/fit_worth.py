@@ -62,7 +62,7 @@ def fitted(learnt: list[tuple[Matrix, Matrix]]) -> Matrix:
 
 def main() -> None:
     """Fit, print, write."""
-    sessions = [each for each in handovers.read() if each.part != "held"]
+    sessions = [each for each in handovers.read() if each.part not in ("held", "unseen")]
     learnt = list(map(lessons, sessions))
     for number, session in enumerate(sessions):
         rows, wanted = learnt[number]

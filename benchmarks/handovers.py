@@ -20,7 +20,7 @@ from minutebook.domain.records import Turn
 from minutebook.features.summarizer.extractive import summarize
 
 LABELLED = Path(__file__).with_name("handovers.jsonl")
-PARTS = ("first", "tune", "held")
+PARTS = ("first", "tune", "held", "unseen")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,14 @@ from minutebook.features.hooks import log
 from minutebook.features.hooks.answers import answer
 from minutebook.whereabouts import known_place, scope_of
 
-WEEK = ROOT / "benchmarks" / "week"
+WEEKS = {
+    "A week of one developer in three projects": ROOT / "benchmarks" / "week",
+    "Another week, of three projects in German, French and Chinese": ROOT
+    / "benchmarks"
+    / "week_unseen",
+}
+"""The folders of transcripts, by name; the second was written before, and not looked at, when rules were made for the first."""
+
 HOME = "/home/kim"
 """The folder in which the transcripts say that the projects are."""
 
@@ -59,14 +66,15 @@ class Told:
 class Week:
     """The week, played event by event in a folder; its clock is that of the transcripts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, week: Path, folder: Path) -> None:
+        self._week = week
         self._folder = folder
         self._now = datetime(2026, 11, 9, tzinfo=UTC)
         self._settings = settings_with(home=folder / "data", scope_from_folder="on")
 
     def play(self, sessions: int) -> Iterator[Told]:
         """Yield the lines told at each moment of so many sessions."""
-        plan = json.loads((WEEK / "plan.json").read_text(encoding="utf-8"))[:sessions]
+        plan = json.loads((self._week / "plan.json").read_text(encoding="utf-8"))[:sessions]
         for project in {each["project"] for each in plan}:
             _begin(self._folder / project)
         with closing(open_app(self._settings, clock=lambda: self._now)) as app:
@@ -77,7 +85,9 @@ class Week:
 
     def _session(self, app: App, plan: Mapping[str, Any]) -> Iterator[Told]:
         number = plan["file"][:2]
-        text = (WEEK / plan["file"]).read_text(encoding="utf-8").replace(HOME, str(self._folder))
+        text = (
+            (self._week / plan["file"]).read_text(encoding="utf-8").replace(HOME, str(self._folder))
+        )
         transcript = self._folder / "claude" / "projects" / plan["project"] / plan["file"]
         transcript.parent.mkdir(parents=True, exist_ok=True)
         transcript.write_text(text, encoding="utf-8")
@@ -111,6 +121,7 @@ class Week:
         note()
         log.append(
             str(self._settings.home),
+            at=self._now.isoformat(),
             client=CLIENT,
             event=event["hook_event_name"],
             session=event["session_id"],
@@ -158,10 +169,10 @@ def words_of(line: str) -> str:
     return found[1] if found else line
 
 
-def judged(told: Sequence[Told]) -> dict[tuple[str, str], str]:
+def judged(week: Path, told: Sequence[Told]) -> dict[tuple[str, str], str]:
     """Return the label of each line told, by moment and words; empty for one that nobody judged."""
     labels: Mapping[str, Mapping[str, str]] = json.loads(
-        (WEEK / "judged.json").read_text(encoding="utf-8")
+        (week / "judged.json").read_text(encoding="utf-8")
     )
     return {
         (each.moment, words_of(line)): labels.get(each.moment, {}).get(words_of(line), "")
@@ -171,9 +182,9 @@ def judged(told: Sequence[Told]) -> dict[tuple[str, str], str]:
     }
 
 
-def table(told: Sequence[Told]) -> Table:
-    """Sum up, by kind of moment."""
-    labels = judged(told)
+def table(name: str, told: Sequence[Told]) -> Table:
+    """Sum up a week, by kind of moment."""
+    labels = judged(WEEKS[name], told)
     groups = {
         "when a session starts": [each for each in told if not each.prompt],
         "before a prompt": [each for each in told if each.prompt and not each.is_about_nothing],
@@ -181,21 +192,22 @@ def table(told: Sequence[Told]) -> Table:
         "all": list(told),
     }
     rows: list[tuple[Cell, ...]] = []
-    for name, group in groups.items():
-        moments = {each.moment for each in group}
-        counts = Counter(label for (moment, _), label in labels.items() if moment in moments)
+    for moment, group in groups.items():
+        own = {each.moment for each in group}
+        counts = Counter(label for (told_at, _), label in labels.items() if told_at in own)
         tokens = [each.tokens for each in group if each.lines]
         middle = round(statistics.median(tokens)) if tokens else 0
         number = sum(counts.values())
         share = f"{100 * counts['right'] / number:.0f} %" if number else ""
-        rows.append((name, len(group), len(tokens), number, *(counts[each] for each in LABELS), counts[""], share, middle))  # fmt: skip
+        rows.append((moment, len(group), len(tokens), number, *(counts[each] for each in LABELS), counts[""], share, middle))  # fmt: skip
     head = ("moment", "number", "something told", "lines", "right", "stale", "beside the point", "not judged", "right of all", "tokens, median where told")  # fmt: skip
-    return Table("A week of one developer in three projects", head, rows)
+    return Table(name, head, rows)
 
 
-def show(told: Sequence[Told]) -> None:
-    """Print what was told at each moment, with its judgement."""
-    labels = judged(told)
+def show(name: str, told: Sequence[Told]) -> None:
+    """Print what was told at each moment of a week, with its judgement."""
+    labels = judged(WEEKS[name], told)
+    print(f"\n# {name}")
     for each in told:
         about = "  [about nothing]" if each.is_about_nothing else ""
         print(f"\n## {each.moment}{about} {each.prompt} ({each.tokens} tokens)")
@@ -209,11 +221,14 @@ def main() -> None:
     parser = asked("Judge what hooks tell through a week.")
     parser.add_argument("--show", action="store_true", help="print each line, and its judgement")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        told = list(Week(Path(folder)).play(QUICK if given.quick else 13))
-    if given.show:
-        show(told)
-    publish("week", {**machine(), "sessions": len({e.moment[:2] for e in told})}, [table(told)], quick=given.quick)  # fmt: skip
+    tables = []
+    for name, week in WEEKS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            told = list(Week(week, Path(folder)).play(QUICK if given.quick else 13))
+        if given.show:
+            show(name, told)
+        tables.append(table(name, told))
+    publish("week", machine(), tables, quick=given.quick)
 
 
 if __name__ == "__main__":

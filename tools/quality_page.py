@@ -128,13 +128,23 @@ judged by hand; `--show` prints all, with the judgement. One person and two agen
 | moment | number | something told | lines | right | stale | beside the point | tokens, median where told |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 | when a session starts | 13 | 10 | 26 | 26 | 0 | 0 | 155 |
-| before a prompt | 40 | 14 | 16 | 9 | 3 | 4 | 86 |
-| before one about nothing known | 20 | 1 | 1 | 0 | 0 | 1 | 108 |
-| **all** | **73** | **25** | **43** | **35 (81 %)** | **3** | **5** | **98** |
+| before a prompt | 40 | 10 | 10 | 8 | 0 | 2 | 84 |
+| before one about nothing known | 20 | 0 | 0 | 0 | 0 | 0 | 0 |
+| **all** | **73** | **20** | **36** | **34 (94 %)** | **0** | **2** | **96** |
 
-Wanted were 90 % right, none stale, at most 120 tokens, and silence where memory knows nothing. What a start tells is right. Before prompts passages of earlier sessions are
-told whose state has changed since: "The pull request waits for Ines", said just before it was merged; "We have no backups", said before there were any. Three prompts lie so near the cut that one
-run tells something before them and another does not.
+Another week, nine sessions of three projects in German, French and Chinese (`benchmarks/week_unseen/`), was written before the rules below were made, and no rule was made by it:
+
+| moment | number | something told | lines | right | stale | beside the point | tokens, median where told |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| when a session starts | 9 | 6 | 12 | 12 | 0 | 0 | 138 |
+| before a prompt | 28 | 10 | 11 | 9 | 1 | 1 | 76 |
+| before one about nothing known | 17 | 0 | 0 | 0 | 0 | 0 | 0 |
+| **all** | **54** | **16** | **23** | **21 (91 %)** | **1** | **1** | **83** |
+
+Wanted were 90 % right, none stale, at most 120 tokens, and silence where memory knows nothing. Before, the first week had 81 % right, 3 stale, one word too many. What mended it: a passage of an earlier
+session is not told where a later turn of the project took it back, by the network that does so for summaries; the cut, 0.7 in place of 0.6, which the notes of [the benchmarks](benchmarks.md#hooks)
+chose; thanks and leave-taking ask nothing; an agent is not told what it noted itself since its session began (this last was seen in both weeks). What is left: two notes beside the point in stores of one or a few texts, one passage
+that tells of the branch and not of its merge, one state ("the sale breaks off") that was changed in other words, one answer about another release.
 """
 
 NO_HELP = """\

@@ -21,6 +21,7 @@ from minutebook.language.sentences import LONGEST, sentences
         ("Ends here https://example.com/a?b=c", ["Ends here"]),
         ("| a table | of things |\n| --- | --- |", []),
         ("Then it said:\n  File \"a.py\", line 3, in run\n    return go(x);\nand stopped there.", ["Then it said:", "and stopped there."]),
+        ("Abnahme ist am Mittwoch, 18. November um 7 Uhr. Dann Pause.", ["Abnahme ist am Mittwoch, 18. November um 7 Uhr.", "Dann Pause."]),
         ("修复登录页面的崩溃问题。所有测试都通过了。", ["修复登录页面的崩溃问题。", "所有测试都通过了。"]),
         ("ok. yes. no.", []),
         ("", []),

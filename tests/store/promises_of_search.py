@@ -389,6 +389,24 @@ class SearchPromises(Promises):
         assert store.matches_phrase(Memory, where, ["bread"]) == ids_of
         assert ids(store.nearest(Memory, where, SPACE, unit(1, 1, 1, 1), 9)) == ids_of
 
+    @pytest.mark.parametrize(
+        ("since", "until", "expected"),
+        [(1, None, ["b", "c"]), (None, 1, ["a"]), (1, 2, ["b"]), (3, None, [])],
+    )
+    def test_turns_and_decisions_are_chosen_by_when_they_were_kept(
+        self, store: Tended, since: int | None, until: int | None, expected: list[str]
+    ) -> None:
+        for id, at in zip("abc", INSTANTS, strict=False):
+            store.put(turn(id, at=at))
+            store.put(decision(id, created_at=at))
+            store.put_vectors(Turn, "acme", id, SPACE, unit(1, 2, 3, 4)[None])
+        first, end = (None if each is None else INSTANTS[each] for each in (since, until))
+        where = Filter(organization="acme", since=first, until=end)
+        for of in (Turn, Decision):
+            assert [each.id for each in store.find(of, where)] == expected
+        assert ids(store.match(Turn, where, parse_query("bread"), 9)) == expected
+        assert ids(store.nearest(Turn, where, SPACE, unit(1, 1, 1, 1), 9)) == expected
+
     @EXAMPLES
     @given(
         st.lists(drawn.memories, min_size=3, max_size=9),

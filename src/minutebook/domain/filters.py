@@ -11,13 +11,26 @@ from minutebook.domain.policy import Scope
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
     SYSTEM_ORGANIZATION,
+    Decision,
     Memory,
     MemoryType,
+    Proposal,
     Record,
     ScopeLevel,
     Status,
+    Summary,
+    Turn,
 )
 from minutebook.domain.writing.validity import holds_at
+
+KEPT_AT: Mapping[type[Record], str] = {
+    Memory: "ingestion_time",
+    Decision: "created_at",
+    Proposal: "created_at",
+    Turn: "at",
+    Summary: "at",
+}
+"""The field that says since when a record is kept, of the classes that say so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +42,8 @@ class Filter:
     that are true at one of two instants and not at the other. `equal` keeps records
     whose field of that name equals the value, `starts` those whose text field begins with it (A to
     Z like a to z), `ids` those with one of these ids (None: any), `client` those that this program
-    wrote first (A to Z like a to z), `since` and `until` memories that were ingested from the one
-    instant on and before the other.
+    wrote first (A to Z like a to z), `since` and `until` those that were kept from the one
+    instant on and before the other, by the field that `KEPT_AT` names.
     Soft-deleted memories pass only `with_deleted`.
     Conditions on fields that a kind of record does not have are met by each record of that kind,
     except those of `equal`, `starts` and `client`.
@@ -59,16 +72,22 @@ class Filter:
             and all(getattr(record, name) == value for name, value in self.equal.items())
             and all(_begins(getattr(record, name), value) for name, value in self.starts.items())
             and (self.client is None or _is_by(getattr(record, "origin", None), self.client))
+            and self._is_of_its_time(record)
             and (not isinstance(record, Memory) or self._passes_memory(record))
         )
+
+    def _is_of_its_time(self, record: Record) -> bool:
+        if type(record) not in KEPT_AT:
+            return True
+        kept: datetime = getattr(record, KEPT_AT[type(record)])
+        is_before = self.until is None or kept < self.until
+        return is_before and (self.since is None or self.since <= kept)
 
     def _passes_memory(self, memory: Memory) -> bool:
         return (
             (self.with_deleted or memory.deleted_at is None)
             and (self.valid_at is None or holds_at(memory, self.valid_at))
             and len({holds_at(memory, each) for each in self.differs_between or ()}) != 1
-            and (self.since is None or self.since <= memory.ingestion_time)
-            and (self.until is None or memory.ingestion_time < self.until)
         )
 
 
@@ -116,8 +135,14 @@ class MemoryQuery:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it names a condition that only memories have: any but an organization and a repository."""
-        return self != MemoryQuery(organization=self.organization, repository=self.repository)
+        """Whether it names a condition that only memories have: any but an organization, a repository and times."""
+        common = ("organization", "repository", "since", "until")
+        return self != MemoryQuery(**{name: getattr(self, name) for name in common})
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it asks for records kept from an instant on, or before one."""
+        return self.since is not None or self.until is not None
 
     @property
     def asks_metadata(self) -> bool:

@@ -20,7 +20,7 @@ _END = re.compile(
 )
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:(?<!\d\s)[A-Za-z]|e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|prof|inc|ltd|al"
-    r"|bzw|ca|usw|nr|evtl|ggf|std|sog|inkl|abs|art|sra?|pág|núm|aprox|máx|mín|tel|(?:am|dem|den|vom|zum|bis|der|des|ab) \d{1,2})\.$",
+    r"|bzw|ca|usw|nr|evtl|ggf|std|sog|inkl|abs|art|sra?|pág|núm|aprox|máx|mín|tel|(?:am|dem|den|vom|zum|bis|der|des|ab|\w+tag,?|mittwoch,?) \d{1,2})\.$",
     re.IGNORECASE,
 )
 _CODE_LINE = re.compile(

@@ -330,7 +330,16 @@ def test_a_prompt_gets_the_memory_that_it_is_about_and_each_once(opener: Opener)
 
 
 @pytest.mark.parametrize(
-    "prompt", ["/clear the staging database", "! ls the port", "go on", "", "   "]
+    "prompt",
+    [
+        "/clear the staging database",
+        "! ls the port",
+        "go on",
+        "",
+        "   ",
+        "Thanks, the staging database listens",
+        "谢谢，周末愉快！",
+    ],
 )
 def test_commands_and_a_word_or_two_ask_nothing(opener: Opener, prompt: str) -> None:
     world = opener(ready())
@@ -369,6 +378,46 @@ def test_a_prompt_gets_what_earlier_sessions_said_and_not_what_its_own_did(opene
     assert "listens on port 6543. (agent, just now, mem_" in line
     assert told(here, prompt, 0.0, (), "s1") is None
     assert told(there, prompt, 0.0, (), "s2") is None
+
+
+def test_what_a_later_turn_of_the_project_took_back_is_not_told(opener: Opener) -> None:
+    world = opener(ready())
+    here, prompt = within(world.caller, "shop"), "how long does the cache keep the tax rates"
+    told = world.app.get(HookServices).hook_contexts.before_prompt
+
+    def say(caller: Caller, session: str, prompt: str, response: str) -> str:
+        world.clock.turn()
+        id = world.app.sessions.add(caller, session, prompt, "", response).id
+        world.app.embeddings.backfill(Event())
+        return id
+
+    first = say(here, "s1", "Cache the tax rates", "`rates.py` caches the tax rates for 24 hours.")
+    say(within(world.caller, "web"), "s2", "No, cache until midnight", "The cache ends at midnight now.")  # fmt: skip
+    found = told(here, prompt, 0.0, (), "s4")
+    assert found is not None
+    assert found.ids == (first,)
+    second = say(here, "s3", "No, not for a day. Cache the tax rates until midnight", "`rates.py` caches the tax rates until midnight now.")  # fmt: skip
+    found = told(here, prompt, 0.0, (), "s4")
+    assert found is not None
+    assert found.ids == (second,)
+
+
+def test_an_agent_is_not_told_what_it_noted_since_its_session_began(opener: Opener) -> None:
+    world = opener(ready())
+    agent, prompt = world.caller, "on which port listens the staging database"
+    world.clock.turn()
+    began = world.clock.now
+    told = world.app.get(HookServices).hook_contexts.before_prompt
+    keep(world, agent, MemoryType.CONVENTION, "The staging database listens on port 6543.")
+    assert told(agent, prompt, 0.0, (), "s1", began) is None
+    world.clock.turn()
+    assert told(agent, prompt, 0.0, (), "s2", world.clock.now) is not None
+    persons = keep(
+        world, person(world), MemoryType.FACT, "The staging database listens on a port of its own."
+    )
+    found = told(agent, prompt, 0.0, (), "s1", began)
+    assert found is not None
+    assert found.ids == (persons,)
 
 
 def test_nothing_in_a_text_reads_as_a_tag_or_steers_a_terminal() -> None:

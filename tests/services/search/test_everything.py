@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from minutebook.domain.caller import in_call
+from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType
 from minutebook.domain.sources import TEXTS, Source
@@ -43,6 +44,29 @@ def test_memories_decisions_and_sessions_stand_in_one_answer(world: World) -> No
     say(world, "s1", "When do the harbour cranes unload copper?", "At night, after ten.")
     assert sources(recall(world, "when is copper unloaded")) == {"memory", "decision", "turn"}
     assert sources(recall(world, "when is copper unloaded", Source.SESSION)) == {"turn"}
+
+
+def test_a_time_chooses_among_all_that_say_when_they_were_kept(world: World) -> None:
+    for name in ("before", "since"):
+        world.remember(f"The harbour cranes unload copper, {name}.")
+        world.app.get(LedgerServices).decisions.record(
+            AGENT,
+            draft(f"cranes {name}", "Cranes unload copper", rationale="The harbour is quiet."),
+        )
+        say(world, name, "Do the harbour cranes unload copper?", f"They do, {name}.")
+        if name == "before":
+            world.clock.turn()
+            noon = world.clock.now
+    kinds = []
+    for query in (MemoryQuery(since=noon), MemoryQuery(until=noon)):
+        found = world.app.combined.recall(
+            AGENT, "cranes unload copper", 10, WEIGHTS, TEXTS, selection=Selection(query)
+        ).results
+        kinds.append(sorted(each.record.kind for each in found))
+        assert {
+            name for name in ("before", "since") for each in found if name in each.record.text
+        } == {"since" if query.since else "before"}
+    assert kinds == [["decision", "memory", "turn"]] * 2
 
 
 def test_each_session_says_one_thing_before_another_says_its_second(world: World) -> None:

@@ -114,6 +114,7 @@ def asked_here(settings: Settings, client: str, event: HookEvent) -> HookQuestio
             MOST_TOKENS.get(client, settings.of(HookSettings).hook_tokens),
         ),
         settings.of(HookSettings).hook_relevance,
+        known.began,
     )
 
 

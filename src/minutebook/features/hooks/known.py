@@ -1,6 +1,7 @@
 """The notice and the records of a session so far, and the folders without hooks."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ FORGETS = frozenset({"compact", "clear"})
 class Known:
     """The records that a session was told already, in time to be read, by the log of hooks.
 
-    What it was told before it was compacted or cleared, it has forgotten.
+    What it was told before it was compacted or cleared, it has forgotten. `began` is when its memory begins, if that is known.
     """
 
     def __init__(self, entries: Sequence[Mapping[str, Any]], session: str) -> None:
@@ -35,6 +36,7 @@ class Known:
                 own.append(entry)
         lists = [ids for entry in own if isinstance(ids := entry.get("ids"), list)]
         self.ids = {str(id) for ids in lists for id in ids}
+        self.began = next(filter(None, map(_instant, own)), None)
         self.is_briefed = any(entry.get("is_briefing") is True for entry in own)
 
     def last_session_in(
@@ -50,6 +52,13 @@ class Known:
             if there == here or (project is not None and repository_of(there) == project):
                 # Some clients name the session in its transcript in another way than in events.
                 return str(entry.get("kept") or entry.get("session", ""))
+        return None
+
+
+def _instant(entry: Mapping[str, Any]) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(entry.get("at")))
+    except ValueError:
         return None
 
 

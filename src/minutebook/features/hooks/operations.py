@@ -1,6 +1,7 @@
 """The brief that an agent is given unasked: when its session starts, and before a prompt."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
@@ -24,7 +25,7 @@ _MOST_TOKENS = 10_000
 class HookQuestion:
     """A client's request: its session, the prompt (None when it starts), the limits of size and relevance.
 
-    `known` are the ids of what the session was given already, `last` names the session before it in its
+    `known` are the ids of what the session was given already, `began` when it began or was cleared, if that is known, `last` names the session before it in its
     folder. A session that was not briefed when it started is with its first prompt.
     """
 
@@ -35,6 +36,7 @@ class HookQuestion:
     last: str | None
     tokens: int
     relevance: float
+    began: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,12 @@ def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
         )
     if asked.prompt is not None:
         hits = _services(app).hook_contexts.before_prompt(
-            caller, asked.prompt, asked.relevance, asked.known, session_name(asked.session)
+            caller,
+            asked.prompt,
+            asked.relevance,
+            asked.known,
+            session_name(asked.session),
+            asked.began,
         )
     question = None if hits is None or asked.prompt is None else without_private(asked.prompt)
     context, got = joined(start, hits), () if hits is None else tuple(hits.got)

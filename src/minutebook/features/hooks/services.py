@@ -31,5 +31,6 @@ class HookServices(FeatureServices):
             app.get(RecallLogServices).recalls,
             app.doors,
             app.embedding,
+            app.infrastructure.records,
             app.clock,
         )

@@ -1,6 +1,5 @@
 """Operations on reasons: the requests of sessions before commits."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -53,16 +52,11 @@ def requests_before(
 
     It is the last turn that names its code, else the last just before, else the last since the commit before that cites its code.
     """
-    views = app.infrastructure.records.seen_by(in_folder(caller, folder))
-
-    held = [(view, sorted(view.values(Turn, ("at", "id")))) for view in views]
+    seen = app.infrastructure.records.seen_by(in_folder(caller, folder))
 
     def turns(since: datetime, until: datetime) -> list[Turn]:
-        found: list[Turn] = []
-        for view, times in held:
-            first, end = (bisect_left(times, (each, "")) for each in (since, until + SLACK))
-            found += view.where(ids=frozenset(id for _, id in times[first:end])).find(Turn)
-        return sorted(found, key=_at)
+        span = seen.where(since=since, until=until + SLACK)
+        return sorted((each for view in span for each in view.find(Turn)), key=_at)
 
     found: list[Request | None] = []
     for number, commit in enumerate(written, 1):

@@ -112,7 +112,11 @@ class CombinedRecall:
         selection = Selection(at=caller.as_of) if selection is None else selection
         ranking = Ranking([])
         alone = [each for each in self._listed if each.source in sources]
-        if texts := [each for each in sources if each not in {one.source for one in alone}]:
+        texts = [each for each in sources if each not in {one.source for one in alone}]
+        if selection.query.is_timed:
+            # A piece of code does not say since when it is kept.
+            alone = []
+        if texts:
             ranking = self._texts(caller, query, limit, weights, texts, selection, tokens)
         listed = [
             each

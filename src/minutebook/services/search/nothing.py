@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from minutebook.domain.caller import Caller, Note
+from minutebook.domain.filters import KEPT_AT
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import (
     CodeChunk,
@@ -27,14 +28,6 @@ KINDS: Mapping[type[TextRecord], str] = {
     CodeChunk: "pieces of code",
 }
 """What records of a class are called where they are counted."""
-
-_SAID_AT: Mapping[type[TextRecord], str] = {
-    Decision: "created_at",
-    Proposal: "created_at",
-    Turn: "at",
-    Summary: "at",
-}
-"""The field that says since when a record is there, of those that a view cannot hold back as of a moment."""
 
 NOTHING = Reason("Nothing here is about that.")
 
@@ -83,6 +76,6 @@ def note_nothing(
 
 def _count(view: View, of: type[TextRecord], at: datetime | None) -> int:
     """Count the records of a view that were there at a moment (None: now)."""
-    if at is None or of not in _SAID_AT:
+    if at is None or of is Memory or of not in KEPT_AT:
         return view.count(of)
-    return sum(said <= at for (said,) in view.values(of, (_SAID_AT[of],)))
+    return sum(said <= at for (said,) in view.values(of, (KEPT_AT[of],)))

@@ -1,14 +1,14 @@
 """Find memories: by meaning, by words, and by both together with the graph."""
 
 from collections.abc import Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import nsmallest
 from itertools import zip_longest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import (
     Decision,
     Memory,
@@ -220,15 +220,16 @@ class Recall:
         found = _Gathered(self._signals.nothing(embedding))
         if Source.MEMORY in sources:
             self._add_memories(caller, asked, weights, selection, found)
+        span = selection.query
+        seen = self._store.seen_by(caller).where(since=span.since, until=span.until)
         for each in others:
-            candidates = each.candidates(caller, asked, selection.at)
-            found.views[each.of] = list(self._store.seen_by(caller))
+            candidates = _of_its_time(each.candidates(caller, asked, selection.at), selection)
+            found.views[each.of] = list(seen)
             found.add(each.of, candidates.signals)
             found.others.append(candidates)
         if Source.SESSION in sources:
-            seen = list(self._store.seen_by(caller))
             for of in (Turn, Summary):
-                found.views[of] = seen
+                found.views[of] = list(seen)
                 found.add(of, self._said(of, found.views[of], asked, selection.at))
         judged = self._judged(asked, found)
         if found_nothing(caller, judged, found.views, at=selection.at):
@@ -259,7 +260,7 @@ class Recall:
         for view in found.views[Memory]:
             named = _entities_named(view, asked.query) if weights[Signal.GRAPH] > 0 else []
             signals, walked = self._scored(view, asked, weights, named)
-            if not selection.query.is_narrow:
+            if not (selection.query.is_narrow or selection.query.is_timed):
                 relations = self._relations.add(view, asked, named, selection.at, signals)
                 found.relations |= relations
             found.add(Memory, signals)
@@ -378,6 +379,20 @@ class Recall:
             _credit_successors(view, earlier, found)
         self._signals.complete(Memory, view, embedding, found)
         return found
+
+
+def _of_its_time(found: Candidates, selection: Selection) -> Candidates:
+    """Return those candidates that were kept in the time that is asked for."""
+    if not selection.query.is_timed:
+        return found
+    held = {
+        key: each
+        for key, each in found.records.items()
+        if Filter(
+            organization=key[0], since=selection.query.since, until=selection.query.until
+        ).passes(each)
+    }
+    return replace(found, records=held, signals=found.signals.among(held))
 
 
 def _entities_named(view: View, query: str) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from minutebook.domain.filters import Filter
+from minutebook.domain.filters import KEPT_AT, Filter
 from minutebook.domain.records import Memory, Record
 from minutebook.store.sql.database import Condition, Connection
 from minutebook.store.sql.tables import Table, microseconds, ordering, table_of
@@ -50,6 +50,10 @@ def _further(
         yield connection.has_client(where.client)
     if of is Memory:
         yield from _times(where)
+    if (kept := KEPT_AT.get(of)) is not None:
+        for sign, instant in ((">=", where.since), ("<", where.until)):
+            if instant is not None:
+                yield f"r.{kept} {sign} ?", (microseconds(instant),)
 
 
 def _equal(
@@ -70,17 +74,13 @@ _HOLDS = "r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)"
 
 
 def _times(where: Filter) -> Iterator[Condition]:
-    """Yield the conditions on the times of a memory."""
+    """Yield the conditions on the times at which a memory holds."""
     if where.valid_at is not None:
         instant = microseconds(where.valid_at)
         yield _HOLDS, (instant, instant)
     if where.differs_between is not None:
         one, other = map(microseconds, where.differs_between)
         yield f"({_HOLDS}) <> ({_HOLDS})", (one, one, other, other)
-    if where.since is not None:
-        yield "r.ingestion_time >= ?", (microseconds(where.since),)
-    if where.until is not None:
-        yield "r.ingestion_time < ?", (microseconds(where.until),)
 
 
 def _check_has(table: Table, of: type[Record], field: str) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Generic, NamedTuple
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import Filter, folded
+from minutebook.domain.filters import KEPT_AT, Filter, folded
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Memory
 from minutebook.search.text import terms
@@ -61,10 +61,11 @@ def facets(table: Table) -> dict[str, str]:
 
 def index_columns(table: Table) -> list[str]:
     """Write the columns an index reads of each record: from, until, kept since, hidden, then the facets."""
-    times: Sequence[str] = (f"{ALWAYS}", f"{NEVER}", f"{ALWAYS}", "0")
+    kept = _kept_at(table)
+    times: Sequence[str] = (f"{ALWAYS}", f"{NEVER}", f"r.{kept}" if kept else f"{ALWAYS}", "0")
     if Memory in table.records:
         until = f"coalesce(r.valid_until, {NEVER})"
-        times = "r.valid_from", until, "r.ingestion_time", "r.deleted_at IS NOT NULL"
+        times = "r.valid_from", until, times[2], "r.deleted_at IS NOT NULL"
     return [*times, *(f"r.{column}" for column in facets(table).values())]
 
 
@@ -105,10 +106,10 @@ def conditions(
         allowed.append((CLIENT, {folded(where.client)} - {""}))
     ids: Collection[str] | None = where.ids if suffices(table, where) else selected()
     times: dict[str, Any] = {}
+    if _kept_at(table) is not None:
+        times = {name: _microseconds(getattr(where, name)) for name in ("since", "until")}
     if Memory in table.records:
-        times = {
-            name: _microseconds(getattr(where, name)) for name in ("valid_at", "since", "until")
-        }
+        times["valid_at"] = _microseconds(where.valid_at)
         if where.differs_between is not None:
             one, other = where.differs_between
             times["differs_between"] = microseconds(one), microseconds(other)
@@ -118,6 +119,11 @@ def conditions(
         ids=None if ids is None else {id_bytes(id) for id in ids},
         **times,
     )
+
+
+def _kept_at(table: Table) -> str | None:
+    """Return the column that says since when a record is kept; None where none does."""
+    return next((KEPT_AT[of] for of in table.records if of in KEPT_AT), None)
 
 
 def suffices(table: Table, where: Filter) -> bool:

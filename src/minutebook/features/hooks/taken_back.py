@@ -1,0 +1,34 @@
+"""Tell whether a later turn of a project took back a passage of an earlier one."""
+
+from collections.abc import Iterable
+
+from minutebook.domain.caller import Caller, anywhere
+from minutebook.domain.records import Turn
+from minutebook.features.summarizer.extractive import TAKEN_BACK, quotes_of, said_of
+from minutebook.language.sentences import sentences
+from minutebook.language.talks import taken_back
+from minutebook.services.access.visibility import Records
+
+NEXT, LATEST = 16, 32
+"""Turns of the project after one, and of its latest ones, that may take it back: a hook has some 50 ms for this."""
+
+
+def is_taken_back(records: Records, caller: Caller, turn: Turn, text: str) -> bool:
+    """Tell whether a passage of a turn holds a statement that a later turn of its project took back.
+
+    The sessions of a project are read as one talk. A statement counts from the chance on from which no summary tells it, if
+    there is a later one that takes it back.
+    """
+    view = records.seen_in(turn.organization, anywhere(caller))
+    here = view.narrowed(repository=turn.repository, user=turn.user).where(since=turn.at)
+    after = here.find(Turn, order=["at"], limit=NEXT)
+    talk = _in_order([*after, *here.find(Turn, order=["-at"], limit=LATEST)])
+    said = said_of(quotes_of(talk, len(talk)))
+    passage = " ".join(sentences(text))
+    asked = [index for index, each in enumerate(said) if not each.by_user and each.text in passage]
+    found = taken_back(said, asked).values()
+    return any(each.by is not None and each.chance >= TAKEN_BACK for each in found)
+
+
+def _in_order(turns: Iterable[Turn]) -> list[Turn]:
+    return sorted({each.id: each for each in turns}.values(), key=lambda each: (each.at, each.id))
