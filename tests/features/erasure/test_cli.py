@@ -36,6 +36,7 @@ def test_it_counts_asks_and_erases(run: Run, ids: list[str], tmp_path: Path) -> 
     assert run("erase", "--resume").output == "No erasure was cut short.\n"
 
 
+@pytest.mark.needs("archives")
 def test_what_is_found_makes_it_fail(run: Run, ids: list[str], tmp_path: Path) -> None:
     home = next(tmp_path.rglob("minutebook.db")).parent
     run("backup", str(home / "b.tar"))

@@ -231,6 +231,7 @@ def test_an_error_says_nothing_of_the_servers_machine(
     assert str(server.home) not in said
 
 
+@pytest.mark.needs("archives")
 def test_what_was_changed_is_corrected_and_brought_back_from_afar(
     typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

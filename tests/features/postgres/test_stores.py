@@ -67,7 +67,7 @@ def test_the_settings_open_the_database(tmp_path: Path, url: str) -> None:
     assert not (tmp_path / "minutebook.db").exists()
 
 
-@pytest.mark.needs("audit_proof")
+@pytest.mark.needs("audit_proof", "archives")
 def test_a_person_remembers_and_recalls_on_a_server(
     on_server: Run, tmp_path: Path, url: str
 ) -> None:
@@ -91,6 +91,7 @@ def test_what_contradicts_is_not_mended_by_a_backup_of_a_file(on_server: Run, ur
     assert "have the server recover the database as of an earlier moment" in found
 
 
+@pytest.mark.needs("archives")
 def test_backup_and_restore_say_whose_they_are(on_server: Run, tmp_path: Path) -> None:
     on_server("remember", "Ana bakes rye bread on Fridays")
     done = on_server("backup", str(tmp_path / "kept.tar"))
