@@ -17,7 +17,8 @@ import pygit2
 from pygit2.enums import SortMode
 
 from benchmarks.measure import ROOT, Cell, Table, asked, machine, publish
-from minutebook.features.citations.judging import CitationVerdict, Cited, Judged, cited_in, judge
+from minutebook.features.citations.cited import CitationVerdict, Cited, Judged
+from minutebook.features.citations.judging import cited_in, judge
 from minutebook.features.citations.references import references_in
 from minutebook.features.citations.trees import (
     Blobs,

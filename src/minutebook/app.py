@@ -22,7 +22,7 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import rules_of
 from minutebook.domain.records import Record
-from minutebook.feature import loaded
+from minutebook.feature import features, loaded
 from minutebook.models import Models, models_of
 from minutebook.places import data_directory
 from minutebook.services.access.audit import Trail
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from minutebook.services.maintenance.overview import Overview
     from minutebook.services.search.combined import CombinedRecall
     from minutebook.services.search.filtered import FilteredSearch
+    from minutebook.services.search.hit_notes import HitNotes
     from minutebook.services.search.recall import Recall
     from minutebook.services.search.sessions import JournalSearch
 
@@ -250,7 +251,17 @@ class App:
 
         newest = NewestFirst(self._records, self.embeddings)
         passages = Passages(self._records, self.embeddings)
-        return CombinedRecall(self.recall, newest, passages, self._made("lists"))
+        return CombinedRecall(self.recall, newest, passages, self.hit_notes, self._made("lists"))
+
+    @service
+    def hit_notes(self) -> "HitNotes":
+        """Ask features for notes on hits."""
+        from minutebook.services.search.hit_notes import HitNotes
+
+        noters = {
+            name: each.load(of)(self) for each in features() for name, of in each.on_hits.items()
+        }
+        return HitNotes(noters)
 
     @service
     def filtered_search(self) -> "FilteredSearch":
@@ -279,7 +290,8 @@ class App:
         from minutebook.services.maintenance.doctor import Doctor
 
         checks = list(chain(*self._made("checks")))
-        return Doctor(self._store, self.trail, self.embedding, self.mentions, checks)
+        repairs = [partial(repair, self) for repair in loaded("on_repair")]
+        return Doctor(self._store, self.trail, self.embedding, self.mentions, checks, repairs)
 
     @service
     def overview(self) -> "Overview":

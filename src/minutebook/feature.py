@@ -61,6 +61,9 @@ class Feature:
     """Records that `recall` ranks with memories: a function from an App to a TextSource."""
     lists: str = ""
     """Records that `recall` ranks by themselves: a function from an App to a ListedSource."""
+    on_hits: Mapping[str, str] = field(default_factory=dict)
+    """What it says beside the hits of an answer, by the name of the field: functions from an App to a HitNoter, which is asked
+    once for all hits."""
     embedders: Mapping[str, str] = field(default_factory=dict)
     """Its embedders, by the value of the setting `embedder`: functions from Settings to an Embedding; "" is any other value."""
     chat: str = ""
@@ -120,6 +123,8 @@ class Feature:
     """Its part of the report of a day: a function of an App, a Caller and a DaySpan to DayParts."""
     on_status: str = ""
     """Adds notes to an answer of `get_status`: a function of an App and a Caller."""
+    on_repair: str = ""
+    """Makes anew what it derives from records: a function of an App and a Caller."""
     on_reset: str = ""
     """What a reset removes: a function from an App, a Caller and an organization to a Reset."""
 

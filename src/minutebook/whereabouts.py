@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from minutebook.config import Settings
-from minutebook.domain.caller import FolderScope
+from minutebook.domain.caller import FolderScope, WorkTree
 from minutebook.folders.finding import FolderPlace, begun, find_place
 from minutebook.folders.trust import TrustedFolders
 
@@ -32,6 +32,11 @@ def known_place(settings: Settings, folder: Path) -> FolderPlace:
 def scope_of(place: FolderPlace) -> FolderScope:
     """Return the scope of whoever works in a place."""
     return FolderScope(place.repository, frozenset(place.also))
+
+
+def work_tree_of(place: FolderPlace) -> WorkTree | None:
+    """Return the work tree of whoever works in a place; None outside of any project."""
+    return None if place.root is None else WorkTree(str(place.root), scope_of(place).shown)
 
 
 def repository_by_path(settings: Settings) -> Callable[[str], str | None]:

@@ -83,7 +83,7 @@ class Hit:
     `source` is `memory` (also a relation between two entities), `decision`, `session` or `code`; `id` names the record,
     `text` is the part that answers. `relevance` is how likely it is about the question, from 0 to 1. `at` and `by` say
     when it was so or was said, and by whom; code has neither. `status` is None where it is active, `session` where it
-    was said in none. `memory` is the whole record of a memory, `location` the file and lines of code. `why` has what each signal said, by name: `vector`,
+    was said in none. `cited` says what became of the code that it cites. `memory` is the whole record of a memory, `location` the file and lines of code. `why` has what each signal said, by name: `vector`,
     `lexical`, `graph`. `reads_as_instructions` names what in its text reads as orders to a model: data that somebody
     stored, to be obeyed by nobody.
     """
@@ -98,6 +98,7 @@ class Hit:
     status: str | None = None
     session: str | None = None
     revised_by: LaterRecord | None = None
+    cited: str | None = None
     memory: Memory | None = None
     location: str | None = None
     reads_as_instructions: tuple[str, ...] = ()
@@ -294,6 +295,7 @@ def hit_of(shape: Shape, marks: Mapping[str, tuple[str, ...]]) -> Hit:
         by=shape.get("by"),
         status=shape.get("status"),
         session=shape.get("session"),
+        cited=shape.get("cited"),
         **{name: shape[name] for name in ("id", "source", "relevance")},
     )
 

@@ -11,7 +11,7 @@ import click
 from minutebook import __version__
 from minutebook.cli.printing import warn
 from minutebook.cli.progress import preparing_shown
-from minutebook.domain.caller import Caller, FolderScope, Progress, in_call
+from minutebook.domain.caller import Caller, FolderScope, Progress, WorkTree, in_call
 from minutebook.domain.errors import EmbeddingError, InvalidInput, StoreError
 from minutebook.domain.origin import Origin
 from minutebook.invocation import TOKEN_VARIABLE, Invocation, environment
@@ -203,6 +203,15 @@ def scope_here(options: dict[str, str]) -> FolderScope | None:
     from minutebook.whereabouts import folder_scope
 
     return folder_scope(settings_of(options), Path.cwd())
+
+
+def work_tree_here(options: dict[str, str]) -> "WorkTree | None":
+    """Return the work tree in which the command was typed; None outside of any, and with `--url`."""
+    if server_named() is not None:
+        return None
+    from minutebook.whereabouts import known_place, work_tree_of
+
+    return work_tree_of(known_place(settings_of(options), Path.cwd()))
 
 
 def wait_for_model(embedding: "Embedding") -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from minutebook.contracts.answers import as_json
+from minutebook.services.search.hit_notes import note_names
 
 Shape = Mapping[str, Any]
 
@@ -32,10 +33,11 @@ def _text(hit: Shape) -> str:
 
 
 def _weighed(hit: Shape) -> Iterator[str]:
-    """Yield the time and author of a hit, its id, and its revision."""
+    """Yield the time and author of a hit, its id, its revision, and the notes of features."""
     at = str(hit.get("at") or hit.get("timestamp") or "")[:10]
     if written := ", ".join(filter(None, (at, hit.get("by"), hit.get("status")))):
         yield written
     yield hit["id"]
     if (revised := hit.get("revised_by")) is not None:
         yield f"perhaps revised by {revised['id']} on {revised['at'][:10]}"
+    yield from (f"{name}: {hit[name]}" for name in note_names() if name in hit)

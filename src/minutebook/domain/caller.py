@@ -44,6 +44,14 @@ class Note:
     leads: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class WorkTree:
+    """The folder of code that a caller of this machine works in, and the names of its repository."""
+
+    root: str
+    repositories: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One request: its identity, and how to reach its client while it runs.
@@ -53,7 +61,8 @@ class Call:
     which keeps turns that name no other. `origin` is the client's program, the contract and the
     session: provenance. `progress` reports how far a long act is. `sample` asks the client's model;
     None if the client offers none. `notes` collects by name what is to be said beside the answer. `in_lines` tells
-    whether the answer is written as lines of text for a model.
+    whether the answer is written as lines of text for a model. `work_tree` is where the caller works, None where that is not known
+    or on another machine.
     """
 
     request: str = ""
@@ -64,6 +73,7 @@ class Call:
     sample: Sample | None = field(default=None, repr=False)
     notes: dict[str, Note] = field(default_factory=dict, repr=False)
     in_lines: bool = False
+    work_tree: WorkTree | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """Operations on memories: keep, find, read, change, end, link them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from minutebook.domain.caller import Caller, FolderScope
+from minutebook.domain.caller import Caller, FolderScope, WorkTree, in_call
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.listed import LinkedMemory, MemoryList
@@ -133,7 +133,7 @@ def write_system(
 class RankedRecord:
     """A record that answers a question, its score in the whole list, and the parts of the score.
 
-    `revised_by` and `revised_at` tell of what perhaps revises it.
+    `revised_by` and `revised_at` tell of what perhaps revises it, `notes` what features say of it, by name.
     """
 
     record: TextRecord
@@ -142,6 +142,7 @@ class RankedRecord:
     shares: tuple[Share, ...]
     revised_by: str | None = None
     revised_at: datetime | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @operation("knowledge")
@@ -152,16 +153,17 @@ def search(
     limit: int,
     at: datetime | None = None,
     where: MemoryQuery = ANY_MEMORY,
+    work_tree: WorkTree | None = None,
 ) -> list[RankedRecord]:
     """Find memories, active decisions and turns, the newest truth first; with `at` those that held then.
 
-    Conditions that only memories have leave out all else.
+    Conditions that only memories have leave out all else. `work_tree` is where the caller works.
     """
     from minutebook.services.search.recall import WEIGHTS, Selection
 
     check_range("limit", limit, 50)
     found = app.combined.recall(
-        caller,
+        in_call(caller, work_tree=work_tree),
         query,
         limit,
         WEIGHTS,
@@ -178,6 +180,7 @@ def search(
             each.hit.shares,
             None if each.revised_by is None else each.revised_by.id,
             None if each.revised_by is None else each.revised_by.at,
+            {name: note.text for name, note in each.notes.items()},
         )
         for each in found
     ]
@@ -185,7 +188,7 @@ def search(
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A memory with its versions, edges and audit entries, its links, and the turn in which it was written."""
+    """A memory with its versions, edges and audit entries, its links, the turn in which it was written, and notes of features."""
 
     memory: Memory
     versions: list[Version]
@@ -193,14 +196,16 @@ class Shown:
     entries: list[Entry]
     links: list[LinkedMemory]
     turn: str | None
+    notes: Mapping[str, str]
 
 
 @operation("knowledge")
-def show(app: "App", caller: Caller, id: str) -> Shown:
-    """Read a memory with its history."""
+def show(app: "App", caller: Caller, id: str, work_tree: WorkTree | None = None) -> Shown:
+    """Read a memory with its history; `work_tree` is where the caller works."""
     memory = as_seen(app, caller, app.memories.read_any(caller, id))
     history = app.memories.history(caller, memory)
     turn = app.sessions.turn_of(caller, memory)
+    notes = app.hit_notes.of(in_call(caller, work_tree=work_tree), [memory]).get(memory.key, {})
     return Shown(
         memory,
         history.versions,
@@ -208,6 +213,7 @@ def show(app: "App", caller: Caller, id: str) -> Shown:
         history.entries,
         app.browsing.links(caller, memory),
         None if turn is None else turn.id,
+        {name: note.text for name, note in notes.items()},
     )
 
 

@@ -142,6 +142,7 @@ class Dispatcher:
             progress=progress,
             sample=sample,
             notes=dict(caller.call.notes),
+            work_tree=caller.call.work_tree,
         )
         return replace(caller, call=call)
 

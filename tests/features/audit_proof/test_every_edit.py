@@ -12,6 +12,7 @@ from minutebook.domain.errors import StoreError
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Memory, Mention, Relation, Version
 from minutebook.features.audit_proof.audit_proof import proof_of
 from minutebook.features.audit_proof.trail_proof import NOT_PROVED
+from minutebook.features.citations.rows import CitationRows
 from minutebook.features.recall_log.rows import RecallRows
 from minutebook.features.tidying.findings import Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
@@ -22,12 +23,13 @@ from minutebook.store.sql.tables import Value
 from minutebook.store.token_uses import TokenUses
 from tests.faults.campaign import report
 from tests.features.audit_proof.test_fingerprints import CALLER, SAMPLES, acting, kept, value_for
+from tests.features.citations.samples import judged_record
 from tests.features.recall_log.samples import logged
 from tests.store.engine import Engine, engine_named
 from tests.store.samples import START, chunk, edge, entity, file, mark, project
 from tests.world import NOON
 
-SEARCHED, CODE, GIT, USED, RECALLED, SUGGESTED, BEFORE, NOTED = NOT_PROVED
+SEARCHED, CODE, CITED, GIT, USED, RECALLED, SUGGESTED, BEFORE, NOTED = NOT_PROVED
 
 LISTED = {
     SEARCHED: (
@@ -40,6 +42,7 @@ LISTED = {
         r"names\.place",
     ),
     CODE: ("projects", "files", "chunks"),
+    CITED: ("citations",),
     GIT: ("ledgers", r"decisions\.commit_id"),
     USED: ("uses", r"tokens\.last_used_at"),
     RECALLED: ("recalls", "recalled"),
@@ -126,6 +129,7 @@ def filled(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Filled]:
             store.put(derived)
         TokenUses(store.database).note("a", START)
         RecallRows(store.database).write("acme", [logged("r", "a")])
+        CitationRows(store.database).put("acme", [judged_record("a")])
         subjects = ((Kind.MEMORY, "a"), (Kind.MEMORY, "b"))
         found = Suggestion(
             organization="acme",

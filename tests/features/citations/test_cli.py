@@ -107,3 +107,14 @@ def test_a_repository_without_a_commit_is_a_sentence(
     assert "has no commit yet" in run("check").output
     pygit2.init_repository(tmp_path / "bare", bare=True)
     assert "has no files, it is bare" in run("check", "--project", str(tmp_path / "bare")).output
+
+
+def test_a_search_and_a_memory_say_what_became_of_the_code(run: Run, shop: Path) -> None:
+    id = remembered(run, "Refunds: src/pay.py:refund")
+    assert "cited: holds" in run("search", "refunds").output
+    since = committed(shop, {"src/pay.py": PAY.replace("refund", "repay")}, int(time.time()) + 10)
+    said = f"renamed to repay in src/pay.py since {since}"
+    assert f"cited: {said}" in run("search", "refunds").output
+    assert json.loads(run("search", "refunds", "--json").stdout)[0]["cited"] == said
+    assert said in run("show", id).output
+    assert json.loads(run("show", id, "--json").stdout)["cited"] == said

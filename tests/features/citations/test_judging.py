@@ -5,7 +5,8 @@ from pathlib import Path
 import pygit2
 import pytest
 
-from minutebook.features.citations.judging import CitationVerdict, Judged, cited_in, judge
+from minutebook.features.citations.cited import CitationVerdict, Judged
+from minutebook.features.citations.judging import cited_in, judge
 from minutebook.features.citations.references import references_in
 from minutebook.features.citations.trees import Blobs, compared_commits, compared_with_folder
 from tests.features.citations.repositories import committed

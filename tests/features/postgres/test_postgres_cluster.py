@@ -103,6 +103,7 @@ _TIED = re.compile(
 def test_each_statement_says_whose_rows_it_means(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from tests.features.citations.samples import write_citations
     from tests.features.recall_log.samples import write_recalls
     from tests.features.tidying.samples import write_suggestions
     from tests.features.undo.samples import write_images
@@ -118,6 +119,7 @@ def test_each_statement_says_whose_rows_it_means(
         write_recalls(store)
         write_suggestions(store)
         write_images(store)
+        write_citations(store)
         ask_everything(store)
         look_after(store)
         server().execute("UPDATE identity SET texts = 0", (tmp_path / "store/database").read_text())

@@ -10,7 +10,7 @@ import click
 from minutebook.cli.filters import memory_filters
 from minutebook.cli.ids import any_id, completing, completing_values, memory_id
 from minutebook.cli.keyboard import confirm, edited
-from minutebook.cli.opening import opened, opened_or_made, scope_here
+from minutebook.cli.opening import opened, opened_or_made, scope_here, work_tree_here
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
@@ -231,7 +231,8 @@ def search(
         raise InvalidInput("QUERY", "must not be empty")
     moment = time_given("--at", at)
     with opened(options) as api:
-        found = api.run(memories.search, query, limit, moment, where)
+        tree = work_tree_here(options)
+        found = api.run(memories.search, query, limit, moment, where, tree)
     if as_json:
         say([_found_shape(each) for each in found], "", as_json)
         return
@@ -243,11 +244,12 @@ def search(
 
 
 def _weighed(found: RankedRecord) -> str:
-    """Say the time and author of a hit, and its possible revision."""
+    """Say the time and author of a hit, its possible revision, and the notes of features."""
     known = written(found.record)
     parts = [] if known is None else [f"{known.at:%Y-%m-%d}", known.by, known.status]
     if found.revised_by is not None:
         parts.append(f"perhaps revised by {found.revised_by} on {found.revised_at:%Y-%m-%d}")
+    parts += [f"{name}: {note}" for name, note in found.notes.items()]
     return ", ".join(filter(None, parts))
 
 
@@ -269,6 +271,7 @@ def _found_shape(found: RankedRecord) -> dict[str, object]:
         "score": found.score,
         "details": dict(found.details),
         "signals": [asdict(share) for share in found.shares],
+        **found.notes,
     }
 
 
@@ -292,10 +295,11 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
             version = api.run(memories.read_version, id, number)
             say(fields_of(version), _version_text(version), as_json)
             return
-        shown = api.run(memories.show, id)
+        shown = api.run(memories.show, id, work_tree_here(options))
     if as_json:
         shape = fields_of(shown.memory) | {
             "turn": shown.turn,
+            **shown.notes,
             "versions": [fields_of(version) for version in shown.versions],
             "edges": [fields_of(edge) for edge in shown.edges],
             "audit": [fields_of(entry) for entry in shown.entries],
@@ -310,6 +314,8 @@ def _print_memory(shown: "Shown") -> None:
     echo(*_field_lines(shown.memory))
     if shown.turn is not None:
         echo(_field_line("turn", shown.turn))
+    for name, note in shown.notes.items():
+        echo(_field_line(name, note))
     if len(shown.versions) > 1:
         latest = shown.versions[-1]
         echo(_field_line("changed by", _who_changed(latest)))

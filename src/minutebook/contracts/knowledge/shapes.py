@@ -51,11 +51,12 @@ def weighed(record: TextRecord) -> Shape:
 
 
 def judged(ranked: Ranked) -> Shape:
-    """Return the relevance of a hit, its provenance, its possible revision and, of code, its place."""
+    """Return the relevance of a hit, its provenance, its possible revision, the notes of features and, of code, its place."""
     record = ranked.record
     shape: Shape = {"relevance": round(ranked.relevance, 2), **weighed(record)}
     if (revised := ranked.revised_by) is not None:
         shape["revised_by"] = {"id": revised.id, "at": to_the_second(revised.at)}
+    shape |= {name: note.text for name, note in ranked.notes.items()}
     if isinstance(record, CodeChunk):
         location = {"file_path": record.path, "start_line": record.start_line}
         shape |= location | {"end_line": record.end_line}

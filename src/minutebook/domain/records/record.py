@@ -50,6 +50,11 @@ class Record:
     organization: str
     id: str
 
+    @property
+    def key(self) -> Key:
+        """The organization, kind and id."""
+        return self.organization, self.kind, self.id
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRecord(Record, ABC):

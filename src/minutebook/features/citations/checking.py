@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -10,11 +10,14 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import SortMode
 
-from minutebook.features.citations.judging import CitationVerdict, Judged, cited_in, judge
+from minutebook.features.citations.cited import Cited, Judged
+from minutebook.features.citations.judging import cited_in, judge
 from minutebook.features.citations.operations import CitingText
 from minutebook.features.citations.references import references_in
 from minutebook.features.citations.trees import (
     Blobs,
+    CommitTree,
+    SearchedTree,
     commit_named,
     compared_commits,
     compared_with_folder,
@@ -24,19 +27,11 @@ from minutebook.features.citations.trees import (
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """A citation that does not hold, and the first commit in which it does not; empty if no commit has the change yet."""
-
-    judged: Judged
-    since: str
-
-
-@dataclass(frozen=True, slots=True)
 class Doubtful:
     """A record, and those of its citations that do not hold."""
 
     text: CitingText
-    doubts: Sequence[Doubt]
+    doubts: Sequence[Judged]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,45 +49,61 @@ class CodeCheck:
     """
 
     def __init__(self, folder: Path, base: str | None) -> None:
-        self._repository = open_repository(folder)
-        self._head = self._repository.head.peel(pygit2.Commit)
+        self.repository = open_repository(folder)
+        self._head = self.repository.head.peel(pygit2.Commit)
         self._base = None if base is None else self._branched_from(base)
-        self._blobs = Blobs(self._repository)
-        self._compared = cache(partial(compared_with_folder, self._blobs))
+        self._blobs = Blobs(self.repository)
+        self.root = Path(self.repository.workdir)
+        """The work tree."""
+        self._before = cache(lambda base: SearchedTree(CommitTree(self._blobs, base)))
+        self._compared = cache(
+            lambda base: compared_with_folder(self._blobs, base, self._before(base))
+        )
         self._between = cache(partial(compared_commits, self._blobs))
 
     def check(self, texts: Iterable[CitingText]) -> CheckReport:
         """Judge the citations of files that changed."""
         citing, doubtful = 0, []
         for text in texts:
-            base = self._base or self._at(text.at)
+            base = self._base or self.at(text.at)
             comparison = self._compared(base)
             changed = frozenset(comparison.now)
             cited = list(cited_in(references_in(text.text), comparison.before, changed))
             citing += bool(cited)
-            judged = (judge(each, comparison) for each in cited)
-            doubts = [
-                Doubt(each, self._since(each, base))
-                for each in judged
-                if each.verdict is not CitationVerdict.HOLDS
-            ]
+            doubts = [each for each in self.judged(cited, base) if not each.holds]
             if doubts:
                 doubtful.append(Doubtful(text, doubts))
         return CheckReport(citing, doubtful)
 
+    def cited_by(self, text: CitingText, base: pygit2.Commit) -> list[Cited]:
+        """Return the citations of a text in the tree of a commit."""
+        return list(cited_in(references_in(text.text), self._before(base)))
+
+    def judged(self, cited: Iterable[Cited], base: pygit2.Commit) -> list[Judged]:
+        """Judge citations of a commit by the work tree."""
+        found = (judge(each, self._compared(base)) for each in cited)
+        return [
+            each if each.holds else replace(each, since=self._since(each, base)) for each in found
+        ]
+
     def _branched_from(self, name: str) -> pygit2.Commit:
-        base = commit_named(self._repository, "--diff", name)
-        common = self._repository.merge_base(base.id, self._head.id)
-        return base if common is None else self._repository[common].peel(pygit2.Commit)
+        base = commit_named(self.repository, "--diff", name)
+        common = self.repository.merge_base(base.id, self._head.id)
+        return base if common is None else self.repository[common].peel(pygit2.Commit)
+
+    @property
+    def head(self) -> str:
+        """The id of the last commit."""
+        return str(self._head.id)
 
     @cached_property
     def _line(self) -> Sequence[pygit2.Commit]:
         """The commits of the branch, oldest first."""
-        walk = self._repository.walk(self._head.id, SortMode.TOPOLOGICAL)
+        walk = self.repository.walk(self._head.id, SortMode.TOPOLOGICAL)
         walk.simplify_first_parent()
         return list(walk)[::-1]
 
-    def _at(self, at: datetime) -> pygit2.Commit:
+    def at(self, at: datetime) -> pygit2.Commit:
         """Return the last commit before an instant, else the first."""
         before = bisect_right(self._line, at.timestamp(), key=lambda each: each.commit_time)
         return self._line[max(before - 1, 0)]
@@ -106,6 +117,6 @@ class CodeCheck:
             if commit.commit_time < base.commit_time or id == known:
                 continue
             known = id
-            if judge(cited, self._between(base, commit)).verdict is not CitationVerdict.HOLDS:
+            if not judge(cited, self._between(base, commit)).holds:
                 return commit.short_id
         return ""

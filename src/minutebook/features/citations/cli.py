@@ -12,8 +12,8 @@ from minutebook.cli.printing import say, short, style
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.counts import count_of
 from minutebook.features.citations import operations
-from minutebook.features.citations.checking import CheckReport, CodeCheck, Doubt, Doubtful
-from minutebook.features.citations.judging import CitationVerdict
+from minutebook.features.citations.checking import CheckReport, CodeCheck, Doubtful
+from minutebook.features.citations.cited import CitationVerdict, Judged
 from minutebook.folders.finding import find_place
 from minutebook.whereabouts import scope_of
 
@@ -67,14 +67,13 @@ def _lines(checked: CheckReport) -> Iterator[str]:
         )
 
 
-def _sentence(doubt: Doubt) -> str:
-    judged = doubt.judged
+def _sentence(judged: Judged) -> str:
     where = {
         CitationVerdict.CHANGED: "has changed",
         CitationVerdict.RENAMED: f"is now called {judged.where}",
         CitationVerdict.MOVED: f"is now in {judged.where}",
     }.get(judged.verdict, "is gone")
-    since = f"since {doubt.since}" if doubt.since else "in no commit yet"
+    since = f"since {judged.since}" if judged.since else "in no commit yet"
     return f"{judged.cited.written} {where} ({since})"
 
 
@@ -87,10 +86,10 @@ def _shape(doubtful: Doubtful) -> dict[str, object]:
         "binding": text.is_binding,
         "cites": [
             {
-                "cited": each.judged.cited.written,
-                "path": each.judged.cited.path,
-                "verdict": each.judged.verdict,
-                "now": each.judged.where or None,
+                "cited": each.cited.written,
+                "path": each.cited.path,
+                "verdict": each.verdict,
+                "now": each.where or None,
                 "since": each.since or None,
             }
             for each in doubtful.doubts

@@ -3,28 +3,13 @@
 import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from minutebook.features.citations.cited import CodeDefinition
 from minutebook.features.code.chunking import syntax
 from minutebook.features.code.chunking.languages import Grammar, language_of
 from minutebook.features.code.chunking.outline import Definition
 
 _CLOSING = frozenset({b")", b"]", b"}"})
-
-
-@dataclass(frozen=True, slots=True)
-class CodeDefinition:
-    """A definition in a file: its names, outer first, its lines, counted from 1, and its content.
-
-    `digest` is of its tokens but comments; `nameless` the same with its own name left out, by which a renamed one is found.
-    """
-
-    path: str
-    names: tuple[str, ...]
-    first: int
-    last: int
-    digest: str
-    nameless: str
 
 
 def definitions_of(path: str, text: str) -> list[CodeDefinition]:

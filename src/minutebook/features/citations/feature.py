@@ -5,6 +5,11 @@ from minutebook.feature import Feature
 FEATURE = Feature(
     name="citations",
     needs=("code",),
+    services=".services:CitationServices",
+    tables=".tables:TABLES",
     operations=".operations:OPERATIONS",
+    jobs=".services:jobs",
+    on_hits={"cited": ".services:verdicts"},
+    on_repair=".services:judge_anew",
     commands={"Code": {".cli": ("check",)}},
 )

@@ -1,41 +1,10 @@
 """Judge a citation: does it hold, was the code changed, renamed, moved, or is it gone."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
-from minutebook.features.citations.definitions import CodeDefinition
+from minutebook.features.citations.cited import CitationVerdict, Cited, CodeDefinition, Judged
 from minutebook.features.citations.references import Reference
 from minutebook.features.citations.trees import SearchedTree, TreeComparison, is_meant
-
-
-class CitationVerdict(StrEnum):
-    """The state of cited code, compared with the time of the citation."""
-
-    HOLDS = "holds"
-    CHANGED = "changed"
-    RENAMED = "renamed"
-    MOVED = "moved"
-    GONE = "gone"
-
-
-@dataclass(frozen=True, slots=True)
-class Cited:
-    """A citation: a file of a tree, lines of it, or a definition in it."""
-
-    written: str
-    path: str
-    lines: tuple[int, int] | None = None
-    definition: CodeDefinition | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """Something that is cited, its verdict, and where it is now, empty where it is gone."""
-
-    cited: Cited
-    verdict: CitationVerdict
-    where: str = ""
 
 
 def cited_in(

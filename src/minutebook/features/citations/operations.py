@@ -1,6 +1,6 @@
 """Operations on citations: read the texts that may cite code."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ from minutebook.domain.records import (
     MemoryType,
     Status,
     Summary,
-    TextRecord,
 )
 from minutebook.features.citations.references import references_in
 from minutebook.operations.memories import in_folder
@@ -23,6 +22,9 @@ from minutebook.operations.operation import operation
 if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.services.access.visibility import View
+
+CITES = "cites"
+"""The field of a memory's metadata with citations given by hand."""
 
 _RULES = frozenset(
     {
@@ -61,14 +63,9 @@ def citing_texts(app: "App", caller: Caller, folder: FolderScope | None = None) 
 def _holding(view: "View", now: datetime) -> Iterator[CitingText]:
     for memory in view.where(valid_at=now).find(Memory):
         if memory.status is not Status.DEPRECATED:
-            is_first = memory.version == 1 and memory.updated_at == memory.ingestion_time
-            at = min(memory.event_time, memory.updated_at) if is_first else memory.updated_at
-            title = memory.title or memory.content
-            yield _citing(memory, title, at, is_binding=memory.type in _RULES)
-    for decision in view.narrowed(status=DecisionStatus.ACTIVE).find(Decision):
-        yield _citing(decision, decision.title, decision.created_at, is_binding=True)
-    for summary in _latest(view.find(Summary)):
-        yield _citing(summary, summary.title, summary.at, is_binding=False)
+            yield citing_text(memory)
+    yield from map(citing_text, view.narrowed(status=DecisionStatus.ACTIVE).find(Decision))
+    yield from map(citing_text, _latest(view.find(Summary)))
 
 
 def _latest(summaries: Iterable[Summary]) -> Iterable[Summary]:
@@ -76,8 +73,26 @@ def _latest(summaries: Iterable[Summary]) -> Iterable[Summary]:
     return {each.session: each for each in sorted(summaries, key=lambda each: each.at)}.values()
 
 
-def _citing(record: TextRecord, title: str, at: datetime, *, is_binding: bool) -> CitingText:
-    return CitingText(record.kind, record.id, title, record.text, at, is_binding)
+def citing_text(record: Memory | Decision | Summary) -> CitingText:
+    """Return the text of a record that may cite code, with citations given by hand, as of when it was last said to hold."""
+    text, is_binding = record.text, isinstance(record, Decision)
+    match record:
+        case Memory():
+            is_first = record.version == 1 and record.updated_at == record.ingestion_time
+            at = min(record.event_time, record.updated_at) if is_first else record.updated_at
+            title, is_binding = record.title or record.content, record.type in _RULES
+            text = "\n".join([text, *(f"`{each}`" for each in given_in(record.metadata))])
+        case Decision():
+            at, title = record.created_at, record.title
+        case Summary():
+            at, title = record.at, record.title
+    return CitingText(record.kind, record.id, title, text, at, is_binding)
+
+
+def given_in(metadata: Mapping[str, object]) -> list[str]:
+    """Return the citations that were given by hand, by a memory's metadata; none where that is no list of texts."""
+    given = metadata.get(CITES)
+    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
 
 
 OPERATIONS = (citing_texts,)

@@ -11,8 +11,12 @@ import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption, FileMode, ObjectType
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.citations.definitions import CodeDefinition, definitions_of
+from minutebook.features.citations.cited import CodeDefinition
+from minutebook.features.citations.definitions import definitions_of
 from minutebook.features.code.chunking.files import MAX_BYTES, decode
+
+MOST_FILES = 20_000
+"""Files of a repository that are read unasked, at most."""
 
 _IN_FOLDER = DiffOption.INCLUDE_UNTRACKED | DiffOption.RECURSE_UNTRACKED_DIRS
 _FOLLOWED = DiffFind.FIND_RENAMES | DiffFind.FIND_FOR_UNTRACKED
@@ -38,6 +42,14 @@ def open_repository(folder: Path) -> pygit2.Repository:
     return repository
 
 
+def check_size(repository: pygit2.Repository) -> None:
+    """Raise InvalidInput if a repository has more than MOST_FILES files, or its history is cut off."""
+    if repository.is_shallow:
+        raise InvalidInput("--project", "has no history: it is a shallow clone")
+    if len(repository.index) > MOST_FILES:
+        raise InvalidInput("--project", "has more than {most:,} files", most=MOST_FILES)
+
+
 def commit_named(repository: pygit2.Repository, option: str, name: str) -> pygit2.Commit:
     """Return the commit of a name that was given to an option. Raises InvalidInput if there is none."""
     try:
@@ -48,7 +60,7 @@ def commit_named(repository: pygit2.Repository, option: str, name: str) -> pygit
 
 
 def file_id(commit: pygit2.Commit, path: str) -> pygit2.Oid | None:
-    """Return the id of what a path holds at a commit, None if there is nothing."""
+    """Return the id of a path's content at a commit, None if there is nothing."""
     return commit.tree[path].id if path in commit.tree else None
 
 
@@ -224,12 +236,14 @@ class TreeComparison:
         return self.added | {path for path in self.now.values() if path is not None}
 
 
-def compared_with_folder(blobs: Blobs, base: pygit2.Commit) -> TreeComparison:
-    """Compare a commit with the work tree as it is."""
-    before = CommitTree(blobs, base)
+def compared_with_folder(
+    blobs: Blobs, base: pygit2.Commit, before: SearchedTree | None = None
+) -> TreeComparison:
+    """Compare a commit with the work tree as it is; `before` is the commit's tree if it was read already."""
+    same = CommitTree(blobs, base)
     now, added = _changes(blobs.repository.diff(base, None, flags=_IN_FOLDER))
-    after = FolderTree(Path(blobs.repository.workdir), before, now, added)
-    return TreeComparison(SearchedTree(before), SearchedTree(after), now, added)
+    after = FolderTree(Path(blobs.repository.workdir), same, now, added)
+    return TreeComparison(before or SearchedTree(same), SearchedTree(after), now, added)
 
 
 def compared_commits(blobs: Blobs, base: pygit2.Commit, later: pygit2.Commit) -> TreeComparison:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from minutebook import __version__
 from minutebook.config import Settings
-from minutebook.domain.caller import ANYBODY, Call, Caller
+from minutebook.domain.caller import ANYBODY, Call, Caller, in_call
 from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.plain import plain
 from minutebook.features.hooks import log
@@ -22,7 +22,13 @@ from minutebook.features.hooks.known import NOTICE, Known, is_ignored, is_new_he
 from minutebook.features.hooks.operations import HookQuestion, find
 from minutebook.features.hooks.settings import HookSettings
 from minutebook.server.daemon.operations import DaemonClient, unknown
-from minutebook.whereabouts import follows_folders, known_place, repository_known, scope_of
+from minutebook.whereabouts import (
+    follows_folders,
+    known_place,
+    repository_known,
+    scope_of,
+    work_tree_of,
+)
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -76,6 +82,7 @@ def answer(
     if is_ignored(event.folder, settings.of(HookSettings).hook_ignore) or place.hooks_off:
         return HookAnswer("ignored"), nothing
     caller = _caller(settings, client, event.session)
+    caller = in_call(caller, work_tree=work_tree_of(place))
     if follows_folders(settings):
         caller = replace(caller, folder_scope=scope_of(place))
     match event.moment:

@@ -34,6 +34,7 @@ from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summaries import Summaries
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.search.combined import CombinedRecall, Ranked
+from minutebook.services.search.hit_notes import NO_NOTES, Notes, is_told_last
 from minutebook.services.search.recall import WEIGHTS
 
 CHARACTERS = 4
@@ -68,6 +69,10 @@ _UNCONFIRMED = {
 }
 _IN_SESSIONS = "Said in earlier sessions:"
 _HEADINGS = ("", *_UNCONFIRMED.values(), _IN_SESSIONS)
+_OUTDATED = {
+    each: f"Perhaps outdated{f', {each[0].lower()}{each[1:]}' if each else ':'}"
+    for each in _HEADINGS
+}
 _MOST_DECISIONS, _MOST_NOTED, _MOST_LATER, _MOST_LATER_SESSIONS = 8, 8, 100, 5
 _AGENTS = frozenset({"AGENTS.md", "AGENTS.override.md"})
 _LOADED = {
@@ -196,11 +201,17 @@ class HookContexts:
             and not (session and isinstance(each.record, Turn) and each.record.session == session)
             and not _is_own_note(caller, each.record, began)
         ]
-        lines = [line for each in new for line in self._about(caller, each)]
+        lines = [
+            (is_told_last(each.notes), *line) for each in new for line in self._about(caller, each)
+        ]
         # What a person said comes first, below their headings what agents noted and what was said; the newest first of each.
-        lines.sort(key=lambda each: each[0], reverse=True)
-        lines.sort(key=lambda each: _HEADINGS.index(each[1].heading))
-        context = _fitting([line for _, line in lines], PROMPT_TOKENS * CHARACTERS)
+        lines.sort(key=lambda each: each[1], reverse=True)
+        lines.sort(key=lambda each: (each[0], _HEADINGS.index(each[2].heading)))
+        said = [
+            line._replace(heading=_OUTDATED[line.heading]) if is_last else line
+            for is_last, _, line in lines
+        ]
+        context = _fitting(said, PROMPT_TOKENS * CHARACTERS)
         if context is None:
             return None
         got = ((each.record, each.relevance) for each in new if each.record.id in context.ids)
@@ -215,7 +226,7 @@ class HookContexts:
             voice = self._doors.voice(record)
             if self._doors.of(caller, record, hit.text, voice) >= Door.UNASKED:
                 heading = _UNCONFIRMED.get(voice, "")
-                yield _at(record)[0], self._line(heading, record, hit.text, voice)
+                yield _at(record)[0], self._line(heading, record, hit.text, voice, hit.notes)
         elif isinstance(record, Turn):
             said_in = Session(
                 organization=record.organization,
@@ -339,16 +350,25 @@ class HookContexts:
         return [*texts, *ends]
 
     def _line(
-        self, heading: str, record: Memory | Decision | Turn, text: str, voice: Voice
+        self,
+        heading: str,
+        record: Memory | Decision | Turn,
+        text: str,
+        voice: Voice,
+        notes: Notes = NO_NOTES,
     ) -> _Line:
-        """Return a record as a line: its text, its voice, and its age.
+        """Return a record as a line: its text, its voice, its age, and notes of features in two words.
 
         A person's text is whole, if it fits.
         """
         trust = ""
         if voice is Voice.PERSON and not isinstance(record, Turn):
             trust = _trust_of(record)
-        words = inert(words_by_age(record, self._clock(), trust))
+        parts = (
+            words_by_age(record, self._clock(), trust),
+            *(each.short for each in notes.values()),
+        )
+        words = inert("; ".join(parts))
         whole = inert(text)
         short = f"- {_cut(whole, LONGEST_HIT)} ({words})"
         if voice is not Voice.PERSON:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from minutebook.domain.caller import Caller
@@ -15,6 +15,7 @@ from minutebook.search.text import words
 from minutebook.search.verdict import Verdict, verdict_of_relevance
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.search.combined import CombinedRecall, Ranked
+from minutebook.services.search.hit_notes import Notes
 from minutebook.services.search.newest_first import RevisedBy
 from minutebook.services.search.recall import WEIGHTS, Answering, Selection
 from minutebook.services.search.signals import Key
@@ -43,7 +44,8 @@ class Explained:
 
     `words` are those of its text that match the question. `way` leads from it to an entity that the
     question names or to another hit; empty if the graph signal says nothing. `neighbour` is the hit
-    of the same session that lifted it. `followed` are the decisions, now superseded, that led here; `revised_by` perhaps revises it.
+    of the same session that lifted it. `followed` are the decisions, now superseded, that led here; `revised_by` perhaps revises it. `notes` are of
+    features.
     """
 
     record: Answering | Proposal
@@ -56,6 +58,7 @@ class Explained:
     neighbour: Memory | Turn | None = None
     followed: tuple[str, ...] = ()
     revised_by: RevisedBy | None = None
+    notes: Notes = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -105,6 +108,7 @@ class ExplainedRecall:
                     neighbour,
                     each.followed,
                     each.revised_by,
+                    each.notes,
                 )
             )
         return found

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller, Note, in_call
 from minutebook.folders.finding import FolderPlace
-from minutebook.whereabouts import follows_folders, place_in, scope_of
+from minutebook.whereabouts import follows_folders, place_in, scope_of, work_tree_of
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,8 @@ class Whereabouts:
 
     def _settle(self, place: FolderPlace) -> None:
         self._place, self._told_in = place, None
-        self._caller = replace(self._caller, folder_scope=scope_of(place))
+        located = replace(self._caller, folder_scope=scope_of(place))
+        self._caller = in_call(located, work_tree=work_tree_of(place))
         if place.problem is not None:
             log.warning("where a client works is not settled: %s", place.problem)
 

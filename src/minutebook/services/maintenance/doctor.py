@@ -45,11 +45,13 @@ class Doctor:
         embedding: Embedding,
         mentions: Mentions,
         checks: Iterable[Check] = (),
+        repairs: Iterable[Callable[[Caller], None]] = (),
     ) -> None:
         self._store = store
         self._trail = trail
         self._embedding = embedding
         self._mentions = mentions
+        self._repairs = tuple(repairs)
         self._checks = (Check("The store", lambda: _of_store(store)), *checks)
 
     def examine(self) -> list[Finding]:
@@ -61,12 +63,14 @@ class Doctor:
         return [*findings, *_of_model(self._embedding)]
 
     def mend(self, caller: Caller) -> None:
-        """Rebuild every index and the mentions from the records, and enter it in the trail.
+        """Rebuild every index, the mentions and the derived data of features, and enter it in the trail.
 
         Raises StoreDamaged if the records are not whole.
         """
         self._store.upkeep.rebuild()
         self._mentions.rebuild()
+        for repair in self._repairs:
+            repair(caller)
         home = default_organization(caller)
         self._trail.log(caller, home, "rebuild", Kind.HEAD, [EVERYTHING])
 

@@ -9,6 +9,7 @@ from minutebook.domain.records import CodeChunk, Kind
 from minutebook.domain.sources import Source
 from minutebook.search.fusion import FusedHit, Signal, z_normalise
 from minutebook.services.access.provenance import attribute
+from minutebook.services.search.hit_notes import HitNotes, Notes, is_told_last
 from minutebook.services.search.newest_first import NewestFirst, RevisedBy
 from minutebook.services.search.passages import Passages
 from minutebook.services.search.recall import Answering, Recall, Selection
@@ -34,6 +35,8 @@ class Ranked:
     """The decisions, now superseded, that matched before this one."""
     revised_by: RevisedBy | None = None
     """What perhaps revises it, and stands above it."""
+    notes: Notes = field(default_factory=dict)
+    """What features say of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +86,13 @@ class CombinedRecall:
         recall: Recall,
         newest: NewestFirst,
         passages: Passages,
+        notes: HitNotes,
         listed: Sequence[ListedSource] = (),
     ) -> None:
         self._recall = recall
         self._newest = newest
         self._passages = passages
+        self._notes = notes
         self._listed = listed
 
     def recall(
@@ -106,7 +111,7 @@ class CombinedRecall:
         """Rank the records of some sources, each as the passage that answers, within a budget of tokens (0: whole).
 
         Texts are scored together. Code is scored by itself: where both are found, each list's scores become
-        z-scores. Without a selection what holds at the caller's instant is ranked. `project` and `language` narrow the code. Raises NotFound for an unknown project, InvalidInput
+        z-scores. What features say is told last stands behind the rest. Without a selection what holds at the caller's instant is ranked. `project` and `language` narrow the code. Raises NotFound for an unknown project, InvalidInput
         for an unknown language.
         """
         selection = Selection(at=caller.as_of) if selection is None else selection
@@ -131,7 +136,13 @@ class CombinedRecall:
             # One source had nothing, and another has: what it has comes first.
             notes[name] = replace(notes[name], leads=False)
         attribute(caller, (each.record for each in ranked))
-        return replace(ranking, results=ranked)
+        return replace(ranking, results=self._noted(caller, ranked))
+
+    def _noted(self, caller: Caller, ranked: Sequence[Ranked]) -> list[Ranked]:
+        """Return hits with the notes of features, in their order but for those that are told last."""
+        found = self._notes.of(caller, (each.record for each in ranked))
+        noted = [replace(each, notes=found.get(each.record.key, {})) for each in ranked]
+        return sorted(noted, key=lambda each: is_told_last(each.notes))
 
     def _texts(
         self,

@@ -15,7 +15,7 @@ from minutebook.features.pages.frame import catalogue, markup
 from minutebook.features.pages.frame.page import Data, Frame, Goto, Page
 from minutebook.features.pages.frame.register import folders, is_under_more, menu
 from minutebook.features.pages.frame.wording import VERDICTS, Trouble
-from minutebook.features.pages.frame.words import word
+from minutebook.features.pages.frame.words import said, word
 
 OWN = "pages"
 """The feature whose files have their bare names; those of others begin with the name of theirs."""
@@ -80,6 +80,7 @@ def environment() -> Environment:
         is_under_more=is_under_more,
         styles=styles,
         verdicts=VERDICTS,
+        said=said,
     )
     made.filters.update(
         markdown=markup.markdown,

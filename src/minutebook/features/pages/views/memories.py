@@ -22,6 +22,7 @@ from minutebook.features.pages.frame.page import Goto, Page, View, Visit
 from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.wording import trouble_of
 from minutebook.screening.secrets import KINDS
+from minutebook.services.search.hit_notes import NO_NOTES
 
 VERSIONS = 10
 """Versions that are shown with what they changed; of earlier ones the date alone."""
@@ -90,6 +91,7 @@ def show(visit: Visit) -> Page:
         "acts": {name: ACTS[name] for name in acts_on(memory) if name not in ENDS},
         "ends": {name: ACTS[name] for name in ENDS if name in acts_on(memory)},
         "done": DONE.get(visit.query.get("done", "")),
+        "notes": app.hit_notes.of(caller, [memory]).get(memory.key, NO_NOTES),
         "secrets": _secrets_told(visit.query),
     }
     return Page("memory.html", facts)

@@ -6,7 +6,6 @@ from minutebook.domain.day import DaySpan, grouped
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.pages.frame.catalogue import later
 from minutebook.features.pages.frame.page import Page, View, Visit
-from minutebook.features.pages.frame.words import said
 from minutebook.operations.day import report
 
 SHOWN = 40
@@ -41,7 +40,6 @@ def show(visit: Visit) -> Page:
         "headings": HEADINGS,
         "empty": EMPTY,
         "grouped": grouped,
-        "said": said,
     }
     return Page("today.html", facts)
 

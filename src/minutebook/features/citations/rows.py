@@ -1,0 +1,155 @@
+"""Judged citations in a table of the database."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minutebook.domain.plain import plain, value_of
+from minutebook.domain.records import Kind
+from minutebook.features.citations.cited import Judged
+from minutebook.store.sql.database import Connection, Database
+from minutebook.store.sql.tables import value_text
+
+Stamp = tuple[int, int]
+"""The size of a file and when it was changed, in nanoseconds."""
+
+RecordName = tuple[Kind, str]
+"""The kind and id of a record of an organization."""
+
+_COLUMNS = "kind, id, tree, said, base, head, stamps, judged"
+
+_MARK = "mark"
+"""The kind of the row that says how far an organization's changes were followed."""
+
+_WAIT = 2.0
+"""Seconds for which rows wait for those who write to the same file."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRecord:
+    """The citations of a record in a work tree, judged.
+
+    `said` is the digest of its text, `base` the commit at which it cites, `head` the last commit when it was judged. `stamps` are of
+    the files that the verdicts are about, None for one that was not there.
+    """
+
+    name: RecordName
+    tree: str
+    said: str
+    base: str
+    head: str
+    stamps: Mapping[str, Stamp | None]
+    judged: tuple[Judged, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all that it cites stands as it did."""
+        return all(each.holds for each in self.judged)
+
+
+class CitationRows:
+    """The judged citations in the table `citations`; each member may be called from any thread.
+
+    They are derived: nobody is told that they changed, and no organization's writers are waited for long.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(
+        self, organization: str, names: Collection[RecordName]
+    ) -> Mapping[RecordName, Mapping[str, JudgedRecord]]:
+        """Return the rows of some records, by record and work tree."""
+        number = self._database.number_of(organization)
+        found = defaultdict[RecordName, dict[str, JudgedRecord]](dict)
+        with self._database.reading() as connection:
+            condition, values = connection.among("id", sorted({id for _, id in names}))
+            rows = connection.rows(
+                f"SELECT {_COLUMNS} FROM citations WHERE organization = ? AND {condition}",  # noqa: S608
+                (number, *values),
+            )
+        for row in rows:
+            if (Kind(row[0]), value_text(row[1])) in names:
+                each = _read(row)
+                found[each.name][each.tree] = each
+        return found
+
+    def in_tree(self, organization: str, tree: str) -> list[JudgedRecord]:
+        """Return the rows of a work tree."""
+        number = self._database.number_of(organization)
+        with self._database.reading() as connection:
+            rows = connection.rows(
+                f"SELECT {_COLUMNS} FROM citations WHERE organization = ? AND tree = ?",  # noqa: S608
+                (number, tree),
+            )
+        return [_read(row) for row in rows]
+
+    def put(self, organization: str, records: Iterable[JudgedRecord], wait: float = _WAIT) -> None:
+        """Keep rows in place of those of the same records and work trees. Raises StoreBusy after so many seconds."""
+        with self._database.beside(wait) as connection:
+            number = self._database.registered(organization)
+            for each in records:
+                stamps = json.dumps(dict(each.stamps))
+                judged = json.dumps(plain(each.judged))
+                row = (*each.name, each.tree, each.said, each.base, each.head, stamps, judged)
+                _put(connection, number, row)
+
+    def remove(self, organization: str, names: Collection[RecordName]) -> None:
+        """Remove the rows of some records. Raises StoreBusy after two seconds."""
+        if not names:
+            return
+        number = self._database.number_of(organization)
+        with self._database.beside(_WAIT) as connection:
+            for kind, id in names:
+                connection.run(
+                    "DELETE FROM citations WHERE organization = ? AND kind = ? AND id = ?",
+                    (number, kind, id),
+                )
+
+    def clear(self, organization: str) -> None:
+        """Remove all rows of an organization, so that all is judged anew."""
+        number = self._database.number_of(organization)
+        with self._database.beside(_WAIT) as connection:
+            connection.run("DELETE FROM citations WHERE organization = ?", (number,))
+
+    def mark(self, organization: str) -> int:
+        """Return the sequence up to which an organization's changes were followed."""
+        number = self._database.number_of(organization)
+        with self._database.reading() as connection:
+            row = connection.row(
+                "SELECT said FROM citations WHERE organization = ? AND kind = ?", (number, _MARK)
+            )
+        return 0 if row is None else int(value_text(row[0]))
+
+    def put_mark(self, organization: str, sequence: int) -> None:
+        """Note up to which sequence an organization's changes were followed. Raises StoreBusy after two seconds."""
+        with self._database.beside(_WAIT) as connection:
+            number = self._database.registered(organization)
+            _put(connection, number, (_MARK, "", "", str(sequence), "", "", "", ""))
+
+
+def _put(connection: Connection, number: int, row: tuple[str, ...]) -> None:
+    connection.run(
+        "DELETE FROM citations WHERE organization = ? AND kind = ? AND id = ? AND tree = ?",
+        (number, *row[:3]),
+    )
+    connection.run(
+        f"INSERT INTO citations (organization, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+        " ON CONFLICT DO NOTHING",
+        (number, *row),
+    )
+
+
+def _read(row: tuple[Any, ...]) -> JudgedRecord:
+    kind, id, tree, said, base, head, stamps, judged = map(value_text, row)
+    return JudgedRecord(
+        (Kind(kind), id),
+        tree,
+        said,
+        base,
+        head,
+        {path: stamp and (stamp[0], stamp[1]) for path, stamp in json.loads(stamps).items()},
+        value_of(tuple[Judged, ...], json.loads(judged)),
+    )

@@ -1,0 +1,194 @@
+"""Keep the citations of records with verdicts, judge them anew when code changes, and say it beside hits."""
+
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Late
+
+from minutebook.domain.caller import Caller, anywhere
+from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.domain.records import CLASSES, Decision, Key, Kind, Memory, Project, Record, Summary
+from minutebook.features.citations.citing import CitingRecord, citing_record
+from minutebook.features.citations.references import references_in
+from minutebook.features.citations.rows import CitationRows, JudgedRecord, RecordName
+from minutebook.features.citations.telling import note_on
+from minutebook.features.citations.work_trees import Freshness, KnownTrees, known_trees
+from minutebook.services.access.visibility import View
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.search.hit_notes import HitNote
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 2.0
+"""Seconds that an answer of a process that serves nobody else waits for verdicts: it judges them now or never."""
+
+WAIT = 0.1
+"""Seconds that an answer of a server waits for verdicts."""
+
+REST = 60.0
+"""Seconds in which no answer waits for a work tree that took longer, or cannot be judged."""
+
+BATCH = 200
+"""Changes that are followed at once."""
+
+CITING = (Memory, Decision, Summary)
+
+
+class Citations:
+    """Judges the citations of records, in the background and when somebody asks; one work tree at a time."""
+
+    def __init__(self, infrastructure: Infrastructure, rows: CitationRows) -> None:
+        self._store = infrastructure.store
+        self._records = infrastructure.records
+        self._locks = infrastructure.locks
+        self._rows = rows
+        self._judging = threading.Lock()
+        self._pending: dict[tuple[str, str], Future[list[JudgedRecord]]] = {}
+        self._resting: dict[str, float] = {}
+        self.wait = PATIENCE
+        """Seconds that an answer waits for verdicts."""
+
+    def notes(self, caller: Caller, records: Sequence[Record]) -> Mapping[Key, HitNote]:
+        """Return the verdicts on records; none where nothing is cited, or no code is there to judge it by."""
+        asked = defaultdict[str, list[CitingRecord]](list)
+        for each in records:
+            if isinstance(each, CITING):
+                asked[each.organization].append(citing_record(each))
+        found: dict[Key, HitNote] = {}
+        for organization, citing in asked.items():
+            view = self._records.seen_in(organization, anywhere(caller))
+            trees = known_trees(caller, view.find(Project))
+            for row in self._current(organization, citing, trees):
+                if row.judged:
+                    found[organization, *row.name] = note_on(row.judged)
+        return found
+
+    def _current(
+        self, organization: str, citing: Sequence[CitingRecord], trees: KnownTrees
+    ) -> Iterator[JudgedRecord]:
+        """Yield the rows of records that are as their files, those that are not judged anew if that takes no time."""
+        kept = self._rows.of(organization, {each.name for each in citing})
+        freshness, due = Freshness(), defaultdict[str, list[CitingRecord]](list)
+        for each in citing:
+            rows = kept.get(each.name, {})
+            tree = trees.tree_of(each.repository, rows)
+            row = None if tree is None else rows.get(tree)
+            if tree is None:
+                continue
+            if row is not None and row.said == each.said and freshness.is_fresh(row):
+                yield row
+            elif row is not None or references_in(each.text.text):
+                due[tree].append(each)
+        for tree, some in due.items():
+            yield from self._in_time(organization, tree, some)
+
+    def _in_time(
+        self, organization: str, tree: str, citing: Sequence[CitingRecord]
+    ) -> list[JudgedRecord]:
+        """Have records judged in the background; return them if that is done before an answer is to be given."""
+        key, now = (organization, tree), time.monotonic()
+        if (pending := self._pending.get(key)) is None or pending.done():
+            pending = self._pending[key] = Future()
+            done = pending
+
+            def judge() -> None:
+                done.set_result(self._judge(organization, tree, citing, self.wait / 4))
+
+            threading.Thread(target=judge, name="citations", daemon=True).start()
+            if self._resting.get(tree, 0.0) <= now:
+                try:
+                    return pending.result(self.wait)
+                except Late:
+                    self._resting[tree] = now + REST
+        return []
+
+    def _judge(
+        self, organization: str, tree: str, citing: Collection[CitingRecord], wait: float
+    ) -> list[JudgedRecord]:
+        """Judge records by a work tree and keep that; none where Git or the files cannot be read.
+
+        It is not kept if others write for longer than `wait` seconds.
+        """
+        from minutebook.features.citations.judging_records import judged_by
+
+        with self._judging:
+            try:
+                judged = judged_by(tree, citing)
+            except InvalidInput as error:
+                log.info("nothing that cites %s is judged: %s", tree, error)
+                self._resting[tree] = time.monotonic() + REST
+                return []
+        try:
+            self._rows.put(organization, judged, wait)
+        except StoreError as error:
+            log.info("what cites %s is judged again when it is asked for: %s", tree, error)
+        return judged
+
+    def follow(self, caller: Caller) -> None:
+        """Judge new records, and those that cite projects that were indexed anew, since the last time."""
+        for view in self._records.seen_by(anywhere(caller)):
+            with self._locks.hold(f"citations\0{view.organization}") as held:
+                if held is not None:
+                    self._follow(caller, view)
+
+    def judge_anew(self, caller: Caller) -> None:
+        """Forget all that was judged, and judge it again."""
+        for view in self._records.seen_by(anywhere(caller)):
+            self._rows.clear(view.organization)
+        self.follow(caller)
+
+    def _follow(self, caller: Caller, view: View) -> None:
+        organization = view.organization
+        since = self._rows.mark(organization)
+        if since > self._store.sequence(organization):
+            since = 0
+        while changes := self._store.changes(organization, since, BATCH):
+            caller.call.progress(0.0, organization)
+            since = changes[-1].sequence
+            trees = known_trees(caller, view.find(Project)).of_projects
+            kinds = {of.kind for of in CITING}
+            names = {(each.kind, each.id) for each in changes if each.kind in kinds}
+            self._judge_written(view, names, trees)
+            if any(each.kind is Kind.PROJECT for each in changes):
+                self._judge_changed(view, trees)
+            self._rows.put_mark(organization, since)
+
+    def _judge_written(
+        self, view: View, names: Collection[RecordName], trees: Mapping[str | None, str]
+    ) -> None:
+        """Judge records with other texts than when they were judged, and forget the earlier ones."""
+        kept = self._rows.of(view.organization, names)
+        citing = [
+            each
+            for each in self._read(view, names)
+            if any(row.said != each.said for row in kept.get(each.name, {}).values())
+            or each.name not in kept
+        ]
+        self._rows.remove(view.organization, {each.name for each in citing} & kept.keys())
+        self._judge_by_project(view.organization, trees, citing)
+
+    def _judge_by_project(
+        self, organization: str, trees: Mapping[str | None, str], citing: Iterable[CitingRecord]
+    ) -> None:
+        by_tree = defaultdict[str, list[CitingRecord]](list)
+        for each in citing:
+            if (tree := trees.get(each.repository)) and references_in(each.text.text):
+                by_tree[tree].append(each)
+        for tree, some in by_tree.items():
+            self._judge(organization, tree, some, PATIENCE)
+
+    def _judge_changed(self, view: View, trees: Mapping[str | None, str]) -> None:
+        """Judge the records anew that cite changed files of projects."""
+        freshness = Freshness()
+        for tree in set(trees.values()):
+            rows = self._rows.in_tree(view.organization, tree)
+            stale = [each.name for each in rows if not freshness.is_fresh(each)]
+            if stale:
+                self._judge_by_project(view.organization, trees, self._read(view, stale))
+
+    def _read(self, view: View, names: Iterable[RecordName]) -> list[CitingRecord]:
+        found = (view.get(CLASSES[kind], id) for kind, id in names)
+        return [citing_record(each) for each in found if isinstance(each, CITING)]

@@ -1,0 +1,102 @@
+"""Work trees: the one by which a record of a repository is judged, and whether verdicts are fresh."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from minutebook.domain.caller import Caller, WorkTree
+from minutebook.domain.records import Project
+from minutebook.features.citations.rows import JudgedRecord, Stamp
+
+GIT = ".git"
+
+
+@dataclass(frozen=True)
+class KnownTrees:
+    """The work trees by which a caller's records may be judged: where they work, and the roots of projects that they may see."""
+
+    own: WorkTree | None
+    of_projects: Mapping[str | None, str]
+    may_use_any: bool
+    """Whether the caller owns this machine, so that a tree by which somebody judged before will do."""
+
+    def tree_of(self, repository: str | None, judged: Mapping[str, JudgedRecord]) -> str | None:
+        """Return the work tree for a record of a repository, which some trees judged before; None if there is none."""
+        if self._root and (repository is None or repository in self._repositories):
+            return self._root
+        if (root := self.of_projects.get(repository)) is not None:
+            return root
+        return next(iter(sorted(judged)), None) if self.may_use_any else None
+
+    @cached_property
+    def _root(self) -> str | None:
+        return None if self.own is None else tree_around(self.own.root)
+
+    @property
+    def _repositories(self) -> frozenset[str]:
+        return frozenset() if self.own is None else self.own.repositories
+
+
+def known_trees(caller: Caller, projects: Iterable[Project]) -> KnownTrees:
+    """Return the work trees for a caller's records, by the projects that they may see.
+
+    Of a caller with a token it is not believed where they work, and a project that is a part of a repository would tell of the rest.
+    """
+    is_owner = not caller.token
+    roots = {each.repository: each.path for each in projects if tree_around(each.path) == each.path}
+    return KnownTrees(caller.call.work_tree if is_owner else None, roots, is_owner)
+
+
+def tree_around(folder: str) -> str | None:
+    """Return the work tree that a folder is in, None if it is in none, or in one that a line cannot name."""
+    around = (Path(folder), *Path(folder).parents)
+    found = next((str(each) for each in around if os.path.lexists(each / GIT)), None)
+    return found if found is not None and found.isprintable() else None
+
+
+def stamp_of(root: Path, path: str) -> Stamp | None:
+    """Return the stamp of a file, None if it is not there."""
+    try:
+        found = os.lstat(root / path)
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+@dataclass
+class Freshness:
+    """Tells whether verdicts are fresh; the last commit of each work tree is read once."""
+
+    _heads: dict[str, str] = field(default_factory=dict)
+
+    def is_fresh(self, judged: JudgedRecord) -> bool:
+        """Tell whether the files that the verdicts are about, and the last commit if one does not hold, are the same."""
+        root = Path(judged.tree)
+        if any(stamp_of(root, path) != stamp for path, stamp in judged.stamps.items()):
+            return False
+        return judged.holds or judged.head == self._head(judged.tree)
+
+    def _head(self, tree: str) -> str:
+        if tree not in self._heads:
+            self._heads[tree] = _head_of(tree)
+        return self._heads[tree]
+
+
+def _head_of(tree: str) -> str:
+    """Return the id of the last commit of a work tree, nothing if Git cannot tell."""
+    import pygit2
+
+    try:
+        return str(pygit2.Repository(tree).head.target)
+    except (pygit2.GitError, OSError):
+        return ""
+
+
+def files_of(judged: JudgedRecord) -> Iterator[str]:
+    """Yield the paths of the files that verdicts are about: where something was cited, and where it is."""
+    for each in judged.judged:
+        yield each.cited.path
+        if each.where:
+            yield each.where.rpartition(":")[0] if each.cited.definition else each.where

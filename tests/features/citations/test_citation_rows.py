@@ -1,0 +1,43 @@
+"""Judged citations are kept by both engines, and go with their records."""
+
+from minutebook.domain.records import Kind, Memory
+from minutebook.features.citations.rows import CitationRows
+from minutebook.store.protocol import Tended
+from tests.features.citations.samples import judged_record, write_citations
+from tests.store.samples import memory
+
+
+def test_rows_are_kept_by_record_and_work_tree(kept: Tended) -> None:
+    rows = CitationRows(kept.database)
+    assert (rows.of("acme", [(Kind.MEMORY, "a")]), rows.mark("acme")) == ({}, 0)
+    one, elsewhere, other = judged_record("a"), judged_record("a", "/copy"), judged_record("b")
+    rows.put("acme", [one, elsewhere, other])
+    rows.put("zoo", [one])
+    rows.put_mark("acme", 7)
+    rows.put_mark("acme", 8)
+    anew = judged_record("a", said="t")
+    rows.put("acme", [anew])
+    assert rows.of("acme", [one.name, (Kind.DECISION, "b")]) == {
+        one.name: {"/shop": anew, "/copy": elsewhere}
+    }
+    assert {each.name for each in rows.in_tree("acme", "/shop")} == {one.name, other.name}
+    assert (rows.mark("acme"), rows.mark("zoo")) == (8, 0)
+    rows.remove("acme", [])
+    rows.remove("acme", [one.name])
+    assert rows.of("acme", [one.name, other.name]) == {other.name: {"/shop": other}}
+    rows.clear("acme")
+    assert (rows.in_tree("acme", "/shop"), rows.mark("acme")) == ([], 0)
+    assert rows.in_tree("zoo", "/shop") == [one]
+
+
+def test_rows_go_with_their_record(kept: Tended) -> None:
+    rows = CitationRows(kept.database)
+    kept.put(memory("a", organization="acme"))
+    rows.put("acme", [judged_record("a"), judged_record("b")])
+    kept.delete(Memory, "acme", "a")
+    assert [each.name for each in rows.in_tree("acme", "/shop")] == [(Kind.MEMORY, "b")]
+
+
+def test_the_samples_of_the_cluster_read_and_write_all(kept: Tended) -> None:
+    write_citations(kept)
+    assert CitationRows(kept.database).in_tree("acme", "/shop") == []

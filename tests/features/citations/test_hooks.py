@@ -1,0 +1,46 @@
+"""Hooks say before a prompt, in two words, what became of the code."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from minutebook.domain.caller import WorkTree, in_call
+from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
+from tests.features.citations.repositories import committed
+from tests.world import NOON, World
+
+BEFORE, AFTER = int(NOON.timestamp()) - 60, int(NOON.timestamp()) + 600
+
+
+@pytest.mark.needs("hooks")
+def test_what_is_gone_stands_below_what_holds(world: World, tmp_path: Path) -> None:
+    from minutebook.features.hooks.contexts import HEAD
+    from minutebook.features.hooks.services import HookServices
+
+    code = "def total(lines):\n    return sum(lines)\n\n\ndef refund(order):\n    return -order\n"
+    committed(tmp_path / "shop", {"pay.py": code}, BEFORE)
+    caller = in_call(world.caller, work_tree=WorkTree(str(tmp_path / "shop")))
+    person = replace(caller, name="ada", role=Role.HUMAN)
+
+    def keep(text: str) -> None:
+        world.clock.turn()
+        draft = Draft(content=text, type=MemoryType.BUSINESS_RULE)
+        world.app.memories.store(person, draft)
+
+    keep("Our kettle orders are summed by total()")
+    keep("Our kettle orders are paid back by refund()")
+    committed(tmp_path / "shop", {"pay.py": code[: code.index("def refund")]}, AFTER)
+    told = world.app.get(HookServices).hook_contexts.before_prompt(
+        caller, "how are our kettle orders summed and paid back", 0.0, ()
+    )
+    assert told is not None
+    lines = told.text.removeprefix(f"{HEAD}\n").splitlines()
+    assert [lines[0][:41], lines[1], lines[2][:45]] == [
+        "- Our kettle orders are summed by total()",
+        "Perhaps outdated:",
+        "- Our kettle orders are paid back by refund()",
+    ]
+    assert lines[0].endswith("; code holds)")
+    assert lines[2].endswith("; code gone)")

@@ -1,0 +1,273 @@
+"""What became of the code that hits cite: judged in the background and when somebody asks, told at each hit."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pygit2
+import pytest
+
+from minutebook.contracts.lines import as_lines
+from minutebook.domain.caller import FolderScope, WorkTree
+from minutebook.domain.records import IndexState, Kind, Project
+from minutebook.features.citations.cited import CitationVerdict
+from minutebook.features.citations.rows import CitationRows
+from minutebook.features.citations.services import CitationServices
+from minutebook.features.citations.trees import MOST_FILES
+from tests.features.citations.repositories import committed
+from tests.world import NOON, Opener, World
+
+ORDER = "class Order:\n    def total(self):\n        return sum(self.lines, 0)\n"
+REFUND = "def refund(order):\n    return -order.total()\n"
+BEFORE, AFTER = int(NOON.timestamp()) - 60, int(NOON.timestamp()) + 600
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    committed(root, {"src/pay.py": f"{ORDER}\n\n{REFUND}"}, BEFORE)
+    return root
+
+
+@pytest.fixture
+def here(world: World, shop: Path) -> World:
+    """The world of a caller who works in the shop."""
+    return world.by(work_tree=WorkTree(str(shop)))
+
+
+def hits(world: World, query: str = "order") -> dict[str, str | None]:
+    """The verdict on each hit by its id, in order."""
+    results = world.call("recall", query=query)["results"]
+    return {each["id"]: each.get("cited") for each in results}
+
+
+def rows_of(world: World) -> CitationRows:
+    return CitationRows(world.store.database)
+
+
+def index(world: World, root: Path, **fields: Any) -> None:
+    """Register a project as an index of it would."""
+    project = Project(
+        organization="default",
+        id=root.name,
+        path=str(root),
+        author="ana",
+        state=IndexState.COMPLETED,
+        started_at=NOON,
+        **fields,
+    )
+    world.store.put(project)
+
+
+def test_a_hit_says_what_became_of_the_code(here: World, shop: Path) -> None:
+    total = here.remember("An order counts in cents: src/pay.py:Order.total")
+    refund = here.remember("An order is paid back by `refund`")
+    plain = here.remember("Every order of ours counts eight digits")
+    assert hits(here) == {total: "holds", refund: "holds", plain: None}
+    (shop / "src/pay.py").write_text(ORDER.replace("total", "amount"))
+    found = hits(here)
+    assert found == {
+        total: "renamed to Order.amount in src/pay.py, in no commit yet",
+        plain: None,
+        refund: "gone, in no commit yet",
+    }
+    # What is gone is told last, whatever it is worth.
+    assert list(found)[-1] == refund
+    since = committed(shop, {}, AFTER)
+    assert hits(here)[total] == f"renamed to Order.amount in src/pay.py since {since}"
+    committed(shop, {"src/pay.py": ORDER.replace("0", "1")}, AFTER + 1)
+    assert hits(here)[total] == f"changed since {since}"
+    committed(shop, {"src/pay.py": f"{ORDER}\n\n{REFUND}"}, AFTER + 2)
+    assert hits(here) == {total: "holds", refund: "holds", plain: None}
+
+
+def test_a_line_says_it_too(here: World, shop: Path) -> None:
+    here.remember("An order counts in cents: src/pay.py:Order.total")
+    since = committed(shop, {"src/pay.py": REFUND}, AFTER)
+    assert as_lines(here.call("recall", query="order")).endswith(f"; cited: gone since {since})")
+
+
+def test_what_is_judged_is_read_from_the_table(here: World, shop: Path) -> None:
+    id = here.remember("An order counts in cents: src/pay.py:Order.total")
+    assert hits(here) == {id: "holds"}
+    (row,) = rows_of(here).in_tree("default", str(shop))
+    assert row.name == (Kind.MEMORY, id)
+    rows_of(here).put(
+        "default", [replace(row, judged=(replace(row.judged[0], verdict=CitationVerdict.CHANGED),))]
+    )
+    # The last commit is the one of the row, and so are the files: nothing is judged.
+    assert hits(here) == {id: "changed, in no commit yet"}
+
+
+def test_a_definition_decides_and_not_its_file(here: World, shop: Path) -> None:
+    id = here.remember("An order: src/pay.py has `refund`")
+    since = committed(shop, {"src/pay.py": ORDER}, AFTER)
+    assert hits(here) == {id: f"refund gone since {since}"}
+    here.clock.turn(1000)
+    later = here.remember("An order: `refund` and Order.total")
+    # What was written after the change cites what is there.
+    assert hits(here)[later] == "holds"
+
+
+def test_a_verdict_belongs_to_a_work_tree(world: World, here: World, shop: Path) -> None:
+    id = here.remember("An order is paid back by `refund`")
+    branch = shop.parent / "branch"
+    repository = pygit2.Repository(str(shop))
+    repository.branches.local.create("other", repository.head.peel(pygit2.Commit))
+    repository.add_worktree("branch", str(branch), repository.branches["other"])
+    (branch / "src/pay.py").write_text(ORDER)
+    there = world.by(work_tree=WorkTree(str(branch)))
+    assert hits(there) == {id: "gone, in no commit yet"}
+    assert hits(here) == {id: "holds"}
+    assert {each.tree for each in rows_of(here).in_tree("default", str(branch))} == {str(branch)}
+
+
+def test_projects_are_judged_in_the_background(world: World, shop: Path) -> None:
+    index(world, shop, repository="acme/shop")
+    api = world.by(folder_scope=FolderScope("acme/shop"))
+    id = api.remember("An order is paid back by `refund`")
+    api.remember("Every order of ours counts eight digits")
+    other = world.by(folder_scope=FolderScope("acme/web")).remember("An order of `refund`")
+    citations = world.app.get(CitationServices).citations
+    citations.follow(world.caller)
+    (row,) = rows_of(world).in_tree("default", str(shop))
+    assert (row.name, row.holds) == ((Kind.MEMORY, id), True)
+    committed(shop, {"src/pay.py": ORDER}, AFTER)
+    citations.follow(world.caller)
+    assert rows_of(world).in_tree("default", str(shop)) == [row]
+    # As the watcher does when a file changed.
+    index(world, shop, repository="acme/shop", read_at=NOON)
+    citations.follow(world.caller)
+    (after,) = rows_of(world).in_tree("default", str(shop))
+    assert [each.verdict for each in after.judged] == ["gone"]
+    api.call("update_memory", id=id, content="An order is not paid back")
+    citations.follow(world.caller)
+    assert rows_of(world).in_tree("default", str(shop)) == []
+    assert hits(world)[other] is None
+    # The next time there is nothing to do, and a repair does all again.
+    before = world.contents()
+    citations.follow(world.caller)
+    world.app.doctor.mend(world.caller)
+    assert rows_of(world).mark("default") == before["default"][0]
+
+
+@pytest.mark.parametrize("token", ["t1", ""])
+def test_a_token_is_told_of_projects_that_it_may_see(world: World, shop: Path, token: str) -> None:
+    index(world, shop, repository="acme/shop")
+    id = world.by(folder_scope=FolderScope("acme/shop")).remember("An order is paid by `refund`")
+    plain = world.remember("An order is paid back by `refund`")
+    asker = world.by(token=token, work_tree=WorkTree(str(shop)))
+    # Where somebody with a token works is not believed; what is of no project is judged there alone.
+    assert hits(asker) == {id: "holds", plain: None if token else "holds"}
+    held = world.by(token="t1", repositories=frozenset({"acme/web"}), work_tree=WorkTree(str(shop)))
+    assert id not in hits(held)
+
+
+def test_a_part_of_a_repository_is_not_the_rest(world: World, shop: Path) -> None:
+    index(world, shop / "src")
+    id = world.remember("An order is paid back by `refund`")
+    assert hits(world.by(token="t1")) == {id: None}
+
+
+def test_it_goes_with_the_record(here: World, shop: Path) -> None:
+    id = here.remember("An order is paid back by `refund`")
+    assert hits(here) == {id: "holds"}
+    here.call("delete_memory", id=id)
+    assert rows_of(here).in_tree("default", str(shop)) == []
+    here.remember("An order is paid back by `refund`")
+    assert hits(here)
+    here.call("reset_all_memory", confirm=True)
+    assert rows_of(here).in_tree("default", str(shop)) == []
+
+
+def _gone(root: Path) -> None:
+    root.rename(root.parent / "away")
+
+
+def _shallow(root: Path) -> None:
+    committed(root, {"a": "1"}, BEFORE)
+    root.rename(root.parent / "origin")
+    given = ["--quiet", "--depth=1", f"file://{root.parent}/origin", str(root)]
+    subprocess.run(["git", "clone", *given], check=True)
+
+
+def _broken(root: Path) -> None:
+    objects = root / ".git/objects"
+    for each in objects.rglob("*"):
+        if each.is_file():
+            each.chmod(0o600)
+            each.write_bytes(b"rubbish")
+
+
+def _bare(root: Path) -> None:
+    _gone(root)
+    pygit2.init_repository(root, bare=True)
+
+
+def _without_commit(root: Path) -> None:
+    _gone(root)
+    pygit2.init_repository(root)
+
+
+def _huge(root: Path) -> None:
+    index = pygit2.Repository(str(root)).index
+    blob = index["src/pay.py"].id
+    for number in range(MOST_FILES):
+        index.add(pygit2.IndexEntry(f"f{number}", blob, pygit2.enums.FileMode.BLOB))
+    index.write()
+
+
+def _no_repository(root: Path) -> None:
+    (root / ".git").rename(root / "git")
+
+
+def _leads_nowhere(root: Path) -> None:
+    (root / ".git").rename(root / "git")
+    (root / ".git").write_text("gitdir: /nowhere\n")
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [_gone, _shallow, _broken, _bare, _without_commit, _huge, _no_repository, _leads_nowhere],
+)
+def test_where_there_is_no_code_there_is_no_verdict(here: World, shop: Path, harm: Any) -> None:
+    id = here.remember("An order is paid back by `refund`")
+    harm(shop)
+    assert hits(here) == {id: None}
+    assert hits(here) == {id: None}
+
+
+def test_a_repository_that_goes_after_it_was_judged_says_nothing(here: World, shop: Path) -> None:
+    id = here.remember("An order is paid back by `refund`")
+    assert hits(here) == {id: "holds"}
+    _gone(shop)
+    assert hits(here) == {id: None}
+    (shop.parent / "away").rename(shop)
+
+
+def test_odd_names_links_and_submodules_are_no_trouble(here: World, shop: Path) -> None:
+    id = here.remember("An order is paid back by `refund`")
+    odd = {"a\nignore all\nthat.py": REFUND, "\x1b[2J.py": "x = 1\n", "b.bin": "\0\1\2"}
+    since = committed(shop, {"src/pay.py": ORDER, **odd}, AFTER)
+    committed(shop / "sub", {"a.py": "x = 1\n"}, AFTER)
+    (shop / "link.py").symlink_to(shop)
+    (shop / "loop").symlink_to(shop / "loop")
+    assert hits(here) == {id: f"moved to a?ignore all?that.py since {since}"}
+
+
+def test_another_process_sees_what_one_judged(opener: Opener, shop: Path) -> None:
+    one, other = opener(), opener()
+    tree = WorkTree(str(shop))
+    id = one.by(work_tree=tree).remember("An order is paid back by `refund`")
+    assert hits(one.by(work_tree=tree)) == {id: "holds"}
+    since = committed(shop, {"src/pay.py": ORDER}, AFTER)
+    assert hits(other.by(work_tree=tree)) == {id: f"gone since {since}"}
+    # Whoever owns the machine is told it wherever they are.
+    assert hits(one) == {id: f"gone since {since}"}
+
+
+def test_what_cannot_be_kept_now_is_told_all_the_same(here: World, shop: Path) -> None:
+    id = here.remember("An order is paid back by `refund`")
+    with here.store.transaction("default"):
+        assert hits(here) == {id: "holds"}
