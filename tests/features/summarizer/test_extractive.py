@@ -252,6 +252,17 @@ def test_requests_head_what_came_of_them_and_what_is_open_ends_it() -> None:
     ]  # fmt: skip
 
 
+def test_the_recap_by_the_client_s_model_ends_what_is_told_if_nothing_was_said_since() -> None:
+    recap = "[recap] Login is mended and committed. Next: deploy it."
+    said = [*LOGIN[:-1], (*LOGIN[-1][:1], f"[Bash] git commit\n→ ok\n\n{recap}", LOGIN[-1][2])]
+    told = account(said).summary.splitlines()
+    ends = "Recap by the client's model: Login is mended and committed. Next: deploy it."
+    assert [each for each in told if not each.startswith(("Files: ", "Errors met: "))][-1] == ends
+    assert "Recap" not in account([*said, ("Deploy it", "", "Deployed to production.")]).summary
+    long = account([("Go", f"[recap] {'word ' * 900}", "Gone.")])
+    assert len(f"{long.title} {long.summary}".split()) <= 200
+
+
 def test_of_files_those_are_told_that_a_tool_changed_without_the_folder_of_the_session() -> None:
     thought = (
         "[model m; folder /home/ana/shop; branch main]\n"

@@ -14,6 +14,9 @@ from minutebook.domain.records import Turn
 LONGEST_SESSION = 200
 """Characters of a session's name."""
 
+RECAP = "[recap]"
+"""The beginning of the last line of a turn's thought, where the client's own model told the session so far behind it."""
+
 _LONGEST_NAME_IN_ID = 180
 _TICK = timedelta(microseconds=1)
 

@@ -49,6 +49,9 @@ POOL = 120
 MOST_WORDS = 200
 """Words of a title and a summary."""
 
+LONGEST_RECAP = 80
+"""Words of the recap by the client's own model that end a summary."""
+
 LONGEST_HEADING = 7
 """Words of a request that heads what came of it; of a longer one a phrase does."""
 
@@ -77,7 +80,7 @@ OPENING = 200
 MOST_FILES, MOST_ERRORS = 4, 3
 """Files and errors that a summary names."""
 
-_ERRORS, _OPEN, _FILES = "Errors met: ", "Open: ", "Files: "
+_ERRORS, _OPEN, _FILES, _RECAP = "Errors met: ", "Open: ", "Files: ", "Recap by the client's model:"
 LINES_OF_FACTS = (_FILES, _ERRORS)
 """How the lines begin that end a summary and tell no sentence of the session."""
 
@@ -103,7 +106,8 @@ def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
     start = "" if quotes else next(filter(None, map(_opening, read())), "")
     named = [quotes[index] for index, chance in account.chances.items() if chance < NAMED]
     name = title(named or quotes) or title_of(start) or "A session without words"
-    room = MOST_WORDS - len(" ".join((name, start, _OPEN, *listed)).split())
+    recap = " ".join([_RECAP, *facts.recap.split()[:LONGEST_RECAP]]) if facts.recap else ""
+    room = MOST_WORDS - len(" ".join((name, start, _OPEN, recap, *listed)).split())
     category, why = category_of(facts)
     scores = {
         "quality": quality_of(facts),
@@ -113,7 +117,7 @@ def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
     }
     return SummaryDraft(
         title=name,
-        summary="\n".join(filter(None, (start, *account.lines(room), *listed)))
+        summary="\n".join(filter(None, (start, *account.lines(room), recap, *listed)))
         or "Nothing was said.",
         category=category,
         **{name: score.value for name, score in scores.items()},

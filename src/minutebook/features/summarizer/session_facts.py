@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from minutebook.domain.records import MOST_SCORE, Category, Turn
+from minutebook.domain.writing.turns import RECAP
 from minutebook.features.summarizer import technologies
 from minutebook.features.summarizer.session_words import FILE, either, pattern, plain, whole
 from minutebook.search.text import word_terms
@@ -76,6 +77,8 @@ class SessionFacts:
     read_only: bool = False
     cues: Counter[Category] = field(default_factory=Counter)
     requests: int = 0
+    recap: str = ""
+    """The session as the client's own model told it after the last turn; empty if it did not."""
 
     @property
     def resolved(self) -> int:
@@ -132,7 +135,7 @@ _MET, _DENIED, _CORRECTION, _INTENDED, _DONE, _CHANGED = map(
 _RESOLVED, _RESOLVED_SURELY, _SUITE_GREEN, _PAST_CAUSE, _DONE_FIRST = map(
     pattern, ("resolved", "resolved_surely", "suite_green", "past_cause", "done_first")
 )
-_USE = re.compile(r"^\[(\w+)\]", re.MULTILINE)
+_USE = re.compile(r"^\[(?!recap\])(\w+)\]", re.MULTILINE)
 _FOLDER = re.compile(r"^\[.*\bfolder ([^;\]]+)", re.MULTILINE)
 _EDIT = re.compile(
     r"^\[(?:(?:multi|notebook)?edit\w*|write\w*|create\w*|apply_patch|str_replace\w*|replace)\][^→]*",
@@ -216,6 +219,8 @@ class _Tally:
         self._weigh(prompt, response)
         self._count_names("\n".join((prompt, thought, response)))
         self._count_uses(turn.thought)
+        last = turn.thought.rpartition("\n")[2]
+        self._facts.recap = last.removeprefix(RECAP).strip() if last.startswith(RECAP) else ""
         corrected = _CORRECTION.search(prompt) is not None
         if corrected:
             self._facts.corrections += 1

@@ -80,6 +80,23 @@ def test_a_compacted_session_does_not_pass_its_summary_off_as_a_question(tmp_pat
     assert [each.prompt for each in turns("claude-code", tmp_path)] == ["", "Go on"]
 
 
+def test_a_recap_by_claude_code_ends_the_thought_of_the_turn_before_it(tmp_path: Path) -> None:
+    def recap(at: int, text: str) -> dict[str, Any]:
+        return message("system", f"r{at}", at, "") | {"subtype": "away_summary", "content": text}
+
+    lines(
+        tmp_path / "s.jsonl",
+        recap(1, "Nothing yet."),
+        message("user", "u1", 1, "Mend it"),
+        message("assistant", "a1", 2, "Mended."),
+        recap(3, "We mend it."),
+        recap(4, "It is mended. Next:\ndeploy. (disable recaps in /config)"),
+        message("user", "u2", 5, "Deploy"),
+    )
+    told = [each.thought.split("\n\n")[-1] for each in turns("claude-code", tmp_path)]
+    assert told == ["[recap] It is mended. Next: deploy.", ""]
+
+
 def test_turns_of_one_session_never_share_an_instant(tmp_path: Path) -> None:
     lines(tmp_path / "s.jsonl", *(message("user", f"u{n}", 1, f"{n}?") for n in range(3)))
     at = [each.at for each in turns("claude-code", tmp_path)]

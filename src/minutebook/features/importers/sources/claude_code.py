@@ -23,6 +23,10 @@ NAME = "claude-code"
 USUAL_PLACE = UsualPlace("CLAUDE_CONFIG_DIR", (".claude",), ("projects",))
 
 
+_HINT = "(disable recaps in /config)"
+"""The end of a recap, which Claude Code writes for a person who was away for some minutes."""
+
+
 def is_wanted(path: PurePath) -> bool:
     """Tell whether a file is a transcript."""
     return path.suffix == ".jsonl"
@@ -54,6 +58,8 @@ class _Transcript:
 
     def _heard(self, number: int, line: Mapping[str, Any]) -> Found | None:
         kind, message = line.get("type"), line.get("message")
+        if line.get("subtype") == "away_summary" and (session := self._session(line)) is not None:
+            session.recap(text_at(line, "content").removesuffix(_HINT))
         if kind not in ("user", "assistant") or not isinstance(message, dict):
             # Summaries, snapshots of files and queue operations say nothing that messages do not.
             return None

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from minutebook.domain.writing.source_drafts import SourcePlace, TurnDraft
-from minutebook.domain.writing.turns import LONGEST_SESSION
+from minutebook.domain.writing.turns import LONGEST_SESSION, RECAP
 
 LONGEST_PIECE = 4_000
 """Characters kept of what a tool was asked, and of what it answered; the rest is files and output."""
@@ -36,6 +36,7 @@ class _Open:
     prompt: list[str] = field(default_factory=list)
     thought: list[str] = field(default_factory=list)
     answer: list[str] = field(default_factory=list)
+    recap: str = ""
 
 
 @dataclass(slots=True)
@@ -100,6 +101,11 @@ class Conversation:
         if self._turn is not None and text.strip():
             self._turn.thought.append(f"→ {_cut(text)}")
 
+    def recap(self, text: str) -> None:
+        """Note how the client's own model told the session so far; the last one of a turn counts."""
+        if self._turn is not None:
+            self._turn.recap = " ".join(text.split())
+
     def end(self) -> TurnDraft | None:
         """End the open turn and return it; None if there is none, or nothing was said in it."""
         turn, self._turn = self._turn, None
@@ -112,6 +118,8 @@ class Conversation:
         if turn.context not in ("", self._context):
             self._context = turn.context
             turn.thought.insert(0, f"[{turn.context}]")
+        if turn.recap:
+            turn.thought.append(f"{RECAP} {turn.recap}")
         return TurnDraft(
             key=turn.where.key,
             place=turn.where.place,
