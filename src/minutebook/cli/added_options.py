@@ -16,11 +16,11 @@ class AddedOptions:
     """The options that a feature adds to a command, by the names of their values.
 
     `run` takes the settings and all values that were typed. It does the command if its options ask for that,
-    and tells whether it did.
+    and tells whether it did; else it may change or add values of the command's own.
     """
 
     options: Mapping[str, Option]
-    run: Callable[[dict[str, str], Mapping[str, Any]], bool]
+    run: Callable[[dict[str, str], dict[str, Any]], bool]
 
 
 def added_options(command: str) -> Option:

@@ -118,3 +118,30 @@ def test_a_search_and_a_memory_say_what_became_of_the_code(run: Run, shop: Path)
     assert json.loads(run("search", "refunds", "--json").stdout)[0]["cited"] == said
     assert said in run("show", id).output
     assert json.loads(run("show", id, "--json").stdout)["cited"] == said
+
+
+def test_what_is_cited_by_hand_is_kept_and_judged(run: Run, shop: Path) -> None:
+    result = run("remember", "We pay back.", "--cites", "src/pay.py:refund", "--cites", "refnd")
+    assert result.exit_code == 0, result.output
+    assert "refnd is not in the last commit here" in result.stderr
+    id = result.stdout.strip()
+    metadata = json.loads(run("show", id, "--json").stdout)["metadata"]
+    assert metadata == {"cites": ["src/pay.py:refund", "refnd"]}
+    (shop / "src/pay.py").write_text(PAY.replace("-order", "order"))
+    assert "src/pay.py:refund has changed (in no commit yet)" in run("check").output
+    assert "cited: changed, in no commit yet" in run("search", "pay").output
+
+
+@pytest.mark.needs("ledger")
+def test_a_decision_cites_by_hand(run: Run, shop: Path) -> None:
+    options = ("--target", "money", "--rationale", "Ben signs them.", "--cites", "refund")
+    result = run("decide", "--title", "Refunds", *options)
+    assert result.exit_code == 0, result.output
+    (shop / "src/pay.py").unlink()
+    assert "refund is gone" in run("check").output
+
+
+def test_outside_of_a_repository_it_is_kept_and_said(run: Run) -> None:
+    result = run("remember", "We pay back.", "--cites", "refund")
+    assert result.exit_code == 0
+    assert "Nothing will be said of refund: is in no Git repository" in result.stderr

@@ -10,7 +10,8 @@ import pytest
 
 from minutebook.contracts.lines import as_lines
 from minutebook.domain.caller import FolderScope, WorkTree
-from minutebook.domain.records import IndexState, Kind, Project
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import IndexState, Kind, Project, Summary
 from minutebook.features.citations.cited import CitationVerdict
 from minutebook.features.citations.rows import CitationRows
 from minutebook.features.citations.services import CitationServices
@@ -271,3 +272,27 @@ def test_what_cannot_be_kept_now_is_told_all_the_same(here: World, shop: Path) -
     id = here.remember("An order is paid back by `refund`")
     with here.store.transaction("default"):
         assert hits(here) == {id: "holds"}
+
+
+def test_metadata_names_code_that_the_text_does_not(here: World, shop: Path) -> None:
+    id = here.remember("Every order is paid back", metadata={"cites": ["src/pay.py:refund", 3]})
+    odd = here.remember("An order is taken", metadata={"cites": "src/pay.py:refund"})
+    since = committed(shop, {"src/pay.py": ORDER}, AFTER)
+    assert hits(here) == {odd: None, id: f"gone since {since}"}
+
+
+@pytest.mark.needs("journal", "summarizer")
+def test_a_summary_cites_the_files_that_its_session_wrote(here: World, shop: Path) -> None:
+    from minutebook.features.journal.contract import journal
+
+    thought = '[branch main; folder /home/ana/shop]\n[Edit] {"file_path": "/home/ana/shop/src/pay.py"} → done'
+    said = {"prompt": "Pay orders back", "thought": thought, "response": "Orders are paid back."}
+    journal_world = here.speaking(journal())
+    here.clock.turn()
+    journal_world.call("add_memory", sessionId="s", **said)
+    journal_world.call("summarize_sessions", sessionId="s")
+    (summary,) = here.store.find(Summary, Filter(organization="default"))
+    assert "src/pay.py" in summary.text
+    since = committed(shop, {"src/pay.py": None}, AFTER)
+    notes = here.app.hit_notes.of(here.caller, [summary])
+    assert notes[summary.key]["cited"].text == f"gone since {since}"

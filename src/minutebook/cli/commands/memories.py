@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from minutebook.cli.added_options import added_options
 from minutebook.cli.filters import memory_filters
 from minutebook.cli.ids import any_id, completing, completing_values, memory_id
 from minutebook.cli.keyboard import confirm, edited
@@ -87,6 +88,7 @@ _FIELD = 15
 @click.option("--everywhere", is_flag=True, help="Of no project, whatever folder this is.")
 @identity
 @as_json
+@added_options("remember")
 def remember(
     options: dict[str, str],
     text: str,
@@ -101,6 +103,7 @@ def remember(
     supersedes: tuple[str, ...],
     everywhere: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
+    more: Mapping[str, object] | None = None,
 ) -> None:
     """Keep TEXT as a memory ("-" reads it from stdin).
 
@@ -108,7 +111,7 @@ def remember(
     """
     content = text_given(text)
     type = one_of(MemoryType, "--type", memory_type)
-    metadata = _metadata_given(tags, pairs)
+    metadata = _metadata_given(tags, pairs) | dict(more or {})
     begins = time_given("--valid-from", valid_from)
     ends = time_given("--valid-until", valid_until, ahead=True)
     with opened_or_made(options) as api:

@@ -13,7 +13,7 @@ from pygit2.enums import SortMode
 from minutebook.features.citations.cited import Cited, Judged
 from minutebook.features.citations.judging import cited_in, judge
 from minutebook.features.citations.operations import CitingText
-from minutebook.features.citations.references import references_in
+from minutebook.features.citations.references import as_given, references_in
 from minutebook.features.citations.trees import (
     Blobs,
     CommitTree,
@@ -78,6 +78,11 @@ class CodeCheck:
     def cited_by(self, text: CitingText, base: pygit2.Commit) -> list[Cited]:
         """Return the citations of a text in the tree of a commit."""
         return list(cited_in(references_in(text.text), self._before(base)))
+
+    def missing(self, given: Iterable[str]) -> list[str]:
+        """Return those of some citations, given by hand, that cite nothing in the last commit."""
+        tree = self._before(self._head)
+        return [each for each in given if not list(cited_in(references_in(as_given([each])), tree))]
 
     def judged(self, cited: Iterable[Cited], base: pygit2.Commit) -> list[Judged]:
         """Judge citations of a commit by the work tree."""

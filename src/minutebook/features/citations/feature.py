@@ -11,5 +11,6 @@ FEATURE = Feature(
     jobs=".services:jobs",
     on_hits={"cited": ".services:verdicts"},
     on_repair=".services:judge_anew",
+    options={"remember": ".given:IN_METADATA", "decide": ".given:IN_CONSEQUENCES"},
     commands={"Code": {".cli": ("check",)}},
 )

@@ -15,7 +15,7 @@ from minutebook.domain.records import (
     Status,
     Summary,
 )
-from minutebook.features.citations.references import references_in
+from minutebook.features.citations.references import as_given, references_in
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import operation
 
@@ -81,7 +81,7 @@ def citing_text(record: Memory | Decision | Summary) -> CitingText:
             is_first = record.version == 1 and record.updated_at == record.ingestion_time
             at = min(record.event_time, record.updated_at) if is_first else record.updated_at
             title, is_binding = record.title or record.content, record.type in _RULES
-            text = "\n".join([text, *(f"`{each}`" for each in given_in(record.metadata))])
+            text = f"{text}\n{as_given(given_in(record.metadata))}".rstrip()
         case Decision():
             at, title = record.created_at, record.title
         case Summary():

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
@@ -38,6 +38,11 @@ def references_in(text: str) -> list[Reference]:
     # `Order.total` may be a file as well as a name; what has lines or folders is none.
     plain = [match.span() for match in paths if match[0] != match["path"] or "/" in match[0]]
     return list(dict.fromkeys((*map(_path, paths), *_symbols(text, plain))))
+
+
+def as_given(citations: Iterable[str]) -> str:
+    """Return a text that cites what was given by hand, one a line: each name is quoted, as it need not look like code."""
+    return "\n".join(f"`{each}`" for each in citations)
 
 
 def _path(match: re.Match[str]) -> Reference:

@@ -4,6 +4,7 @@ import re
 
 import click
 
+from minutebook.cli.added_options import added_options
 from minutebook.cli.ids import completing, decision_id
 from minutebook.cli.keyboard import ask_secret, edited
 from minutebook.cli.opening import made_here, opened, opened_or_made, scope_here
@@ -61,6 +62,7 @@ _PARTS = re.compile(
 @click.option("--everywhere", is_flag=True, help="Of no project, whatever folder this is.")
 @identity
 @as_json
+@added_options("decide")
 def decide(
     options: dict[str, str],
     title: str,
