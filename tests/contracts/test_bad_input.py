@@ -228,6 +228,7 @@ def test_arguments_that_fit_the_published_schema_are_answered_or_refused_with_a_
         assert "must be text" not in answer.text
 
 
+@pytest.mark.needs("code")
 def test_every_spot_of_every_schema_is_tried() -> None:
     tried: dict[tuple[str, str, str], list[Any]] = {}
     for key in TOOLS:

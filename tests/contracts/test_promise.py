@@ -55,12 +55,14 @@ def sections() -> list[Section]:
 
 
 @requirement("knowledge/tools/listed")
+@pytest.mark.needs("code")
 def test_the_tools_of_the_document_are_listed_in_its_order() -> None:
     assert [each.name for each in sections()] == LISTED
     assert len(LISTED) == 21
 
 
 @requirement("knowledge/tools/published", "common/published-verbatim")
+@pytest.mark.needs("code")
 def test_each_tool_is_published_as_the_document_has_it() -> None:
     for each in sections():
         assert TOOLS[each.name]["description"] == each.description
@@ -70,6 +72,7 @@ def test_each_tool_is_published_as_the_document_has_it() -> None:
 
 
 @requirement("knowledge/server/info")
+@pytest.mark.needs("code")
 def test_the_server_introduces_itself_as_the_document_has_it() -> None:
     block = re.search(r"## Server Info\n\n```json\n(.*?)\n```", document(), re.DOTALL)
     assert block is not None

@@ -370,6 +370,7 @@ def test_safe_names_are_published_when_asked_for_and_both_spellings_are_called(
 
 
 @requirement("common/one-memory")
+@pytest.mark.needs("code")
 def test_contracts_on_one_connection_share_its_resources_and_their_memories(tmp_path: Path) -> None:
     async def told(client: Client) -> None:
         tools = [each.name for each in (await client.list_tools()).tools]

@@ -53,6 +53,7 @@ def test_two_clients_in_sessions_have_journal_sessions_of_their_own(server: Serv
 
 
 @pytest.mark.parametrize("mode", REVISIONS)
+@pytest.mark.needs("code")
 def test_a_call_that_the_client_gives_up_ends(server: Server, tmp_path: Path, mode: Any) -> None:
     folder = tmp_path / f"given-up-{mode}"
     folder.mkdir()

@@ -146,6 +146,7 @@ def entered(tmp_path: Path) -> list[str]:
     return arguments
 
 
+@pytest.mark.needs("code")
 def test_eight_tools_stand_before_an_agent_and_answer_in_lines(run: Run, tmp_path: Path) -> None:
     done = run("install", "cursor")
     assert "It is served store_memory, " in done.output

@@ -16,6 +16,7 @@ from tests.features.code.test_pages import KETTLE, indexed, text_of
 from tests.features.pages.site import AGENT, OWNER, Site, site_on
 
 
+@pytest.mark.needs("install")
 def test_an_empty_store_says_how_to_begin(site: Site) -> None:
     page = site.owner().get("/find").text
     assert "minutebook setup" in page
