@@ -199,8 +199,7 @@ def test_a_search_takes_the_filters_of_a_list_and_finds_memories_alone_with_one(
         shown = json.loads(done(run, "search", "stone", "--json", *filters))
         return {each.get("content", each.get("title")) for each in shown}
 
-    assert found() == {"stone one", "stone two", "Build of stone"}
-    assert found("--since", "1h") == {"stone one", "stone two"}
+    assert found() == found("--since", "1h") == {"stone one", "stone two", "Build of stone"}
     assert found("--tag", "a") == found("--author", "ana") == {"stone one"}
     assert found("--type", "fact", "--status", "active") == {"stone two"}
     assert found("--until", "1h") == found("--scope", "user") == found("--client", "x") == set()
