@@ -87,7 +87,7 @@ LINES_OF_FACTS = (_FILES, _ERRORS)
 _ERROR = re.compile(r"(.+?) \((open|resolved)\)(?:, | and |\.?$)")
 _MESSAGE = re.compile(r"(?<=\w(?:Error|ption)): .*")
 
-_LENGTH = 0.5
+_LENGTH = 0.7
 """How much a sentence of many words must be worth more: its worth is divided by their number to this power."""
 _FURTHER = 0.8
 """What is left of the worth of a turn's other sentences, once one of it is chosen."""
