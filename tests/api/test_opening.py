@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Event, Thread
@@ -27,6 +27,8 @@ from minutebook.api import (
 )
 from minutebook.api.asynchronous import AsyncDecisions, AsyncEntities, AsyncSessions
 from minutebook.api.over_http import OverHttp, base_of
+from minutebook.app import open_app
+from minutebook.config import settings_with
 from minutebook.domain.error_facts import error_of, facts_of
 from minutebook.domain.errors import (
     InBatch,
@@ -39,6 +41,9 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.origin import Origin
 from minutebook.domain.reason import Reason
+from minutebook.domain.records import Role
+from minutebook.domain.rights.grants import Grant
+from tests.features.http.speaking import OWNER, served
 from tests.world import NOON
 
 SECRET = "mbk_" + "x" * 43
@@ -276,3 +281,14 @@ def test_to_import_the_package_imports_next_to_nothing() -> None:
     code = f"import sys, minutebook; minutebook.open_memory; print([n for n in {heavy} if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_server_that_answers_models_in_lines_answers_programs_in_objects(tmp_path: Path) -> None:
+    with served(tmp_path, "--answers", "lines") as server:
+        with closing(open_app(settings_with(home=server.home, embedder="none"))) as app:
+            grant = Grant(name="ana", role=Role.AGENT, organization="acme")
+            token = app.tokens.create(OWNER, grant).secret
+        with open_memory(url=server.url, token=token) as memory:
+            kept = memory.remember("Tea is at five.")
+            assert [each.text for each in memory.recall("when is tea")] == ["Tea is at five."]
+            assert memory.get(kept.id).text == "Tea is at five."

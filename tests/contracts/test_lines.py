@@ -34,7 +34,7 @@ def test_no_tool_has_an_output_schema(name: str) -> None:
 def test_a_hit_is_a_line_with_date_author_and_id(world: World, tool: str) -> None:
     id = world.remember("Tea is at five\nin the kitchen.")
     answer = told(world, tool, query="when is tea")
-    assert answer.content is None
+    assert answer.in_lines
     assert re.fullmatch(
         rf"- Tea is at five in the kitchen\. \(\d{{4}}-\d\d-\d\d, agent; {id}\)", answer.text
     )
@@ -43,7 +43,7 @@ def test_a_hit_is_a_line_with_date_author_and_id(world: World, tool: str) -> Non
 def test_what_has_no_hits_stays_an_object(world: World) -> None:
     id = world.remember("Tea is at five")
     answer = told(world, "get_memory", id=id)
-    assert answer.content is None
+    assert answer.in_lines
     assert answer.text.startswith('{"id": {"tb": "memories"')
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from minutebook.cli.ids import completing_values
+from minutebook.cli.opening import server_named
 from minutebook.cli.terminal import one_of
 from minutebook.cli.times import time_given
 from minutebook.domain.filters import MemoryQuery
@@ -59,7 +60,10 @@ def memory_filters(run: Callable[..., object]) -> Callable[..., object]:
         client: str | None,
         **typed: Any,
     ) -> object:
+        options = click.get_current_context().ensure_object(dict)
         where = MemoryQuery(
+            # Where the store is here, the caller is held to it.
+            repository=None if server_named() is None else options.get("repository"),
             type=one_of(MemoryType, "--type", memory_type),
             status=one_of(Status, "--status", status),
             scope=one_of(ScopeLevel, "--scope", scope),

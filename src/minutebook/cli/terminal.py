@@ -47,6 +47,9 @@ FIRST = (
 )
 """The commands that `minutebook --help` lists, of those that are there; `help all` lists every one."""
 
+NARROWED = frozenset({"search", "list"})
+"""The commands that `--repository` narrows on a server, too, within what the token may see."""
+
 EVERY_COMMAND = "minutebook.every"
 """The key in click's `meta` under which `help all` notes that the help lists every command."""
 
@@ -92,7 +95,8 @@ def _with_options(run: Callable[..., object], names: tuple[str, ...]) -> Callabl
 
 def _remember(context: click.Context, option: click.Parameter, value: str | None) -> None:
     options = context.ensure_object(dict)
-    if value is not None and server_named() is not None:
+    narrows = option.name == "repository" and context.info_name in NARROWED
+    if value is not None and server_named() is not None and not narrows:
         raise click.UsageError(f"{option.opts[0]} must be left out with --url: the token says it")
     if value is not None and option.name is not None:
         options[option.name] = absolute(option.name, value)

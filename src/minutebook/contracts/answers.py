@@ -33,13 +33,14 @@ class Failure:
 class Answer:
     """The answer to a call; `content` is the object that `text` writes out, if it is an object.
 
-    `notes` are what the promised shape has no room for, by name.
+    `in_lines`: the text is lines for a model, and programs alone, which ask for it, get the object. `notes` are what the promised shape has no room for, by name.
     """
 
     text: str
     content: Mapping[str, Any] | None = None
     error: Failure | None = None
     notes: Mapping[str, Note] = field(default_factory=dict)
+    in_lines: bool = False
 
 
 def texts_of(answer: Answer) -> list[str]:

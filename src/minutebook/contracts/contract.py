@@ -225,7 +225,7 @@ class Contract:
                 checked = tool.arguments.check(remaining)
                 answer = answered(self._operations[name](app, admitted, **checked))
                 if self._answers_in_lines and answer.content is not None:
-                    answer = Answer(as_lines(answer.content))
+                    answer = replace(answer, text=as_lines(answer.content), in_lines=True)
                 return replace(answer, notes=notes)
         except MinutebookError as error:
             return failed(self.worded(error, caller, called_with))

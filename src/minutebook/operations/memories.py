@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from minutebook.domain import policy
 from minutebook.domain.caller import Caller, FolderScope, WorkTree, in_call
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.domain.filters import MemoryQuery
@@ -162,8 +163,9 @@ def search(
     from minutebook.services.search.recall import WEIGHTS, Selection
 
     check_range("limit", limit, 50)
+    held = policy.narrowed_to(caller, repository=where.repository)
     found = app.combined.recall(
-        in_call(caller, work_tree=work_tree),
+        in_call(held, work_tree=work_tree),
         query,
         limit,
         WEIGHTS,
@@ -234,7 +236,8 @@ def list_memories(
     app: "App", caller: Caller, where: MemoryQuery, limit: int, offset: int
 ) -> MemoryList:
     """List memories, the newest first, ended ones too."""
-    return app.memories.page(caller, limit, offset, where)
+    held = policy.narrowed_to(caller, repository=where.repository)
+    return app.memories.page(held, limit, offset, where)
 
 
 @operation("knowledge", writes=True)

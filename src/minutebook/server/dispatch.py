@@ -41,7 +41,7 @@ _SESSION = "minutebook.session"
 """The key under which a connection keeps the name of its session."""
 
 ERROR = "minutebook/error"
-"""In a request's `_meta`, asks for the facts of an error, for programs.
+"""In a request's `_meta`, asks for the facts of an error, and for objects where models get lines, for programs.
 
 They are then in the result's `_meta`, or in the `data` of a JSON-RPC error, under the same name.
 """

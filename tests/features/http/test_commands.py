@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ import pytest
 from minutebook.app import open_app
 from minutebook.cli.on_server import NOT_SERVED, why_not
 from minutebook.config import settings_with
-from minutebook.domain.records import Role
+from minutebook.domain.records import MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.operations.table import operations
-from tests.features.http.speaking import Server, served, token
+from tests.features.http.speaking import OWNER, Server, served, token
 from tests.terminal import Run, leaf_commands
 
 Typed = Callable[..., tuple[int, str, str]]
@@ -55,6 +57,24 @@ def test_what_is_remembered_there_is_found_there_and_not_here(typed: Typed, run:
     assert "kettle" not in typed("search", "kettle")[1]
     assert typed("forget", id, "--yes")[0] == 0
     assert typed("show", id)[0] == 1
+
+
+def test_a_repository_narrows_what_is_searched_and_listed_there(
+    typed: Typed, server: Server
+) -> None:
+    wide = typed("remember", "The ladle is in the cellar", "--type", "fact")[1].strip()
+    with closing(open_app(settings_with(home=server.home, embedder="none"))) as app:
+        draft = Draft(content="The ladle is in the attic", type=MemoryType.FACT, repository="attic")
+        own = app.memories.store(replace(OWNER, organization="acme"), draft).id
+    for words in (("search", "ladle"), ("list",)):
+        assert own in typed(*words)[1]
+        assert own in typed(*words, "--repository", "attic")[1]
+        there = typed(*words, "--repository", "cellar")[1]
+        assert own not in there
+        assert wide in there
+    status, _, said = typed("remember", "A spoon", "--repository", "attic")
+    assert status == 2
+    assert "--repository must be left out with --url" in said
 
 
 def test_a_text_from_stdin_is_read_here(typed: Typed) -> None:

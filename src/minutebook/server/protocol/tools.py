@@ -15,7 +15,7 @@ from minutebook.contracts.answers import Answer, Failure, failed, texts_of
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Progress, Sample
 from minutebook.domain.control_characters import encodable
-from minutebook.server.dispatch import Dispatcher, error_facts, protocol_error, tool_job
+from minutebook.server.dispatch import ERROR, Dispatcher, error_facts, protocol_error, tool_job
 from minutebook.server.protocol.sampling import ContextOf, Sampling
 
 log = logging.getLogger(__name__)
@@ -118,6 +118,8 @@ def _as_result(
     if failure is not None and failure.code is not None:
         raise protocol_error(failure, request_meta)
     structured = answer.content if failure is None else failure.structured
+    if answer.in_lines and not (request_meta or {}).get(ERROR):
+        structured = None
     texts = texts_of(answer)
     meta = {f"{_NOTES}/{name}": dict(note.facts) for name, note in answer.notes.items()}
     meta |= error_facts(failure, request_meta)
