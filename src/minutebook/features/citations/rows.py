@@ -86,6 +86,16 @@ class CitationRows:
             )
         return [_read(row) for row in rows]
 
+    def of_memories(self, organization: str) -> list[JudgedRecord]:
+        """Return the rows of all memories."""
+        number = self._database.number_of(organization)
+        with self._database.reading() as connection:
+            rows = connection.rows(
+                f"SELECT {_COLUMNS} FROM citations WHERE organization = ? AND kind = ?",  # noqa: S608
+                (number, Kind.MEMORY),
+            )
+        return [_read(row) for row in rows]
+
     def put(self, organization: str, records: Iterable[JudgedRecord], wait: float = _WAIT) -> None:
         """Keep rows in place of those of the same records and work trees. Raises StoreBusy after so many seconds."""
         with self._database.beside(wait) as connection:

@@ -11,11 +11,12 @@ from concurrent.futures import TimeoutError as Late
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.records import CLASSES, Decision, Key, Kind, Memory, Project, Record, Summary
+from minutebook.features.citations.cited import Judged
 from minutebook.features.citations.citing import CitingRecord, citing_record
 from minutebook.features.citations.references import references_in
 from minutebook.features.citations.rows import CitationRows, JudgedRecord, RecordName
-from minutebook.features.citations.telling import note_on
-from minutebook.features.citations.work_trees import Freshness, KnownTrees, known_trees
+from minutebook.features.citations.telling import note_on, worst_of
+from minutebook.features.citations.work_trees import Freshness, KnownTrees, known_trees, tree_around
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.search.hit_notes import HitNote
@@ -71,19 +72,46 @@ class Citations:
     ) -> Iterator[JudgedRecord]:
         """Yield the rows of records that are as their files, those that are not judged anew if that takes no time."""
         kept = self._rows.of(organization, {each.name for each in citing})
-        freshness, due = Freshness(), defaultdict[str, list[CitingRecord]](list)
+        wanted = []
         for each in citing:
             rows = kept.get(each.name, {})
-            tree = trees.tree_of(each.repository, rows)
-            row = None if tree is None else rows.get(tree)
-            if tree is None:
-                continue
+            if (tree := trees.tree_of(each.repository, rows)) is not None:
+                wanted.append((each, tree, rows.get(tree)))
+        return self._fresh(organization, wanted)
+
+    def _fresh(
+        self,
+        organization: str,
+        wanted: Iterable[tuple[CitingRecord, str, JudgedRecord | None]],
+    ) -> Iterator[JudgedRecord]:
+        """Yield the rows of records in work trees, if need be judged anew, those that are judged in time."""
+        freshness, due = Freshness(), defaultdict[str, list[CitingRecord]](list)
+        for each, tree, row in wanted:
             if row is not None and row.said == each.said and freshness.is_fresh(row):
                 yield row
             elif row is not None or references_in(each.text.text):
                 due[tree].append(each)
         for tree, some in due.items():
             yield from self._in_time(organization, tree, some)
+
+    def doubtful(self, organization: str) -> set[str]:
+        """Return the ids of memories that cite something which does not hold, judged anew where that is not fresh."""
+        self._judge_stale(organization, self._rows.of_memories(organization))
+        return {each.name[1] for each in self._rows.of_memories(organization) if not each.holds}
+
+    def settled_doubt(self, memory: Memory) -> Judged | None:
+        """Return the worst verdict on a memory, if it holds in no work tree in which it was judged, and commits say why.
+
+        What is in no commit yet may be somebody's work under way.
+        """
+        citing, organization = citing_record(memory), memory.organization
+        rows = self._rows.of(organization, {citing.name}).get(citing.name, {})
+        rows = {tree: row for tree, row in rows.items() if tree_around(tree) == tree}
+        wanted = [(citing, tree, row) for tree, row in sorted(rows.items())]
+        now = {tree: row for tree, row in rows.items() if row.said == citing.said}
+        now |= {row.tree: row for row in self._fresh(organization, wanted)}
+        worst = [worst_of(row.judged) for row in now.values() if row.judged]
+        return worst[0] if worst and all(each.since for each in worst) else None
 
     def _in_time(
         self, organization: str, tree: str, citing: Sequence[CitingRecord]
@@ -151,24 +179,25 @@ class Citations:
             trees = known_trees(caller, view.find(Project)).of_projects
             kinds = {of.kind for of in CITING}
             names = {(each.kind, each.id) for each in changes if each.kind in kinds}
-            self._judge_written(view, names, trees)
+            self._judge_written(organization, names, trees)
             if any(each.kind is Kind.PROJECT for each in changes):
-                self._judge_changed(view, trees)
+                for tree in set(trees.values()):
+                    self._judge_stale(organization, self._rows.in_tree(organization, tree))
             self._rows.put_mark(organization, since)
 
     def _judge_written(
-        self, view: View, names: Collection[RecordName], trees: Mapping[str | None, str]
+        self, organization: str, names: Collection[RecordName], trees: Mapping[str | None, str]
     ) -> None:
         """Judge records with other texts than when they were judged, and forget the earlier ones."""
-        kept = self._rows.of(view.organization, names)
+        kept = self._rows.of(organization, names)
         citing = [
             each
-            for each in self._read(view, names)
+            for each in self._read(organization, names)
             if any(row.said != each.said for row in kept.get(each.name, {}).values())
             or each.name not in kept
         ]
-        self._rows.remove(view.organization, {each.name for each in citing} & kept.keys())
-        self._judge_by_project(view.organization, trees, citing)
+        self._rows.remove(organization, {each.name for each in citing} & kept.keys())
+        self._judge_by_project(organization, trees, citing)
 
     def _judge_by_project(
         self, organization: str, trees: Mapping[str | None, str], citing: Iterable[CitingRecord]
@@ -180,15 +209,15 @@ class Citations:
         for tree, some in by_tree.items():
             self._judge(organization, tree, some, PATIENCE)
 
-    def _judge_changed(self, view: View, trees: Mapping[str | None, str]) -> None:
-        """Judge the records anew that cite changed files of projects."""
-        freshness = Freshness()
-        for tree in set(trees.values()):
-            rows = self._rows.in_tree(view.organization, tree)
-            stale = [each.name for each in rows if not freshness.is_fresh(each)]
-            if stale:
-                self._judge_by_project(view.organization, trees, self._read(view, stale))
+    def _judge_stale(self, organization: str, rows: Iterable[JudgedRecord]) -> None:
+        """Judge the records of changed files anew."""
+        freshness, stale = Freshness(), defaultdict[str, list[RecordName]](list)
+        for each in rows:
+            if not freshness.is_fresh(each):
+                stale[each.tree].append(each.name)
+        for tree, names in stale.items():
+            self._judge(organization, tree, self._read(organization, names), PATIENCE)
 
-    def _read(self, view: View, names: Iterable[RecordName]) -> list[CitingRecord]:
-        found = (view.get(CLASSES[kind], id) for kind, id in names)
+    def _read(self, organization: str, names: Iterable[RecordName]) -> list[CitingRecord]:
+        found = (self._store.get(CLASSES[kind], organization, id) for kind, id in names)
         return [citing_record(each) for each in found if isinstance(each, CITING)]

@@ -69,14 +69,14 @@ class Changing:
     def refuse(self, caller: Caller, examined: Examined) -> str:
         """Make the change of refusing a suggestion, if any; return the data that `take_back` needs.
 
-        A wording that is refused is deprecated: it would say a third time what two memories say. Raises whatever
-        the service of its subject does.
+        A wording that is refused is deprecated: it would say a third time what two memories say; so is what cites code that is
+        no more and is not confirmed. Raises whatever the service of its subject does.
         """
-        if examined.finding is not Topic.MERGE:
+        if examined.finding not in _REFUSED:
             return ""
         id = examined.subjects[0][1]
         before = self._memories.read(caller, id)
-        reason = caller.call.reason or _REFUSED_WORDING
+        reason = caller.call.reason or _REFUSED[examined.finding]
         after = self._status.deprecate(caller, id, reason)
         return json.dumps([_noted(before, after)])
 
@@ -96,7 +96,7 @@ class Changing:
                 said = reason or f"{_REASONS[Topic.EXPIRED]}: {examined.facts['words']}"
                 changes = {"valid_until": examined.due, "reason": said}
                 return partial(self._memories.update, caller, memory.id, changes)
-            case Topic.UNVERIFIED:
+            case Topic.UNVERIFIED | Topic.CITED:
                 return partial(self._status.verify, caller, memory.id)
             case _:
                 said = reason or _REASONS[examined.finding]
@@ -119,7 +119,7 @@ class Changing:
         with self._trail.audited_batch([suggestion.organization]):
             # Before one undo could take back several changes, it noted the only one by itself.
             for each in noted if isinstance(noted, list) else [noted]:
-                self._restore(caller, each["id"], each["before"], each["after"])
+                self._restore(caller, each["id"], each["before"], each["after"], each.get("at"))
 
     def _restore(
         self,
@@ -127,12 +127,15 @@ class Changing:
         id: str,
         before: dict[str, str | None],
         after: dict[str, str | None],
+        at: str | None,
     ) -> None:
         def rule(memory: Memory) -> Memory:
             policy.check_may_change(caller, self._rules(), memory)
             if _fields(memory) != after:
                 raise Conflict(memory.id, "something else was done to it since; open it to see")
-            return replace(memory, **_values(before), updated_at=self._clock())  # type: ignore[arg-type]
+            # When it was last said to hold is as before, too.
+            was_at = self._clock() if at is None else datetime.fromisoformat(at)
+            return replace(memory, **_values(before), updated_at=was_at)  # type: ignore[arg-type]
 
         find = partial(self._memories.read, caller, id)
         ended = find()
@@ -167,11 +170,20 @@ _REASONS = {
 """What a changed record says of why, where a person gave no reason."""
 
 
-_REFUSED_WORDING = "as a wording of others it was refused"
+_REFUSED = {
+    Topic.MERGE: "as a wording of others it was refused",
+    Topic.CITED: "the code that it cites has changed or is gone",
+}
+"""Reasons of a memory that is deprecated because a suggestion about it was refused."""
 
 
 def _noted(before: Memory, after: Memory) -> dict[str, object]:
-    return {"id": before.id, "before": _fields(before), "after": _fields(after)}
+    return {
+        "id": before.id,
+        "before": _fields(before),
+        "after": _fields(after),
+        "at": before.updated_at.isoformat(),
+    }
 
 
 def _fields(memory: Memory) -> dict[str, str | None]:

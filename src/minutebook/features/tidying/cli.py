@@ -26,6 +26,7 @@ TITLES: Mapping[Topic, str] = {
     Topic.MERGE: "word others together: they take their place",
     Topic.EXPIRED: "are past by their own words: they end",
     Topic.ENDED: "have ended, and are not marked so: they are deprecated",
+    Topic.CITED: "cite code that has changed or is gone: they are confirmed as it is now, `tidy refuse N` ends one",
     Topic.UNUSED_RULE: "are rules that nobody recalled: they are deprecated",
     Topic.SAME_ENTITY: "entities are one with another: they are merged",
     Topic.NO_SUMMARY: "sessions have no summary: it is made",

@@ -19,6 +19,7 @@ class Topic(StrEnum):
     MERGE = "merge"
     EXPIRED = "expired"
     ENDED = "ended"
+    CITED = "cited"
     UNUSED_RULE = "unused-rule"
     SAME_ENTITY = "same-entity"
     NO_SUMMARY = "no-summary"

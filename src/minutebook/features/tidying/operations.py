@@ -174,6 +174,14 @@ def _suggested(waiting: "Waiting") -> Suggested:
     )
 
 
+_BECAME = {
+    "changed": "has changed",
+    "renamed": "has another name",
+    "moved": "is in another place",
+    "gone": "is gone",
+}
+
+
 def reason_of(each: "Waiting") -> str:
     """Return why something is suggested, in a sentence."""
     examined, facts = each.examined, {} if each.examined is None else each.examined.facts
@@ -190,6 +198,8 @@ def reason_of(each: "Waiting") -> str:
             return f"“{facts['words']}”, from when it was written: past since {facts['past']}"
         case Topic.ENDED:
             return f"its validity ended on {examined.due:%Y-%m-%d}"
+        case Topic.CITED:
+            return f"{facts['cited']} {_BECAME[facts['verdict']]} (since {facts['since']})"
         case Topic.UNUSED_RULE:
             return f"no question got it in the {facts['days']} days of the recall log (since {facts['since']})"
         case Topic.SAME_ENTITY:

@@ -9,6 +9,7 @@ from minutebook.app import App, FeatureServices
 from minutebook.composing import service
 from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
+from minutebook.features.citations.services import CitationServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.features.tidying.findings import finding_of, parse_rules
@@ -42,7 +43,8 @@ class TidyingServices(FeatureServices):
     def _examining(self) -> "Examining":
         from minutebook.features.tidying.looking.examining import Examining
 
-        return Examining(self.infrastructure.store, self._candidates, self.app.clock)
+        citations = self.app.get(CitationServices).citations
+        return Examining(self.infrastructure.store, self._candidates, citations, self.app.clock)
 
     @service
     def _candidates(self) -> "MemoryNeighbours":
@@ -106,6 +108,7 @@ class TidyingServices(FeatureServices):
             self._rows,
             self._candidates,
             self.app.get(RecallLogServices).recalls,
+            self.app.get(CitationServices).citations,
             self._examining,
             self.inbox,
             parse_rules(self.settings.of(TidyingSettings).tidy_rules),

@@ -301,7 +301,8 @@ class Undo:
         policy.check_may_set_status(caller, current.status, back.status)
         back = replace(back, version=current.version)
         if back.text == current.text:
-            self._store.put(back)
+            # When it was last said to hold is as before, too.
+            self._store.put(replace(back, updated_at=memory.updated_at))
         else:
             self._app.writer.put(caller, replace(back, version=current.version + 1), None)
 

@@ -19,6 +19,9 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.writing.turns import summary_id, turns_of
 from minutebook.domain.writing.validity import holds_at
+from minutebook.features.citations.cited import CitationVerdict
+from minutebook.features.citations.telling import shown
+from minutebook.features.citations.verdicts import Citations
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
 from minutebook.features.tidying.findings import Subject, Suggestion, Topic, suggestion_id
 from minutebook.features.tidying.judging.names import NamedEntity, sameness
@@ -68,10 +71,13 @@ class Examined:
 class Examining:
     """Examines records for anyone: findings are shown only to callers that may see all of them."""
 
-    def __init__(self, store: Tended, candidates: MemoryNeighbours, clock: Clock) -> None:
+    def __init__(
+        self, store: Tended, candidates: MemoryNeighbours, citations: Citations, clock: Clock
+    ) -> None:
         self._store = store
         self._recalls = RecallRows(store.database)
         self._candidates = candidates
+        self._citations = citations
         self._clock = clock
 
     def again(self, suggestion: Suggestion) -> Examined | None:
@@ -93,6 +99,8 @@ class Examining:
             found = self.wording(present[0])
         elif suggestion.finding is Topic.UNUSED_RULE:
             found = self.rule(present[0])
+        elif suggestion.finding is Topic.CITED:
+            found = self.citing(present[0])
         else:
             of_one = self.alone(present[0])
             found = next((each for each in of_one if each.finding is suggestion.finding), None)
@@ -221,6 +229,22 @@ class Examining:
         facts = {"since": since.date().isoformat(), "days": str((now - since).days)}
         return Examined(Topic.UNUSED_RULE, 0.6, subjects, (memory,), facts=facts)
 
+    def citing(self, memory: Memory) -> Examined | None:
+        """Tell of a memory that cites code which has changed or is gone, as committed; None if it cites none."""
+        if not _may_change(memory) or not _stands(memory, self._clock()):
+            return None
+        doubt = self._citations.settled_doubt(memory)
+        if doubt is None:
+            return None
+        certainty = 0.7 if doubt.verdict is CitationVerdict.GONE else 0.4
+        facts = {
+            "cited": shown(doubt.cited.written),
+            "verdict": str(doubt.verdict),
+            "since": doubt.since,
+        }
+        subjects = ((Kind.MEMORY, memory.id),)
+        return Examined(Topic.CITED, certainty, subjects, (memory,), facts=facts)
+
     def log_since(self, organization: str) -> datetime | None:
         """Return the begin of the recall log; None if it is too young, or holds too little, to tell."""
         rows, everything = self._recalls, RecallQuery(organization=organization)
@@ -280,6 +304,9 @@ def suggestion_of(organization: str, examined: Examined, now: datetime) -> Sugge
     if finding in (Topic.EXPIRED, Topic.ENDED) and examined.due is not None:
         # A text that names another day asks another question.
         more = examined.due.isoformat()
+    if finding is Topic.CITED:
+        # So does another change of the code.
+        more = examined.facts["since"]
     subjects = examined.subjects
     if finding is Topic.MERGE:
         # It stays one suggestion when one of the memories that are to go has gone already.

@@ -10,6 +10,7 @@ from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Kind, Memory, Role, Turn
 from minutebook.domain.writing.validity import holds_at
+from minutebook.features.citations.verdicts import Citations
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.tidying.findings import State, Suggestion, Topic
 from minutebook.features.tidying.inbox import Inbox
@@ -71,6 +72,7 @@ class Rounds:
         rows: TidyRows,
         candidates: MemoryNeighbours,
         recalls: RecallLog,
+        citations: Citations,
         examining: Examining,
         inbox: Inbox,
         rules: Mapping[Topic, float],
@@ -85,6 +87,7 @@ class Rounds:
         self._clock = infrastructure.clock
         self._candidates = candidates
         self._recalls = recalls
+        self._citations = citations
         self._examining = examining
         self._inbox = inbox
         self._rules = rules
@@ -155,7 +158,11 @@ class Rounds:
             done.looked_at += len(changes)
             done.found += take(self._suggestions(organization, found), self._mark(since, last))
         done.found += self._what_is_due(organization, dry_run=dry_run)
-        late = [*self._rules_unused(organization), *self._sessions(organization)]
+        late = [
+            *self._rules_unused(organization),
+            *self._sessions(organization),
+            *self._citing(organization),
+        ]
         made = self._suggestions(organization, late)
         done.found += take(made, self._mark(since, last))
         if not dry_run:
@@ -254,6 +261,14 @@ class Rounds:
             last = self._store.find(Turn, narrowed(everything, **own), order=["-at"], limit=1)
             found = self._examining.session(organization, last[0].id) if last else None
             if found is not None:
+                yield found
+
+    def _citing(self, organization: str) -> Iterator[Examined]:
+        for id in (
+            sorted(self._citations.doubtful(organization)) if Topic.CITED in self._kinds else ()
+        ):
+            memory = self._store.get(Memory, organization, id)
+            if memory is not None and (found := self._examining.citing(memory)) is not None:
                 yield found
 
     def _drop_stale(self, organization: str) -> None:

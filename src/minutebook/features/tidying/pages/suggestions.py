@@ -44,6 +44,10 @@ def reason_of(waiting: Waiting) -> str:
         case Topic.EXPIRED:
             said = {name: facts.get(name, "") for name in ("words", "past")}
             return _("“{words}”, from when it was written: past since {past}.", **said)
+        case Topic.CITED:
+            became = _TEXTS["cited"].get(facts.get("verdict", ""))
+            said = {name: facts.get(name, "") for name in ("cited", "since")}
+            return _("{cited}: {became} since {since}.", became=str(became or ""), **said)
         case Topic.UNUSED_RULE:
             since = facts.get("since", "")
             return _("No question got it since the recall log was begun ({since}).", since=since)

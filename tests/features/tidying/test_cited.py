@@ -1,0 +1,169 @@
+"""Memories that cite changed code wait for a person: confirmed, ended, and each undone exactly."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from minutebook.domain.caller import Caller, WorkTree
+from minutebook.domain.errors import Refused
+from minutebook.domain.records import Memory, Role, Status
+from minutebook.features.tidying.findings import State, Topic
+from minutebook.features.tidying.inbox import Waiting
+from minutebook.features.tidying.operations import reason_of
+from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.undo.services import UndoServices
+from tests.features.citations.repositories import committed
+from tests.world import NOON, World
+
+BEFORE = int(NOON.timestamp()) - 60
+CODE = "def total(lines):\n    return sum(lines)\n\n\ndef refund(order):\n    return -order\n"
+WITHOUT = CODE[: CODE.index("def refund")]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    committed(tmp_path / "shop", {"pay.py": CODE}, BEFORE)
+    return tmp_path / "shop"
+
+
+@pytest.fixture
+def here(world: World, shop: Path) -> World:
+    return world.by(work_tree=WorkTree(str(shop)))
+
+
+def person(world: World) -> Caller:
+    return replace(world.caller, name="ada", role=Role.HUMAN)
+
+
+def cited(world: World, id: str) -> str | None:
+    results = world.call("recall", query="kettle")["results"]
+    found: dict[str, str] = {each["id"]: each.get("cited") for each in results}
+    return found[id]
+
+
+def later(world: World, shop: Path, code: str) -> str:
+    """Commit a change a minute later; a minute on."""
+    world.clock.turn(60)
+    since = committed(shop, {"pay.py": code}, int(world.clock().timestamp()))
+    world.clock.turn(60)
+    return since
+
+
+def _last(world: World) -> str:
+    found = world.app.get(UndoServices).undo.last(person(world))
+    return str(found.act.last.number)
+
+
+def waiting(world: World) -> list[Waiting]:
+    """Look, and return what waits because of code."""
+    tidying = world.app.get(TidyingServices)
+    tidying.rounds.run(person(world))
+    return tidying.inbox.listing(person(world), 9, kinds=frozenset({Topic.CITED})).waiting
+
+
+def test_what_is_committed_waits_with_the_reason(here: World, shop: Path) -> None:
+    gone = here.remember("The kettle is paid back by refund()")
+    here.remember("The kettle is summed by total()")
+    assert cited(here, gone) == "holds"
+    assert waiting(here) == []
+    (shop / "pay.py").write_text(WITHOUT)
+    assert cited(here, gone) == "gone, in no commit yet"
+    # It may be work under way.
+    assert waiting(here) == []
+    since = later(here, shop, WITHOUT)
+    (found,) = waiting(here)
+    assert [each.id for each in found.records] == [gone]
+    assert reason_of(found) == f"refund is gone (since {since})"
+    assert len(waiting(here)) == 1
+    # Back again: nothing waits.
+    later(here, shop, CODE)
+    assert waiting(here) == []
+
+
+def test_confirmed_it_cites_what_is_there_and_is_undone_exactly(here: World, shop: Path) -> None:
+    id = here.remember("The kettle is paid back by refund()")
+    assert cited(here, id) == "holds"
+    since = later(here, shop, CODE.replace("-order", "order"))
+    (found,) = waiting(here)
+    before = here.memory(id)
+    with pytest.raises(Refused):
+        here.app.get(TidyingServices).inbox.apply(here.caller, found.name)
+    here.app.get(TidyingServices).inbox.apply(person(here), found.name)
+    assert here.memory(id).status is Status.VERIFIED
+    assert cited(here, id) == "holds"
+    assert waiting(here) == []
+    here.clock.turn(60)
+    here.app.get(TidyingServices).inbox.undo(person(here), found.name)
+    assert here.memory(id) == before
+    assert cited(here, id) == f"changed since {since}"
+    (again,) = waiting(here)
+    # Another change of the code asks another question.
+    here.app.get(TidyingServices).inbox.apply(person(here), again.name)
+    later(here, shop, CODE.replace("-order", "order + 1"))
+    assert cited(here, id) is not None
+    (anew,) = waiting(here)
+    assert anew.name != again.name
+
+
+def test_refused_it_is_ended_and_undone_exactly(here: World, shop: Path) -> None:
+    id = here.remember("The kettle is paid back by refund()")
+    assert cited(here, id) == "holds"
+    later(here, shop, WITHOUT)
+    (found,) = waiting(here)
+    before = here.memory(id)
+    tidying = here.app.get(TidyingServices)
+    assert tidying.inbox.refuse(person(here), found.name).suggestion.state is State.REFUSED
+    ended = here.memory(id)
+    assert (ended.status, ended.reason) == (
+        Status.DEPRECATED,
+        "the code that it cites has changed or is gone",
+    )
+    here.clock.turn(60)
+    tidying.inbox.undo(person(here), found.name)
+    assert here.memory(id) == before
+    assert [each.name for each in waiting(here)] == [found.name]
+
+
+@pytest.mark.needs("undo")
+def test_the_last_act_is_taken_back_as_well(here: World, shop: Path) -> None:
+    id = here.remember("The kettle is paid back by refund()")
+    assert cited(here, id) == "holds"
+    since = later(here, shop, WITHOUT)
+    (found,) = waiting(here)
+    before = here.memory(id)
+    here.app.get(TidyingServices).inbox.apply(person(here), found.name)
+    here.clock.turn(60)
+    undo = here.app.get(UndoServices).undo
+    undo.take_back(person(here), _last(here))
+    assert here.memory(id) == before
+    here.clock.turn(60)
+    here.app.status.verify(person(here), id)
+    # There is nothing now that it could cite.
+    assert cited(here, id) is None
+    here.clock.turn(60)
+    undo.take_back(person(here), _last(here))
+    assert here.memory(id) == before
+    assert cited(here, id) == f"gone since {since}"
+
+
+def test_a_branch_that_lacks_it_ends_nothing(here: World, world: World, shop: Path) -> None:
+    id = here.remember("The kettle is paid back by refund()")
+    assert cited(here, id) == "holds"
+    branch = shop.parent / "branch"
+    committed(branch, {"pay.py": CODE}, BEFORE)
+    committed(branch, {"pay.py": WITHOUT}, BEFORE + 200)
+    assert str(cited(world.by(work_tree=WorkTree(str(branch))), id)).startswith("gone since")
+    assert waiting(here) == []
+    # A work tree that is there no more has no say.
+    shop.rename(shop.parent / "away")
+    assert len(waiting(here)) == 1
+
+
+def test_what_is_locked_waits_for_nobody(here: World, shop: Path) -> None:
+    id = here.remember("The kettle is paid back by refund()")
+    assert cited(here, id) == "holds"
+    here.lock(id)
+    later(here, shop, WITHOUT)
+    assert isinstance(here.memory(id), Memory)
+    assert waiting(here) == []
