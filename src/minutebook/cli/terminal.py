@@ -20,7 +20,7 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, Refused
 from minutebook.domain.origin import Origin
 from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import Entry, Kind, Memory, TextRecord
+from minutebook.domain.records import Entry, Kind, Memory, TextRecord, Turn
 from minutebook.invocation import (
     FLAGS,
     IDENTITY,
@@ -326,9 +326,10 @@ def both_ids(memory: Memory) -> str:
 
 def headline(lead: str, record: TextRecord) -> str:
     """Return a memory, or another record with a text, on one line."""
-    first, _, rest = record.text.partition("\n")
+    whole = record.said if isinstance(record, Turn) else record.text
+    first, _, rest = whole.partition("\n")
     # A title that the text begins with says nothing more.
-    text = " ".join((rest if rest.startswith(first) else record.text).split())
+    text = " ".join((rest if rest.startswith(first) else whole).split())
     return f"{lead}  {style(record.id, dim=True)}  {short(text, 100)}"
 
 

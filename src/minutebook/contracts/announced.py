@@ -56,10 +56,11 @@ def _in_lines(tool: "Promise") -> "Promise":
     shown["description"] = written["description"]
     if "properties" in written:
         schema = tool["inputSchema"]
-        every, wanted = schema["properties"], written["properties"]
+        every = {**schema["properties"], **tool.get("hiddenProperties", {})}
+        wanted = written["properties"]
         shown["inputSchema"] = {**schema, "properties": {name: every[name] for name in wanted}}
         left = {name: each for name, each in every.items() if name not in wanted}
-        shown["hiddenProperties"] = {**tool.get("hiddenProperties", {}), **left}
+        shown["hiddenProperties"] = left
     return shown
 
 

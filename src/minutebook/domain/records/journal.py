@@ -48,6 +48,11 @@ class Turn(TextRecord):
     origin: Origin | None = None
 
     @property
+    def said(self) -> str:
+        """The text that a reader is shown: prompt and response, or the thought where neither is there."""
+        return "\n".join(filter(None, (self.prompt, self.response))) or self.thought
+
+    @property
     def text(self) -> str:
         """The text that search reads: prompt, thought, response."""
         return "\n".join((self.prompt, self.thought, self.response))

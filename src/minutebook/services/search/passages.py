@@ -147,7 +147,7 @@ def said(record: TextRecord) -> str:
     if isinstance(record, Memory):
         return record.content
     if isinstance(record, Turn):
-        return "\n".join(filter(None, (record.prompt, record.response))) or record.thought
+        return record.said
     return f"{record.title}: {record.summary}" if isinstance(record, Summary) else record.text
 
 

@@ -106,7 +106,10 @@ def test_every_error_code_of_the_document_is_told_in_its_words() -> None:
 @pytest.mark.parametrize("name", TOOLS)
 def test_properties_and_parameters_are_the_same(name: str) -> None:
     assert list(TOOLS) == list(adapter.OPERATIONS)
-    properties = TOOLS[name]["inputSchema"]["properties"]
+    properties = {
+        **TOOLS[name]["inputSchema"]["properties"],
+        **TOOLS[name].get("hiddenProperties", {}),
+    }
     parameters = dict(inspect.signature(adapter.OPERATIONS[name]).parameters)
     assert list(parameters)[:2] == ["app", "caller"]
     assert set(list(parameters)[2:]) == set(properties)

@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from minutebook.contracts.announced import for_lines
 from minutebook.domain.records import Authorship, DecisionStatus, Role
 from minutebook.features.ledger.search import DecisionMode
 from minutebook.features.ledger.services import LedgerServices
@@ -88,6 +89,18 @@ def test_a_target_that_is_decided_is_refused_and_names_what_is_active(agent: Cli
     assert id in reason
     assert "supersede" in reason
     assert agent.world.kept() == before
+
+
+def test_what_an_agent_is_served_by_default_replaces_a_decision_of_an_agent(agent: Client) -> None:
+    old = agent.record("database")
+    told = {"target": "database", "title": "Use MySQL", "rationale": f"{WHY} We changed our mind."}
+    new = agent.call("record_decision", **told, supersedes=[old])["decision_id"]
+    assert agent.refused("record_decision", **told)[2] == [new]
+    (shown,) = (
+        each for each in for_lines(CONTRACT.promise)["tools"] if each["name"] == "record_decision"
+    )
+    assert "supersedes" in shown["inputSchema"]["properties"]
+    assert "supersedes" in shown["description"]
 
 
 @requirement("ledger/record_decision/rationale", "ledger/supersede_decision/rationale")

@@ -19,9 +19,17 @@ Shape = dict[str, Any]
 
 
 def record_decision(
-    app: App, caller: Caller, title: str, target: str, rationale: str, consequences: list[str]
+    app: App,
+    caller: Caller,
+    title: str,
+    target: str,
+    rationale: str,
+    consequences: list[str],
+    supersedes: list[str],
 ) -> Shape:
-    """Put a first decision on a target."""
+    """Put a first decision on a target, or one in the place of all that are active on it."""
+    if supersedes:
+        return supersede_decision(app, caller, title, target, rationale, supersedes, consequences)
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
     decision = app.get(LedgerServices).decisions.record(caller, draft)
     return _done(f"Recorded on {decision.target!r}.", decision_id=decision.id)
