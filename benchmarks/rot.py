@@ -4,22 +4,44 @@ Of each clone of a repository, the texts at the commit 200 before the last (page
 they cite, and every tenth commit from there on is asked what became of it; an alert counts once for each citation. The truth is found
 without the parser of the product: of Python by `ast.unparse`, which keeps neither comments nor blanks; of other languages by the
 definition's text without either, which must stand in the file. Without a clone: this repository, as far as its history goes.
+
+Then what a verdict costs: a store of memories that cite the first clone's definitions, of which files of half have changed, asked
+for ten hits from its table, and by `recall` with verdicts and without, in turn.
 """
 
 import ast
 import re
+import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import process_time
 
 import pygit2
 from pygit2.enums import SortMode
 
-from benchmarks.measure import ROOT, Cell, Table, asked, machine, publish
+from benchmarks.measure import (
+    ROOT,
+    Cell,
+    Table,
+    asked,
+    machine,
+    opened,
+    publish,
+    stopwatch,
+    timed,
+    timed_in_turn,
+)
+from minutebook.domain.caller import WorkTree, in_call
+from minutebook.domain.records import Memory, MemoryType, Role
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.citations.cited import CitationVerdict, Cited, Judged
 from minutebook.features.citations.judging import cited_in, judge
 from minutebook.features.citations.references import references_in
+from minutebook.features.citations.services import CitationServices
 from minutebook.features.citations.trees import (
     Blobs,
     CommitTree,
@@ -27,6 +49,11 @@ from minutebook.features.citations.trees import (
     TreeComparison,
     compared_commits,
 )
+from minutebook.services.search.combined import CombinedRecall
+from minutebook.services.search.hit_notes import HitNotes
+from minutebook.services.search.newest_first import NewestFirst
+from minutebook.services.search.passages import Passages
+from minutebook.services.search.recall import WEIGHTS
 
 COMMITS, EVERY, MESSAGES = 200, 10, 300
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -52,11 +79,84 @@ def main() -> None:
             )
         )
     rows.append(_row("all", total, None))
+    costs = costs_of_verdicts(given.clones[0] if given.clones else ROOT, quick=given.quick)
     columns = ("repository", "cited", "alerts", "right", "precision", "removed or renamed", "found", "alerts a catch", "CPU ms a comparison")  # fmt: skip
     method = {**machine(), "commits": COMMITS, "judged every": EVERY}
-    publish(
-        "rot", method, [Table("What became of what is cited", columns, rows)], quick=given.quick
-    )
+    truth = Table("What became of what is cited", columns, rows)
+    publish("rot", method, [truth, costs], quick=given.quick)
+
+
+def costs_of_verdicts(clone: Path, *, quick: bool) -> Table:
+    """Measure what verdicts add to answers and to writes."""
+    with TemporaryDirectory() as folder, opened(Path(folder, "home")) as app:
+        root = Path(folder, "code")
+        pygit2.clone_repository(pygit2.discover_repository(str(clone)) or str(clone), str(root))
+        names = list(_definitions(root, 20 if quick else 200))
+        caller = in_call(
+            replace(app.settings.caller(), role=Role.HUMAN), work_tree=WorkTree(str(root))
+        )
+        for path, name in names:
+            text = f"The rule of {name.replace('_', ' ')} stands in {path}:{name}"
+            app.memories.store(caller, Draft(content=text, type=MemoryType.FACT))
+        app.embeddings.backfill(threading.Event())
+        for path in sorted({path for path, _ in names})[::2]:
+            (root / path).write_text("x = 1\n")
+        memories = [
+            each
+            for view in app.infrastructure.records.seen_by(caller)
+            for each in view.find(Memory)
+        ]
+        citations = app.get(CitationServices).citations
+        citations.wait = 60.0
+        with stopwatch() as first:
+            judged = citations.notes(caller, memories)
+        ten = memories[:10]
+        records = app.infrastructure.records
+        silent = CombinedRecall(
+            app.recall,
+            NewestFirst(records, app.embeddings),
+            Passages(records, app.embeddings),
+            HitNotes({}),
+        )
+        rounds = 20 if quick else 300
+
+        def asking(
+            combined: CombinedRecall, words: tuple[str, str]
+        ) -> tuple[Callable[[int], object], Callable[[], float]]:
+            # Each its own words, so that no question's vector is known from the other.
+            def ask(number: int) -> object:
+                name = names[number % len(names)][1].replace("_", " ")
+                text = f"{words[number % 2]} rule of {name}"
+                return combined.recall(caller, text, 10, WEIGHTS, app.recall_sources)
+
+            return ask, process_time
+
+        table = timed(lambda _: citations.notes(caller, ten), rounds)
+        asked_ones = timed_in_turn(
+            {"with": asking(app.combined, ("the", "a")), "without": asking(silent, ("a", "the"))},
+            rounds,
+        )
+    ratio = asked_ones["with"].cpu / asked_ones["without"].cpu
+    rows: list[tuple[Cell, ...]] = [
+        (f"{len(memories)} memories judged at first, {len(judged)} cite, ms CPU a memory", first.cpu * 1e3 / len(memories)),
+        ("ten hits from the table, ms (median)", table.p50),
+        ("ten hits from the table, ms (99 in 100)", table.p99),
+        ("ten hits from the table, ms CPU", table.cpu),
+        ("recall with verdicts, ms CPU", asked_ones["with"].cpu),
+        ("recall without, ms CPU", asked_ones["without"].cpu),
+        ("ratio", ratio),
+    ]  # fmt: skip
+    return Table("What a verdict costs", ("what", "figure"), rows)
+
+
+def _definitions(root: Path, most: int) -> Iterator[tuple[str, str]]:
+    """Yield paths and names of definitions of a clone, one a file."""
+    repository = pygit2.Repository(str(root))
+    tree = SearchedTree(CommitTree(Blobs(repository), repository.head.peel(pygit2.Commit)))
+    paths = [each.path for each in repository.index if each.path.endswith((".py", ".ts"))]
+    found = ((path, each) for path in paths for each in tree.definitions(path)[:1])
+    for path, each in islice(found, most):
+        yield path, ".".join(each.names)
 
 
 def _row(name: str, counts: Counter[str], milliseconds: float | None) -> tuple[Cell, ...]:

@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from minutebook.domain.plain import plain, value_of
@@ -161,5 +162,12 @@ def _read(row: tuple[Any, ...]) -> JudgedRecord:
         base,
         head,
         {path: stamp and (stamp[0], stamp[1]) for path, stamp in json.loads(stamps).items()},
-        value_of(tuple[Judged, ...], json.loads(judged)),
+        _judged(judged),
     )
+
+
+@lru_cache(maxsize=1024)
+def _judged(text: str) -> tuple[Judged, ...]:
+    """Read verdicts; those of a record are read again with each answer that has it."""
+    read: tuple[Judged, ...] = value_of(tuple[Judged, ...], json.loads(text))
+    return read

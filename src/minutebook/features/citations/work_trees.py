@@ -56,10 +56,10 @@ def tree_around(folder: str) -> str | None:
     return found if found is not None and found.isprintable() else None
 
 
-def stamp_of(root: Path, path: str) -> Stamp | None:
+def stamp_of(root: str | Path, path: str) -> Stamp | None:
     """Return the stamp of a file, None if it is not there."""
     try:
-        found = os.lstat(root / path)
+        found = os.lstat(f"{root}/{path}")
     except (OSError, ValueError):
         return None
     return found.st_size, found.st_mtime_ns
@@ -73,8 +73,7 @@ class Freshness:
 
     def is_fresh(self, judged: JudgedRecord) -> bool:
         """Tell whether the files that the verdicts are about, and the last commit if one does not hold, are the same."""
-        root = Path(judged.tree)
-        if any(stamp_of(root, path) != stamp for path, stamp in judged.stamps.items()):
+        if any(stamp_of(judged.tree, path) != stamp for path, stamp in judged.stamps.items()):
             return False
         return judged.holds or judged.head == self._head(judged.tree)
 
