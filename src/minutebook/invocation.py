@@ -228,6 +228,14 @@ class Invocation:
         return self.given.get(name) or self.variables.get(PREFIX + name.upper())
 
 
+def working_directory() -> str:
+    """Return the folder that this process was started in; empty if it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
 def environment() -> Mapping[str, str]:
     """Return the environment of this process; nothing else reads it."""
     return os.environ

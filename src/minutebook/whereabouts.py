@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from minutebook.config import Settings
-from minutebook.domain.caller import FolderScope, WorkTree
+from minutebook.domain.caller import Caller, FolderScope, WorkTree, in_call
 from minutebook.folders.finding import FolderPlace, begun, find_place
 from minutebook.folders.trust import TrustedFolders
 
@@ -37,6 +37,13 @@ def scope_of(place: FolderPlace) -> FolderScope:
 def work_tree_of(place: FolderPlace) -> WorkTree | None:
     """Return the work tree of whoever works in a place; None outside of any project."""
     return None if place.root is None else WorkTree(str(place.root), scope_of(place).shown)
+
+
+def at_work(settings: Settings, caller: Caller, folder: str) -> Caller:
+    """Return a caller with the work tree of a folder; none of an empty path."""
+    if not folder:
+        return caller
+    return in_call(caller, work_tree=work_tree_of(known_place(settings, Path(folder))))
 
 
 def repository_by_path(settings: Settings) -> Callable[[str], str | None]:

@@ -106,7 +106,7 @@ def asked(tmp_path: Path, folder: Path) -> Iterator[Invocation]:
 
 def test_a_daemon_keeps_its_files_from_operations(asked: Invocation, folder: Path) -> None:
     place = daemon_address(asked.address).socket
-    hello = {"version": __version__, "operations": True, "given": {}, "user": "ada"}
+    hello = {"version": __version__, "operations": True, "given": {}, "user": "ada", "folder": ""}
     with place.connect(PATIENCE) as connection, connection.makefile("rb") as answers:
 
         def say(message: dict[str, Any]) -> str:

@@ -11,10 +11,10 @@ import click
 from minutebook import __version__
 from minutebook.cli.printing import warn
 from minutebook.cli.progress import preparing_shown
-from minutebook.domain.caller import Caller, FolderScope, Progress, WorkTree, in_call
+from minutebook.domain.caller import Caller, FolderScope, Progress, in_call
 from minutebook.domain.errors import EmbeddingError, InvalidInput, StoreError
 from minutebook.domain.origin import Origin
-from minutebook.invocation import TOKEN_VARIABLE, Invocation, environment
+from minutebook.invocation import TOKEN_VARIABLE, Invocation, environment, working_directory
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -159,13 +159,14 @@ def made_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
 
     from minutebook.app import open_app
     from minutebook.server.logs import log_to_stderr
+    from minutebook.whereabouts import at_work
 
     settings = settings_of(options)
     log_to_stderr(settings)
     with ExitStack() as stack:
         app = stack.enter_context(closing(open_app(settings)))
         stack.callback(app.embedding.close)
-        caller = settings.person(options, getpass.getuser())
+        caller = at_work(settings, settings.person(options, getpass.getuser()), working_directory())
         asks = in_call(caller, progress=_until_loaded(app.embedding))
         yield app, asks
         warn(*(note.text for note in asks.call.notes.values() if note.text))
@@ -203,15 +204,6 @@ def scope_here(options: dict[str, str]) -> FolderScope | None:
     from minutebook.whereabouts import folder_scope
 
     return folder_scope(settings_of(options), Path.cwd())
-
-
-def work_tree_here(options: dict[str, str]) -> "WorkTree | None":
-    """Return the work tree in which the command was typed; None outside of any, and with `--url`."""
-    if server_named() is not None:
-        return None
-    from minutebook.whereabouts import known_place, work_tree_of
-
-    return work_tree_of(known_place(settings_of(options), Path.cwd()))
 
 
 def wait_for_model(embedding: "Embedding") -> None:

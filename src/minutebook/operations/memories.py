@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from minutebook.domain import policy
-from minutebook.domain.caller import Caller, FolderScope, WorkTree, in_call
+from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.listed import LinkedMemory, MemoryList
@@ -154,18 +154,17 @@ def search(
     limit: int,
     at: datetime | None = None,
     where: MemoryQuery = ANY_MEMORY,
-    work_tree: WorkTree | None = None,
 ) -> list[RankedRecord]:
     """Find memories, active decisions and turns, the newest truth first; with `at` those that held then.
 
-    Conditions that only memories have leave out all else. `work_tree` is where the caller works.
+    Conditions that only memories have leave out all else.
     """
     from minutebook.services.search.recall import WEIGHTS, Selection
 
     check_range("limit", limit, 50)
     held = policy.narrowed_to(caller, repository=where.repository)
     found = app.combined.recall(
-        in_call(held, work_tree=work_tree),
+        held,
         query,
         limit,
         WEIGHTS,
@@ -202,12 +201,12 @@ class Shown:
 
 
 @operation("knowledge")
-def show(app: "App", caller: Caller, id: str, work_tree: WorkTree | None = None) -> Shown:
-    """Read a memory with its history; `work_tree` is where the caller works."""
+def show(app: "App", caller: Caller, id: str) -> Shown:
+    """Read a memory with its history."""
     memory = as_seen(app, caller, app.memories.read_any(caller, id))
     history = app.memories.history(caller, memory)
     turn = app.sessions.turn_of(caller, memory)
-    notes = app.hit_notes.of(in_call(caller, work_tree=work_tree), [memory]).get(memory.key, {})
+    notes = app.hit_notes.of(caller, [memory]).get(memory.key, {})
     return Shown(
         memory,
         history.versions,

@@ -192,6 +192,7 @@ def test_a_daemon_runs_no_words(asked: Invocation, daemon: DaemonAddress) -> Non
         "variables": asked.variables,
         "folder": "/",
         "user": "ada",
+        "folder": "",
         "terminals": [False, False],
     }
     with daemon.socket.connect(20) as connection, connection.makefile("rb") as answers:
@@ -204,7 +205,14 @@ def test_a_daemon_refuses_who_is_of_another_version_or_has_other_settings(
     asked: Invocation, daemon: DaemonAddress
 ) -> None:
     with daemon.socket.connect(20) as connection, connection.makefile("rb") as answers:
-        hello = {"version": "0.0", "operations": True, "given": {}, "variables": {}, "user": ""}
+        hello = {
+            "version": "0.0",
+            "operations": True,
+            "given": {},
+            "variables": {},
+            "user": "",
+            "folder": "",
+        }
         connection.sendall(json.dumps(hello).encode() + b"\n")
         assert "of version" in json.loads(answers.readline())["refused"]
     other = Invocation({"policy": "governed"}, (), asked.environment)

@@ -11,7 +11,7 @@ from minutebook.cli.added_options import added_options
 from minutebook.cli.filters import memory_filters
 from minutebook.cli.ids import any_id, completing, completing_values, memory_id
 from minutebook.cli.keyboard import confirm, edited
-from minutebook.cli.opening import opened, opened_or_made, scope_here, work_tree_here
+from minutebook.cli.opening import opened, opened_or_made, scope_here
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
@@ -234,8 +234,7 @@ def search(
         raise InvalidInput("QUERY", "must not be empty")
     moment = time_given("--at", at)
     with opened(options) as api:
-        tree = work_tree_here(options)
-        found = api.run(memories.search, query, limit, moment, where, tree)
+        found = api.run(memories.search, query, limit, moment, where)
     if as_json:
         say([_found_shape(each) for each in found], "", as_json)
         return
@@ -298,7 +297,7 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
             version = api.run(memories.read_version, id, number)
             say(fields_of(version), _version_text(version), as_json)
             return
-        shown = api.run(memories.show, id, work_tree_here(options))
+        shown = api.run(memories.show, id)
     if as_json:
         shape = fields_of(shown.memory) | {
             "turn": shown.turn,

@@ -12,9 +12,9 @@ import sys
 import time
 
 from minutebook import __version__
-from minutebook.invocation import Invocation
+from minutebook.invocation import Invocation, working_directory
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address, read_line
-from minutebook.server.stdio.proxy import DaemonLink, Proxy, Unserved, own_pipes, working_directory
+from minutebook.server.stdio.proxy import DaemonLink, Proxy, Unserved, own_pipes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping
 
 from minutebook import __version__
-from minutebook.invocation import Invocation
+from minutebook.invocation import Invocation, working_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def greet(
         "given": invocation.given,
         "variables": invocation.variables,
         "user": user_name(invocation.environment),
+        "folder": working_directory(),
         "reads": reads,
     }
     say(connection, hello)

@@ -17,6 +17,7 @@ from minutebook.embedding.service import until_loaded
 from minutebook.feature import features
 from minutebook.operations.table import operation_named
 from minutebook.server.app_loader import AppLoader
+from minutebook.whereabouts import at_work
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost
 
     Raises OSError if it is gone before, ValueError if what it says is not in its form.
     """
-    given, variables, user = _who(hello)
+    given, variables, user, folder = _who(hello)
 
     def send(answer: Mapping[str, Any]) -> None:
         try:
@@ -65,7 +66,8 @@ def attend(connection: socket.socket, hello: Mapping[str, Any], host: DaemonHost
         send({"ready": True})
         # A client that has not waited so long does all by itself, and is gone.
         connection.settimeout(None)
-        client = DaemonClient(connection, host, settings, settings.person(given, user), send)
+        caller = at_work(settings, settings.person(given, user), folder)
+        client = DaemonClient(connection, host, settings, caller, send)
         with connection.makefile("rb") as lines:
             for line in lines:
                 client.serve(json.loads(line))
@@ -139,14 +141,15 @@ def _failure(error: MinutebookError) -> dict[str, Any]:
     return {"error": facts_of(error), "text": str(error)}
 
 
-def _who(hello: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str], str]:
-    """Return the options, variables and user that a client states. Raises ValueError for another form."""
-    given, variables, user = (hello.get(name) for name in ("given", "variables", "user"))
+def _who(hello: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str], str, str]:
+    """Return the options, variables, user and folder that a client states. Raises ValueError for another form."""
+    given, variables, user, folder = map(hello.get, ("given", "variables", "user", "folder"))
     if (
         isinstance(given, dict)
         and isinstance(variables, dict)
         and isinstance(user, str)
+        and isinstance(folder, str)
         and all(isinstance(each, str) for each in (*given.values(), *variables.values()))
     ):
-        return given, variables, user
-    raise ValueError("a client states its options, its variables and its user's name")
+        return given, variables, user, folder
+    raise ValueError("a client states its options, its variables, its user's name and its folder")

@@ -17,12 +17,12 @@ from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import opened
 from minutebook.domain.caller import Caller, in_call
 from minutebook.feature import loaded
-from minutebook.invocation import Invocation
+from minutebook.invocation import Invocation, working_directory
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher, new_session
 from minutebook.server.logs import log_to_stderr
 from minutebook.server.protocol.server import as_promised, build_server
-from minutebook.server.stdio.proxy import DaemonLink, Proxy, own_pipes, working_directory
+from minutebook.server.stdio.proxy import DaemonLink, Proxy, own_pipes
 from minutebook.server.stdio.transport import serve_on
 from minutebook.server.stdio.whereabouts import Whereabouts
 

@@ -345,14 +345,6 @@ class Proxy:
                 left = left[os.write(self._stdout, left) :]
 
 
-def working_directory() -> str:
-    """Return the folder that this process was started in; empty if it is gone."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
-
-
 def own_pipes() -> tuple[int, int]:
     """Take stdin and stdout away from whatever else would read or print here."""
     stdin, stdout = os.dup(0), os.dup(1)
