@@ -139,6 +139,7 @@ class Wire:
             given=asked.given,
             variables=asked.variables,
             user="ada",
+            folder="",
         )
 
     def say(self, **message: object) -> dict[str, Any]:
@@ -192,7 +193,6 @@ def test_a_daemon_runs_no_words(asked: Invocation, daemon: DaemonAddress) -> Non
         "variables": asked.variables,
         "folder": "/",
         "user": "ada",
-        "folder": "",
         "terminals": [False, False],
     }
     with daemon.socket.connect(20) as connection, connection.makefile("rb") as answers:
