@@ -35,6 +35,8 @@ def pytest_configure() -> None:
             del os.environ[name]
     # Servers of tests keep to themselves, but for those of tests/server/daemon/test_process.py.
     os.environ["MINUTEBOOK_DAEMON"] = "off"
+    # The folder of these tests has a history of its own.
+    os.environ["MINUTEBOOK_INDEX_HISTORY"] = "0"
     forkserver.install()
     cheap_secret.install()
 

@@ -421,7 +421,8 @@ def worlds(home: Path) -> Iterator[Opener]:
         caller: Caller | None = None,
         **changes: Any,
     ) -> World:
-        options: dict[str, Any] = {"durability": "normal", "embedding_wait": wait} | changes
+        plain: dict[str, Any] = {"durability": "normal", "embedding_wait": wait}
+        options = plain | {"index_history": 0} | changes
         settings = settings_with(home=home / name, **options)
         if ON_SERVER:
             from tests.features.postgres.server import server

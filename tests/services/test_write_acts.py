@@ -136,6 +136,7 @@ HOMELY: dict[str, Attempt] = {
     ),
     "sessions.add": lambda a, w, g: a.sessions.add(w, "new", "Mend it", "", "Done."),
     "projects.index": lambda a, w, g: a.get(CodeServices).projects.index(w, str(g.folder)),
+    "projects.register": lambda a, w, g: a.get(CodeServices).projects.register(w, str(g.folder)),
     "source_imports.run": lambda a, w, g: a.get(ImporterServices).source_imports.run(
         w, "notes", [imported(next(NUMBERS))], lambda: 1.0, dry_run=False
     ),
@@ -159,6 +160,7 @@ BESIDE = {
     "folder_exports.notes",
     "folder_exports.tables",
     "graph_exports.run",
+    "histories.follow",
     "inbox.apply",
     "inbox.apply_by_rules",
     "inbox.refuse",
@@ -209,7 +211,7 @@ READS = {
         "to_embed",
         "token_states",
     },
-    "projects": {"all", "progress", "read"},
+    "projects": {"all", "known", "progress", "read"},
     "proposals": {"pending"},
     "secret_scan": {"counts", "scan"},
     "sessions": {"all", "connections", "overview", "page", "turn_of", "turns"},

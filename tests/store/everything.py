@@ -34,6 +34,7 @@ def one_of_each() -> list[Record]:
         samples.project(),
         samples.file(),
         samples.chunk(),
+        samples.commit(),
         samples.decision(),
         samples.proposal(),
         samples.mark(),

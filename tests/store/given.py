@@ -33,6 +33,7 @@ from tests.store.samples import (
     INSTANTS,
     ORGANIZATIONS,
     chunk,
+    commit,
     decision,
     edge,
     entity,
@@ -187,6 +188,19 @@ chunks = st.builds(
     repository=owners,
     user=users,
 )
+commits = st.builds(
+    commit,
+    id=ids,
+    message=texts | anything,
+    organization=organizations,
+    project=st.sampled_from(["a", "b"]),
+    at=instants,
+    author=texts,
+    files=st.lists(texts, max_size=2).map(tuple),
+    changes=texts,
+    repository=owners,
+    user=users,
+)
 heads = st.builds(head, number=st.integers(1, 12), organization=organizations, digest=anything)
 some_ids = st.lists(ids, max_size=2).map(tuple)
 decisions = st.builds(
@@ -267,7 +281,7 @@ summaries = st.builds(
     repository=owners,
     user=users,
 )
-text_records = memories | chunks | decisions | proposals | turns | summaries
+text_records = memories | chunks | commits | decisions | proposals | turns | summaries
 records = (
     text_records | versions | entities | edges | entries | projects | files | marks | heads | tokens
 )

@@ -22,6 +22,7 @@ from minutebook.domain.records import (
     Memory,
     MemoryType,
     Project,
+    ProjectCommit,
     Proposal,
     ProposalStatus,
     Role,
@@ -111,6 +112,17 @@ def file(id: str = "a", **fields: Any) -> File:
         "digest": "2",
     }
     return File(id=id, **{**plain, **fields})
+
+
+def commit(id: str = "a", message: str = "bread", **fields: Any) -> ProjectCommit:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "project": "a",
+        "sha": "3fa9c1d0" * 5,
+        "at": START,
+        "author": "Ana",
+    }
+    return ProjectCommit(id=id, message=message, **{**plain, **fields})
 
 
 def chunk(id: str = "a", content: str = "bread", **fields: Any) -> CodeChunk:

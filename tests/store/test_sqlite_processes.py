@@ -20,7 +20,7 @@ from tests.store.sqlite_engine import DATABASE, SqliteEngine
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path],
+        ["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", tmp_path],
         check=False,
         capture_output=True,
     )
@@ -51,7 +51,7 @@ class TestSqliteProcesses(ProcessPromises):
     def test_where_a_file_may_not_grow_the_write_fails_plainly_and_the_store_is_sound(
         self, tmp_path: Path
     ) -> None:
-        self.check_outgrown(tmp_path, "1100000", "the file may not grow")
+        self.check_outgrown(tmp_path, "1200000", "the file may not grow")
 
     def check_outgrown(self, folder: Path, limit: str, reason: str) -> None:
         worker = self.start("outgrow", folder, limit)

@@ -321,7 +321,7 @@ class Minutebook:
         *,
         limit: int = 10,
         tokens: int = 0,
-        sources: Iterable[Literal["memory", "decision", "session", "code"]] | None = None,
+        sources: Iterable[Literal["memory", "decision", "session", "code", "commit"]] | None = None,
         as_of: datetime | None = None,
         type: str | None = None,
         status: str | None = None,

@@ -80,7 +80,7 @@ class LaterRecord:
 class Hit:
     """A memory, a decision, a turn or summary of a session, or code, that answers a question.
 
-    `source` is `memory` (also a relation between two entities), `decision`, `session` or `code`; `id` names the record,
+    `source` is `memory` (also a relation between two entities), `decision`, `session`, `code` or `commit`; `id` names the record,
     `text` is the part that answers. `relevance` is how likely it is about the question, from 0 to 1. `at` and `by` say
     when it was so or was said, and by whom; code has neither. `status` is None where it is active, `session` where it
     was said in none. `cited` says what became of the code that it cites. `memory` is the whole record of a memory, `location` the file and lines of code. `why` has what each signal said, by name: `vector`,

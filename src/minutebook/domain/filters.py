@@ -14,6 +14,7 @@ from minutebook.domain.records import (
     Decision,
     Memory,
     MemoryType,
+    ProjectCommit,
     Proposal,
     Record,
     ScopeLevel,
@@ -29,6 +30,7 @@ KEPT_AT: Mapping[type[Record], str] = {
     Proposal: "created_at",
     Turn: "at",
     Summary: "at",
+    ProjectCommit: "at",
 }
 """The field that says since when a record is kept, of the classes that say so."""
 

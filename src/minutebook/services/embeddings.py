@@ -19,6 +19,7 @@ from minutebook.domain.records import (
     CodeChunk,
     Decision,
     Memory,
+    ProjectCommit,
     Proposal,
     Summary,
     TextRecord,
@@ -43,7 +44,9 @@ BATCH_CHARACTERS = 60_000
 A longer text is alone in its own, so that short ones before it need not wait for it.
 """
 
-IN_ORDER: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Summary, Turn, CodeChunk)
+IN_ORDER: tuple[type[TextRecord], ...] = (
+    *(Memory, Decision, Proposal, Summary, Turn, ProjectCommit, CodeChunk),
+)
 """The records whose texts have vectors; the first are embedded first."""
 
 PRIORITY = 10

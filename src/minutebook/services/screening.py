@@ -14,6 +14,7 @@ from minutebook.domain.records import (
     Entry,
     Link,
     Memory,
+    ProjectCommit,
     Proposal,
     Relation,
     Summary,
@@ -48,6 +49,7 @@ TEXTS: Mapping[type, tuple[str, ...]] = {
     Turn: _TURN,
     Summary: ("title", "summary", "technologies", "reasons"),
     CodeChunk: ("signature", "content"),
+    ProjectCommit: ("message", "changes"),
     Entry: ("subject", "reason"),
     Draft: ("title", "content", "metadata"),
     DecisionDraft: _DECISION,
@@ -59,7 +61,7 @@ TEXTS: Mapping[type, tuple[str, ...]] = {
 }
 """The fields of each class of records, and of drafts, that hold what somebody wrote."""
 
-CAPTURED = frozenset({Turn, TurnDraft, Summary, CodeChunk})
+CAPTURED = frozenset({Turn, TurnDraft, Summary, CodeChunk, ProjectCommit})
 """What no person or agent writes on purpose for others to read: what was said and asked, and files."""
 
 _NOTED = 20

@@ -41,7 +41,7 @@ LISTED = {
         r".*\.(client|metadata_digest|text_digest)",
         r"names\.place",
     ),
-    CODE: ("projects", "files", "chunks"),
+    CODE: ("projects", "files", "chunks", "commits"),
     CITED: ("citations",),
     GIT: ("ledgers", r"decisions\.commit_id"),
     USED: ("uses", r"tokens\.last_used_at"),

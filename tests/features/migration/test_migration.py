@@ -48,6 +48,7 @@ from tests.store.engine import Engine, engine_named
 from tests.store.samples import (
     START,
     chunk,
+    commit,
     decision,
     edge,
     entity,
@@ -127,6 +128,7 @@ def fill(store: Tended) -> None:
                 project(),
                 file(),
                 chunk(),
+                commit(),
                 decision(),
                 proposal(),
                 mark(),

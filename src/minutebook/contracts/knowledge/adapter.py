@@ -163,6 +163,7 @@ def _counted(ranking: Ranking) -> Shape:
     further = {
         "decisions_count": ranking.count(Kind.DECISION),
         "sessions_count": ranking.count(Kind.TURN, Kind.SUMMARY),
+        "commits_count": ranking.count(Kind.COMMIT),
     }
     return usual | {name: count for name, count in further.items() if count}
 

@@ -18,6 +18,7 @@ SOURCES: Mapping[Kind, Source] = {
     Kind.TURN: Source.SESSION,
     Kind.SUMMARY: Source.SESSION,
     Kind.CHUNK: Source.CODE,
+    Kind.COMMIT: Source.COMMIT,
 }
 """The source of a hit, by its kind."""
 

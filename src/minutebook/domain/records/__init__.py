@@ -11,6 +11,7 @@ from minutebook.domain.records.code import (
     File,
     IndexState,
     Project,
+    ProjectCommit,
 )
 from minutebook.domain.records.decisions import (
     Authorship,
@@ -44,7 +45,7 @@ CLASSES: dict[Kind, type[Record]] = {
     record.kind: record
     for record in (
         *(Memory, Version, Entity, Relation, Link, Mention, Entry, Head, Project, File),
-        *(CodeChunk, Decision, Proposal, LedgerMark, Token, Turn, Summary),
+        *(CodeChunk, ProjectCommit, Decision, Proposal, LedgerMark, Token, Turn, Summary),
     )
 }
 """The class of each kind of record."""
@@ -81,6 +82,7 @@ __all__ = [
     "MemoryType",
     "Mention",
     "Project",
+    "ProjectCommit",
     "Proposal",
     "ProposalStatus",
     "Record",

@@ -1,4 +1,4 @@
-"""Projects of code: their files and chunks."""
+"""Projects of code: their files, chunks and commits."""
 
 import re
 from collections.abc import Mapping
@@ -115,3 +115,39 @@ class CodeChunk(TextRecord):
     def passage(self) -> str:
         """The part of the text that is embedded: its beginning. Words find the rest."""
         return self.text[:MAX_PASSAGE]
+
+
+MAX_SUBJECT, MAX_MESSAGE, MAX_CHANGES = 60, 100, 130
+"""Characters of a commit that are embedded: of its message alone where it changes no code, else of its message and of changed lines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectCommit(TextRecord):
+    """A commit in the history of a project: its message, the paths of files that it changed, and changed lines of code.
+
+    `author` is as Git gives it, `sha` whole. Derived: it can be read from Git again, and goes when no branch has it any more.
+    """
+
+    kind: ClassVar[Kind] = Kind.COMMIT
+
+    project: str
+    sha: str
+    at: datetime
+    author: str
+    message: str
+    files: tuple[str, ...] = ()
+    changes: str = ""
+    repository: str | None = None
+    user: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text that search reads: the message, then the files, then the lines."""
+        return "\n".join((self.message, *self.files, self.changes))
+
+    @property
+    def passage(self) -> str:
+        """The part of the text that is embedded: how message and lines begin. Words find the rest."""
+        if not self.changes:
+            return self.message[:MAX_SUBJECT]
+        return f"{self.message[:MAX_MESSAGE]}\n{self.changes[:MAX_CHANGES]}"

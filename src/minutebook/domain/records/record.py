@@ -33,6 +33,7 @@ class Kind(StrEnum):
     PROJECT = "project"
     FILE = "file"
     CHUNK = "chunk"
+    COMMIT = "commit"
     LEDGER = "ledger"
     TOKEN = "token"  # noqa: S105
 

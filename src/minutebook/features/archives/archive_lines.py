@@ -57,8 +57,8 @@ DERIVED = (Kind.FILE, Kind.CHUNK, Kind.PROJECT)
 OWN = tuple(kind for kind in KINDS if kind not in DERIVED)
 """What nothing else could make again."""
 
-LEFT_OUT = (Kind.MENTION, Kind.LEDGER, Kind.TOKEN)
-"""Mentions are made anew; a ledger's mark says how far tables have followed the Git beside them;
+LEFT_OUT = (Kind.MENTION, Kind.COMMIT, Kind.LEDGER, Kind.TOKEN)
+"""Mentions are made anew, commits are read from Git; a ledger's mark says how far tables have followed the Git beside them;
 who may come into one store may not for that reason come into another."""
 
 

@@ -4,7 +4,7 @@ import hashlib
 import logging
 import math
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +21,16 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.filters import Filter, default_organization, repository_of, scope_of_writes
-from minutebook.domain.records import CodeChunk, File, IndexState, Kind, Project, Record, Role
+from minutebook.domain.records import (
+    CodeChunk,
+    File,
+    IndexState,
+    Kind,
+    Project,
+    ProjectCommit,
+    Record,
+    Role,
+)
 from minutebook.domain.rights.redaction import REASON
 from minutebook.domain.rights.roots import Roots
 from minutebook.features.code.chunking.files import check_root, check_root_below
@@ -73,7 +82,12 @@ class Indexed:
 class Projects:
     """The use cases around projects of code."""
 
-    def __init__(self, infrastructure: Infrastructure, roots: Roots) -> None:
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        roots: Roots,
+        read: Callable[[Project], object] = lambda project: None,
+    ) -> None:
         self._infrastructure = infrastructure
         self._store = infrastructure.store
         self._records = infrastructure.records
@@ -81,6 +95,7 @@ class Projects:
         self._trail = infrastructure.trail
         self._locks = infrastructure.locks
         self._roots = roots
+        self._read = read
         self._clock = infrastructure.clock
         self._paces: dict[tuple[str, str, type[File | CodeChunk]], Pace] = {}
         self._indexing: set[str] = set()
@@ -96,13 +111,8 @@ class Projects:
         """
         # The folder that is indexed is named, and is not the one that the caller works in.
         caller = anywhere(caller)
-        home = default_organization(caller)
-        with self._trail.audit_refusals(caller, home, "index", Kind.PROJECT, path):
-            policy.check_may_write_to(caller, "index", scope_of_writes(caller))
-            allowed = self._roots.of(caller)
-            policy.check_may_name_folder(caller, roots_named=bool(allowed))
-        check = check_root_below if caller.token else check_root
-        project = self._registered(caller, home, str(check(path, allowed)))
+        project = self.register(caller, path)
+        home = project.organization
         with self._locks.hold(_lock_name(home, project.id), _LOCK_WAIT) as lock:
             if lock is None:
                 return Indexed(self.progress_of(project), None)
@@ -112,6 +122,26 @@ class Projects:
             created = self._run(project, lock, caller.call.progress).created
         self._await_vectors(project, caller.call.progress, vectors_within)
         return Indexed(self.progress_of(project), created)
+
+    def register(self, caller: Caller, path: str) -> Project:
+        """Return the project of a folder, one without files yet if it is new. Raises InvalidRoot, Forbidden."""
+        home = default_organization(caller)
+        with self._trail.audit_refusals(caller, home, "index", Kind.PROJECT, path):
+            policy.check_may_write_to(caller, "index", scope_of_writes(caller))
+            allowed = self._roots.of(caller)
+            policy.check_may_name_folder(caller, roots_named=bool(allowed))
+        check = check_root_below if caller.token else check_root
+        return self._registered(caller, home, str(check(path, allowed)))
+
+    def check_allowed(self, project: Project, path: str) -> Path:
+        """Return the real path of a folder that may be read for a project. Raises InvalidRoot."""
+        owner = Caller(
+            name=project.author,
+            role=Role.AGENT,
+            organization=project.organization,
+            repositories=None if project.repository is None else frozenset({project.repository}),
+        )
+        return check_root(path, self._roots.of(owner))
 
     def refresh(self, organization: str, id: str, progress: Progress) -> int | None:
         """Read the changes in a known project; return how many files and chunks they concerned.
@@ -139,13 +169,7 @@ class Projects:
                 self._read_again(project, lock, progress)
 
     def _read_again(self, project: Project, lock: Held, progress: Progress) -> int:
-        owner = Caller(
-            name=project.author,
-            role=Role.AGENT,
-            organization=project.organization,
-            repositories=None if project.repository is None else frozenset({project.repository}),
-        )
-        check_root(project.path, self._roots.of(owner))
+        self.check_allowed(project, project.path)
         return self._run(self._begun(project), lock, progress).touched
 
     def _kept(self, organization: str, id: str) -> Project:
@@ -185,7 +209,11 @@ class Projects:
         return self._records.read(caller, Project, id)
 
     def all(self, caller: Caller) -> list[Project]:
-        """Return every project that the caller may see, by id."""
+        """Return every project that the caller may see and whose files were asked for, by id."""
+        return [each for each in self.known(caller) if each.state is not IndexState.PENDING]
+
+    def known(self, caller: Caller) -> list[Project]:
+        """Return every project that the caller may see, by id, also of a history alone."""
         found = self._records.seen_by(caller).find(Project)
         return sorted(found, key=lambda project: (project.id, project.organization))
 
@@ -284,6 +312,7 @@ class Projects:
                 raise Conflict(id, "it is being indexed, and that does not end; try again")
             removed = self._remove_all(CodeChunk, project)
             self._remove_all(File, project)
+            self._remove_all(ProjectCommit, project)
             self._store.delete(Project, organization, id)
         return removed
 
@@ -310,7 +339,9 @@ class Projects:
             lambda part, what: progress(READING * part, what),
         )
         try:
-            self._note_vectors(run.run())
+            read = run.run()
+            self._note_vectors(read)
+            self._read(read)
         except Conflict:
             raise
         except MinutebookError as error:

@@ -65,6 +65,7 @@ class CodeSearch:
     """Ranks the chunks of the projects that the caller may see, by themselves or in a list (a ListedSource)."""
 
     source = Source.CODE
+    is_behind = False
 
     def __init__(self, store: Records, embeddings: Embeddings) -> None:
         self._store = store

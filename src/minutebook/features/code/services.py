@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from minutebook.app import App, FeatureServices
 from minutebook.composing import service
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Kind, Project
 from minutebook.domain.rights.roots import Roots
+from minutebook.feature import loaded
 from minutebook.features.code.settings import CodeSettings
 from minutebook.services.jobs import Job
 from minutebook.services.reset import Reset
@@ -29,9 +30,13 @@ class CodeServices(FeatureServices):
         """Index code."""
         from minutebook.features.code.projects import Projects
 
-        return Projects(
-            self.infrastructure, Roots(self.settings.of(CodeSettings).index_roots, self.app.home)
-        )
+        roots = Roots(self.settings.of(CodeSettings).index_roots, self.app.home)
+
+        def read(project: Project) -> None:
+            for reading in loaded("on_index"):
+                reading(self.app, project)
+
+        return Projects(self.infrastructure, roots, read)
 
     @service
     def code_reading(self) -> "CodeReading":
@@ -74,7 +79,7 @@ def listed_source(app: App) -> "ListedSource":
 def removed(app: App, caller: Caller, organization: str) -> Reset:
     """Forget the projects of an organization that the caller may remove."""
     projects, chunks, left = app.get(CodeServices).projects, 0, 0
-    for project in projects.all(caller):
+    for project in projects.known(caller):
         if project.organization == organization:
             if projects.may_forget(caller, project):
                 chunks += projects.forget(caller, project)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.app import FeatureServices
 from minutebook.composing import service
+from minutebook.domain.sources import Source
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.recall_log.services import RecallLogServices
 
@@ -27,7 +28,7 @@ class HookServices(FeatureServices):
             app.sessions,
             app.summaries,
             app.combined,
-            app.recall_sources,
+            [each for each in app.recall_sources if each is not Source.COMMIT],
             app.get(RecallLogServices).recalls,
             app.doors,
             app.embedding,

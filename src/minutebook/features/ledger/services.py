@@ -115,9 +115,9 @@ def text_source(app: App) -> "TextSource":
 
 def pin_first(app: App) -> None:
     """Pin the secret that accepts proposals, if an admin opens the store and none is pinned yet."""
-    pin_secret(app, app.settings.caller())
+    pin_secret(app, app.settings.caller(), "")
 
 
-def pin_secret(app: App, caller: Caller) -> None:
+def pin_secret(app: App, caller: Caller, folder: str) -> None:
     """Pin the secret, if the caller is an admin and none is pinned yet; the daemon's own start is no admin's."""
     app.get(LedgerServices).secret.pin(caller)

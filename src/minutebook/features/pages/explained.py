@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import CodeChunk, Entity, Memory, Proposal, Record, Turn
+from minutebook.domain.records import (
+    CodeChunk,
+    Entity,
+    Memory,
+    ProjectCommit,
+    Proposal,
+    Record,
+    Turn,
+)
 from minutebook.domain.sources import Source
 from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
 from minutebook.search.fusion import FusedHit, Signal
@@ -48,7 +56,7 @@ class Explained:
     features.
     """
 
-    record: Answering | Proposal
+    record: Answering | ProjectCommit | Proposal
     hit: FusedHit[Key]
     details: Mapping[str, float]
     excerpt: tuple[Part, ...]

@@ -144,6 +144,18 @@ CREATE INDEX chunks_by_space ON chunks (space, states, organization, id);
 CREATE INDEX chunks_by_project ON chunks (organization, project, id);
 CREATE INDEX chunks_by_name ON chunks (organization, left(name, 200));
 
+CREATE TABLE commits (
+    organization integer, id text, sequence bigint NOT NULL, project text NOT NULL,
+    sha text NOT NULL, at bigint NOT NULL, author text NOT NULL, repository text, "user" text,
+    message text NOT NULL, files text NOT NULL, changes text NOT NULL,
+    text_digest bytea NOT NULL, terms bytea STORAGE EXTERNAL, analysis integer,
+    space integer, vectors bytea, states text, token_states bytea STORAGE EXTERNAL,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX commits_by_sequence ON commits (organization, sequence);
+CREATE INDEX commits_by_space ON commits (space, states, organization, id);
+CREATE INDEX commits_by_project ON commits (organization, project, id);
+
 CREATE TABLE decisions (
     organization integer, id text, sequence bigint NOT NULL, target text NOT NULL,
     status text NOT NULL, authorship text NOT NULL, author text NOT NULL,

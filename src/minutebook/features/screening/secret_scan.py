@@ -14,6 +14,7 @@ from minutebook.domain.records import (
     Kind,
     Link,
     Memory,
+    ProjectCommit,
     Proposal,
     Record,
     Relation,
@@ -33,7 +34,7 @@ MASK = "mask"
 """The act of replacing the secrets of a record."""
 
 SCANNED: tuple[type[Record], ...] = (
-    *(Memory, Entity, Relation, Link, Decision, Proposal, Turn, Summary, CodeChunk),
+    *(Memory, Entity, Relation, Link, Decision, Proposal, Turn, Summary, CodeChunk, ProjectCommit),
 )
 """What is looked at, besides the versions of memories and the trail."""
 

@@ -4,7 +4,13 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="why",
-    needs=("citations",),
+    needs=("citations", "code"),
+    settings=".settings:WhySettings",
+    services=".services:WhyServices",
+    lists=".services:listed_source",
+    jobs=".services:jobs",
+    on_index=".services:on_index",
+    on_connect=".services:on_connect",
     options={
         "sessions": ".session_commits:OF_COMMIT",
         "session": ".session_commits:COMMITS",

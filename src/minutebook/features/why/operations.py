@@ -1,44 +1,15 @@
-"""Operations on reasons: the requests of sessions before commits."""
+"""Operations on reasons: the requests of sessions before commits, and the commits that are about a question."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope
-from minutebook.domain.records import Turn
-from minutebook.features.citations.references import references_in
+from minutebook.features.why.session_requests import Request, WrittenCode, requests_of
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
-    import pygit2
-
     from minutebook.app import App
-
-CITING, NAMING, AT_ONCE = timedelta(days=14), timedelta(hours=8), timedelta(minutes=20)
-"""How long before a commit a turn that cites its code asked for it, one that names it in passing, and one that does neither."""
-
-SLACK = timedelta(minutes=1)
-"""How long after a commit, by its clock, a turn may still have asked for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenCode:
-    """A commit as turns tell of it: its instant, and names of its files and definitions."""
-
-    at: datetime
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A turn of a session before a commit, and its prompt."""
-
-    session: str
-    turn: str
-    at: datetime
-    prompt: str
 
 
 @operation("journal")
@@ -48,47 +19,16 @@ def requests_before(
     written: Sequence[WrittenCode],
     folder: FolderScope | None = None,
 ) -> list[Request | None]:
-    """Return for each commit, the latest first, the request that led to it.
-
-    It is the last turn that names its code, else the last just before, else the last since the commit before that cites its code.
-    """
-    seen = app.infrastructure.records.seen_by(in_folder(caller, folder))
-
-    def turns(since: datetime, until: datetime) -> list[Turn]:
-        span = seen.where(since=since, until=until + SLACK)
-        return sorted((each for view in span for each in view.find(Turn)), key=_at)
-
-    found: list[Request | None] = []
-    for number, commit in enumerate(written, 1):
-        lately = turns(commit.at - NAMING, commit.at)
-        led = [each for each in lately if any(name in each.text for name in commit.names)]
-        led = led or [each for each in lately if each.at >= commit.at - AT_ONCE]
-        if not led:
-            before = [older.at for older in written[number : number + 1]]
-            since = max([commit.at - CITING, *before])
-            led = [each for each in turns(since, commit.at) if _cites(each.text, commit.names)]
-        found.append(None if not led else _request(led[-1]))
-    return found
+    """Return for each commit, the latest first, the request that led to it."""
+    return requests_of(app.infrastructure.records, in_folder(caller, folder), written)
 
 
-def instant_of(commit: "pygit2.Commit") -> datetime:
-    """Return the instant at which a commit was made."""
-    return datetime.fromtimestamp(commit.commit_time, UTC)
+@operation("knowledge")
+def commits_about(app: "App", caller: Caller, question: str, root: str, path: str) -> list[str]:
+    """Return which commits to a file of the project in a folder are about a question, best first; none if it is not indexed."""
+    from minutebook.features.why.services import WhyServices
+
+    return app.get(WhyServices).commit_search.among(caller, question, root, path)
 
 
-def _cites(text: str, names: Sequence[str]) -> bool:
-    if not any(name in text for name in names):
-        return False
-    cited = (each.symbol[-1:] or (each.path or "").split("/")[-1:] for each in references_in(text))
-    return any(name in names for each in cited for name in each)
-
-
-def _at(turn: Turn) -> datetime:
-    return turn.at
-
-
-def _request(turn: Turn) -> Request:
-    return Request(turn.session, turn.id, turn.at, turn.prompt)
-
-
-OPERATIONS = (requests_before,)
+OPERATIONS = (requests_before, commits_about)

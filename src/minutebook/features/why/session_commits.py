@@ -13,7 +13,7 @@ from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, short, style
 from minutebook.features.why import operations
-from minutebook.features.why.operations import NAMING, WrittenCode, instant_of
+from minutebook.features.why.session_requests import NAMING, WrittenCode, instant_of
 from minutebook.folders.finding import find_place
 from minutebook.operations import journal
 from minutebook.whereabouts import scope_of

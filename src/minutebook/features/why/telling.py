@@ -1,7 +1,7 @@
 """The order in which reasons are told: by how much a message says, then the newest first."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pygit2
 
-from minutebook.features.why.operations import Request, instant_of
+from minutebook.features.citations.operations import CitingText
+from minutebook.features.why.session_requests import Request, instant_of
 
 LOOKED_AT = 30
 """Commits among which those are chosen that tell a reason."""
@@ -50,6 +51,11 @@ class LineChange:
     request: Request | None
 
     @property
+    def id(self) -> str:
+        """The id of the commit."""
+        return str(self.commit.id)
+
+    @property
     def at(self) -> datetime:
         """The instant of the commit."""
         return instant_of(self.commit)
@@ -61,6 +67,15 @@ class LineChange:
         if self.request is None or not _says_much(self.request.prompt):
             return rank
         return Rank.TELLING if rank is Rank.PLAIN else min(rank, Rank.RELATED)
+
+
+Reason = CitingText | LineChange
+
+
+def in_order(ranked: Sequence[tuple[Rank, Reason]]) -> list[Reason]:
+    """Return reasons, the most telling first, of those that tell as much the newest first."""
+    newest = sorted(ranked, key=lambda each: each[1].at, reverse=True)
+    return [reason for _, reason in sorted(newest, key=lambda each: each[0])]
 
 
 def looked_at(history: Iterable[pygit2.Commit], limit: int) -> Iterator[pygit2.Commit]:

@@ -116,7 +116,7 @@ def connection_server(
     def open_app() -> App:
         app = loader()
         for connected in loaded("on_connect"):
-            connected(app, caller)
+            connected(app, caller, folder)
         return app
 
     spelling = safe if settings.tool_names == "safe" else as_promised

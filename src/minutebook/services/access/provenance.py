@@ -14,6 +14,7 @@ from minutebook.domain.records import (
     Decision,
     DecisionStatus,
     Memory,
+    ProjectCommit,
     Proposal,
     Record,
     RelationText,
@@ -79,6 +80,8 @@ def written(record: TextRecord) -> Written | None:
             at, session = record.at, record.session
         case RelationText():
             at = record.at
+        case ProjectCommit():
+            return Written(record.at, record.author, None, None)
         case _:
             return None
     author = by_whom(record.author, record.origin)
@@ -130,6 +133,8 @@ def _said_of(record: Record) -> Mapping[str, str]:
             known = {"at": record.at.isoformat(), "trust": "captured"}
         case CodeChunk():
             return {"file": record.path, "trust": "captured"}
+        case ProjectCommit():
+            return {"author": record.author, "at": record.at.isoformat(), "trust": "captured"}
         case _:
             return {}
     origin = {} if record.origin is None else record.origin.parts

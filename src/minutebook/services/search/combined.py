@@ -1,17 +1,20 @@
 """One answer from everything: memories, decisions, sessions and code, the newest truth first."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Protocol
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import CodeChunk, Kind
+from minutebook.domain.records import CodeChunk, Kind, ProjectCommit
 from minutebook.domain.sources import Source
 from minutebook.search.fusion import FusedHit, Signal, z_normalise
-from minutebook.services.access.provenance import attribute
+from minutebook.search.passages import count_tokens
+from minutebook.services.access.provenance import attribute, written
 from minutebook.services.search.hit_notes import HitNotes, Notes, is_told_last
 from minutebook.services.search.newest_first import NewestFirst, RevisedBy
-from minutebook.services.search.passages import Passages
+from minutebook.services.search.passages import TOKENS_A_HIT, Passages
 from minutebook.services.search.recall import Answering, Recall, Selection
 from minutebook.services.search.signals import Key
 
@@ -19,11 +22,16 @@ POOL, READ = 40, 16
 """How many of the best are put into order by turns among sessions; how many of them at least by what revises what."""
 
 
+BEHIND, BY_FAR, SHARE_BEHIND = 4, 0.1, 0.3
+"""Beside others at most so many commits stand in an answer, and before those that are less relevant by so much; what texts leave
+them of the tokens, at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """A record, its passage that answers, its score in the whole list, and each signal's share."""
 
-    record: Answering | CodeChunk
+    record: Answering | CodeChunk | ProjectCommit
     text: str
     score: float
     hit: FusedHit[Key]
@@ -56,7 +64,14 @@ class Ranking:
 
 
 class ListedSource(Protocol):
-    """Records that are ranked by themselves; where others are found, too, z-scores make one list of both."""
+    """Records that are ranked by themselves; where others are found, too, z-scores make one list of both.
+
+    One that `is_behind` has records that stand before others only where they are more relevant by far.
+    """
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether other records that answer as well come first."""
 
     @property
     def source(self) -> Source:
@@ -121,20 +136,24 @@ class CombinedRecall:
         if selection.query.is_timed:
             # A piece of code does not say since when it is kept.
             alone = []
+        listed: dict[bool, list[Ranked]] = {True: [], False: []}
+        for each in alone:
+            found = each.ranked(caller, query, limit, weights, project=project, language=language)
+            listed[each.is_behind] += _up_to(selection.at, found)
+        behind = listed[True]
         if texts:
+            if tokens:
+                beside = sum(count_tokens(each.text) + TOKENS_A_HIT for each in behind[:BEHIND])
+                tokens -= min(beside, round(tokens * SHARE_BEHIND))
             ranking = self._texts(caller, query, limit, weights, texts, selection, tokens)
-        listed = [
-            each
-            for one in alone
-            for each in one.ranked(
-                caller, query, limit, weights, project=project, language=language
-            )
-        ]
-        ranked = _merged(ranking.results, listed, limit)
+        ranked = _merged(ranking.results, listed[False], limit)
+        ranked = _with_behind(ranked, behind)[:limit]
         notes = caller.call.notes
         for name in {"relevance", "code"} & notes.keys() if ranked else ():
             # One source had nothing, and another has: what it has comes first.
             notes[name] = replace(notes[name], leads=False)
+        if ranked and "relevance" in notes and not notes["relevance"].facts["looked_through"]:
+            del notes["relevance"]
         attribute(caller, (each.record for each in ranked))
         return replace(ranking, results=self._noted(caller, ranked))
 
@@ -178,6 +197,28 @@ class CombinedRecall:
         first = [each.hit.id for each in hits]
         order = dict.fromkeys((*first, *found.order))
         return Ranking(results, found.subgraph_nodes, tuple(order))
+
+
+def _up_to(at: datetime | None, found: Iterable[Ranked]) -> Iterator[Ranked]:
+    """Yield the records that were written at an instant (None: now); code does not say when."""
+    for each in found:
+        known = written(each.record)
+        if at is None or known is None or known.at <= at:
+            yield each
+
+
+def _with_behind(ranked: Sequence[Ranked], behind: Sequence[Ranked]) -> list[Ranked]:
+    """Put further records in, each behind all that answer nearly as well, and BEHIND of them at most; both keep their order."""
+    if not ranked:
+        return list(behind)
+    found: list[Ranked] = []
+    keys = {each.hit.id for each in behind[:BEHIND]}
+    waiting = deque(each for each in ranked if each.hit.id not in keys)
+    for each in behind[:BEHIND]:
+        while waiting and waiting[0].relevance >= each.relevance - BY_FAR:
+            found.append(waiting.popleft())
+        found.append(each)
+    return [*found, *waiting]
 
 
 def _merged(texts: list[Ranked], listed: list[Ranked], limit: int) -> list[Ranked]:

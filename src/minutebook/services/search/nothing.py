@@ -10,6 +10,7 @@ from minutebook.domain.records import (
     CodeChunk,
     Decision,
     Memory,
+    ProjectCommit,
     Proposal,
     Summary,
     TextRecord,
@@ -26,6 +27,7 @@ KINDS: Mapping[type[TextRecord], str] = {
     Turn: "turns",
     Summary: "summaries",
     CodeChunk: "pieces of code",
+    ProjectCommit: "commits",
 }
 """What records of a class are called where they are counted."""
 

@@ -145,6 +145,23 @@ CREATE TABLE chunks_states (
 );
 CREATE INDEX chunks_states_by_size ON chunks_states (organization, length(states));
 
+CREATE TABLE commits (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
+    sequence INTEGER NOT NULL, space INTEGER, states,
+    project NOT NULL, sha NOT NULL, at INTEGER NOT NULL, author NOT NULL,
+    repository, user, message NOT NULL, files NOT NULL, changes NOT NULL,
+    UNIQUE (organization, id)
+);
+CREATE INDEX commits_by_sequence ON commits (organization, sequence);
+CREATE INDEX commits_by_space ON commits (organization, space, states, id);
+CREATE INDEX commits_by_project ON commits (organization, project, id);
+CREATE TABLE commits_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
+CREATE TABLE commits_states (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, space INTEGER NOT NULL,
+    form NOT NULL, states BLOB NOT NULL
+);
+CREATE INDEX commits_states_by_size ON commits_states (organization, length(states));
+
 CREATE TABLE decisions (
     row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
     sequence INTEGER NOT NULL, space INTEGER, states,
@@ -292,6 +309,11 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('chunks', 'chunks_by_name', '1000000 1000000 10'),
     ('chunks', 'chunks_by_space', '1000000 1000000 500000 500000 1'),
     ('chunks_states', 'chunks_states_by_size', '1000000 1000000 1000'),
+    ('commits', 'sqlite_autoindex_commits_1', '1000000 1000000 1'),
+    ('commits', 'commits_by_sequence', '1000000 1000000 1'),
+    ('commits', 'commits_by_project', '1000000 1000000 100000 1'),
+    ('commits', 'commits_by_space', '1000000 1000000 500000 500000 1'),
+    ('commits_states', 'commits_states_by_size', '1000000 1000000 1000'),
     ('decisions', 'sqlite_autoindex_decisions_1', '100000 100000 1'),
     ('decisions', 'decisions_by_sequence', '100000 100000 1'),
     ('decisions', 'decisions_by_status', '100000 100000 50000 1'),

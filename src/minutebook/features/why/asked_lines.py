@@ -1,0 +1,106 @@
+"""The lines of a file that somebody asks about, and how far records cite them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.features.citations.definitions import definitions_of
+from minutebook.features.citations.operations import CitingText
+from minutebook.features.citations.references import Reference, references_in
+from minutebook.features.citations.trees import Blobs
+from minutebook.features.why.line_history import LineRange
+from minutebook.features.why.telling import Rank
+
+_PLACE = re.compile(
+    r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?|:(?P<symbol>[^:\d/\\].*))?", re.DOTALL
+)
+_WORD = re.compile(r"\w[\w-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedLines:
+    """Lines of a file that are asked about, the names by which texts cite them, and the words in them.
+
+    A whole file has neither names nor words.
+    """
+
+    lines: LineRange
+    names: tuple[str, ...]
+    words: frozenset[str]
+
+    def rank(self, cited: CitingText) -> Rank | None:
+        """Return the place of a record among the reasons: by whether it cites the lines or their file alone; None if neither."""
+        found = [each for each in references_in(cited.text) if self._is_cited_by(each)]
+        if not found:
+            return None
+        is_whole = not self.words
+        is_exact = is_whole or any(each.symbol or each.lines for each in found)
+        if cited.is_binding:
+            return Rank.BINDING if is_exact else Rank.RELATED
+        return Rank.TELLING if is_exact else Rank.FILE
+
+    def _is_cited_by(self, reference: Reference) -> bool:
+        path, lines = reference.path, reference.lines
+        is_here = path is not None and f"/{self.lines.path}".endswith(f"/{path}")
+        if reference.symbol:
+            is_named = self.names[-1:] == reference.symbol[-1:]
+            # What no grammar calls a definition, such as a constant, stands in the lines.
+            return (is_here and reference.symbol[-1] in self.words) or (
+                is_named and (is_here or path is None)
+            )
+        return is_here and (
+            lines is None or (lines[0] <= self.lines.end and lines[1] > self.lines.first)
+        )
+
+
+def asked_lines(blobs: Blobs, folder: Path, place: str) -> AskedLines:
+    """Return the lines of the last commit that an argument names. Raises InvalidInput if it has none of that."""
+    match = _PLACE.fullmatch(place)
+    assert match is not None
+    repository = blobs.repository
+    root = Path(repository.workdir).resolve()
+    real = (folder / match["path"]).resolve()
+    if not real.is_relative_to(root):
+        raise InvalidInput("FILE", "is outside of this repository: {path}", path=match["path"])
+    path = real.relative_to(root).as_posix()
+    tree = repository.head.peel(pygit2.Tree)
+    file = tree[path] if path in tree else None  # noqa: SIM401 (a Tree has no `get`)
+    if not isinstance(file, pygit2.Blob):
+        raise InvalidInput("FILE", "is not in the last commit: {path}", path=match["path"])
+    text = blobs.text(file.id)
+    lines = text.splitlines()
+    if match["symbol"]:
+        return _named(path, text, match["symbol"])
+    if match["first"] is None:
+        return AskedLines(LineRange(path, 0, len(lines)), (), frozenset())
+    first, last = int(match["first"]), int(match["last"] or match["first"])
+    if not 1 <= first <= last <= len(lines):
+        raise InvalidInput("LINE", "{path} has lines 1 to {count}", path=path, count=len(lines))
+    around = [
+        each for each in definitions_of(path, text) if each.first <= first and last <= each.last
+    ]
+    return _asked_lines(path, lines, (first - 1, last), around[-1].names if around else ())
+
+
+def _named(path: str, text: str, symbol: str) -> AskedLines:
+    """Return the lines of a definition, else the first line with its name: a key, a constant. Raises InvalidInput if there is none."""
+    names = tuple(re.split(r"\.|::|#", symbol))
+    lines = text.splitlines()
+    for each in definitions_of(path, text):
+        if each.names[-len(names) :] == names:
+            return _asked_lines(path, lines, (each.first - 1, each.last), each.names)
+    for at, line in enumerate(lines):
+        if names[-1] in _WORD.findall(line):
+            return _asked_lines(path, lines, (at, at + 1), names)
+    raise InvalidInput("NAME", "is not defined in {path}: {name}", path=path, name=symbol)
+
+
+def _asked_lines(
+    path: str, text: Sequence[str], lines: tuple[int, int], names: tuple[str, ...]
+) -> AskedLines:
+    words = frozenset(_WORD.findall("\n".join(text[slice(*lines)])))
+    return AskedLines(LineRange(path, *lines), names, words)

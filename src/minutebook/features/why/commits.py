@@ -1,0 +1,112 @@
+"""Commits as Git has them: those that branches lead to, and each as a record."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import RepositoryOpenFlag, SortMode
+
+from minutebook.domain.records import Project, ProjectCommit
+from minutebook.features.code.chunking.languages import language_of
+from minutebook.features.why.session_requests import instant_of
+
+MOST_FILES, MOST_PATH, MOST_MESSAGE = 40, 200, 4_000
+"""Files of a commit that are noted, and characters of a path and of a message; the rest is left out."""
+
+MOST_CHANGES, MOST_LINES, LOOKED_INTO = 1_500, 60, 6
+"""Characters of changed lines that are noted, lines of a file that are looked at for them, and files."""
+
+_ASIDE = re.compile(
+    r"(^|/)(tests?|testing|docs|examples?|bench\w*|dist|deno_dist)/|test|spec\.|(^|/)(setup|conf)\.py$|\.(md|rst|txt|json|lock)$",
+    re.IGNORECASE,
+)
+
+UNREADABLE = (pygit2.GitError, KeyError, ValueError, OSError)
+"""What libgit2 raises where a repository is broken, shallow, or no repository."""
+
+
+def repository_of(root: Path) -> pygit2.Repository | None:
+    """Open the repository of a work tree, or a bare one; None if Git can read none there."""
+    try:
+        return pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH)
+    except UNREADABLE:
+        return None
+
+
+def tips_of(repository: pygit2.Repository) -> list[pygit2.Oid]:
+    """Return the last commits of the local branches and of the work tree, sorted, each once."""
+    found = set() if repository.head_is_unborn else {repository.head.peel(pygit2.Commit).id}
+    for name in repository.branches.local:
+        found.add(repository.branches[name].peel(pygit2.Commit).id)
+    return sorted(found, key=str)
+
+
+def reachable(
+    repository: pygit2.Repository, tips: Iterable[pygit2.Oid], most: int
+) -> Iterator[pygit2.Commit]:
+    """Yield the newest commits that lead to tips, without merges."""
+    walk = repository.walk(None, SortMode.TIME)
+    for each in tips:
+        walk.push(each)
+    return islice((each for each in walk if len(each.parent_ids) < 2), most)
+
+
+def record_of(commit: pygit2.Commit, project: Project, repository: str | None) -> ProjectCommit:
+    """Return a commit as the record of a project. Raises one of UNREADABLE."""
+    diff = _diff(commit)
+    deltas = list(islice(diff.deltas, MOST_FILES))
+    return ProjectCommit(
+        organization=project.organization,
+        id=id_of(project, commit.id),
+        project=project.id,
+        sha=str(commit.id),
+        at=instant_of(commit),
+        author=_clean(_decoded(commit.author.raw_name)),
+        message=_decoded(commit.raw_message).strip().replace("\0", "")[:MOST_MESSAGE],
+        files=tuple(_clean(_decoded(each.new_file.raw_path))[:MOST_PATH] for each in deltas),
+        changes=" ".join(_changed_lines(diff, deltas))[:MOST_CHANGES].replace("\0", ""),
+        repository=project.repository or repository,
+        user=project.user,
+    )
+
+
+def id_of(project: Project, sha: object) -> str:
+    """Return the id of a commit among records: `click@3fa9c1d0a1b2`."""
+    return f"{project.id}@{str(sha)[:12]}"
+
+
+def _diff(commit: pygit2.Commit) -> pygit2.Diff:
+    if commit.parent_ids:
+        return commit.tree.diff_to_tree(commit.parents[0].tree, swap=True, context_lines=0)
+    return commit.tree.diff_to_tree(swap=True, context_lines=0)
+
+
+def _changed_lines(diff: pygit2.Diff, deltas: Sequence[pygit2.DiffDelta]) -> Iterator[str]:
+    """Yield lines of code that a commit added, then those that it removed, each once; not of tests."""
+    removed = dict[str, None]()
+    added = dict[str, None]()
+    code = [at for at, each in enumerate(deltas) if _is_code(_decoded(each.new_file.raw_path))]
+    for at in code[:LOOKED_INTO]:
+        patch = diff[at]
+        lines = (line for hunk in (patch.hunks if patch else ()) for line in hunk.lines)
+        for line in islice(lines, MOST_LINES):
+            text = line.content.strip()
+            if len(text) > 3 and line.origin in "+-":
+                (added if line.origin == "+" else removed).setdefault(text)
+    yield from added
+    yield from (line for line in removed if line not in added)
+
+
+def _is_code(path: str) -> bool:
+    return language_of(path, "") is not None and not _ASIDE.search(path)
+
+
+def _decoded(raw: bytes | None) -> str:
+    return (raw or b"").decode("utf-8", "replace")
+
+
+def _clean(text: str) -> str:
+    """Return a name in one line, whatever somebody called it."""
+    return "".join(each if each.isprintable() else "\ufffd" for each in text)

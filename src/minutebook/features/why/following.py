@@ -1,0 +1,177 @@
+"""Keep the commits of projects in step with Git."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pygit2
+
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.filters import scope_of_writes
+from minutebook.domain.records import Project, ProjectCommit
+from minutebook.features.code.projects import Projects
+from minutebook.features.why.commits import (
+    UNREADABLE,
+    id_of,
+    reachable,
+    record_of,
+    repository_of,
+    tips_of,
+)
+from minutebook.folders.git_folders import find_git
+from minutebook.services.access.visibility import everything_in
+from minutebook.services.infrastructure import Infrastructure
+
+log = logging.getLogger(__name__)
+
+BATCH = 128
+"""Commits that are written at once."""
+
+AT_ONCE = 16
+"""New commits that get their vectors as they are written; those of more come in the background."""
+
+LOOK_EVERY = 0.5
+"""Seconds after which a question looks again whether a project has new commits."""
+
+PATIENCE = 0.4
+"""Seconds for which a question waits for new commits to be read."""
+
+
+class Histories:
+    """Reads the commits of branches into the store, and removes those that no branch has any more.
+
+    `repository_of` names the repository of a folder. Nothing is written into Git.
+    """
+
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        projects: Projects,
+        most: int,
+        repository_of: Callable[[str], str | None],
+        *,
+        reads_only: bool = False,
+    ) -> None:
+        self._store = infrastructure.store
+        self._locks = infrastructure.locks
+        self._embeddings = infrastructure.embeddings
+        self._screening = infrastructure.screening
+        self._projects = projects
+        self._most = most
+        self._repository_of = repository_of
+        self._reads_only = reads_only
+        self._guard = threading.Lock()
+        self._looked: dict[tuple[str, str], float] = {}
+        self._read: dict[tuple[str, str], list[pygit2.Oid]] = {}
+        self._reading: dict[tuple[str, str], threading.Thread] = {}
+        self._followed: set[str] = set()
+
+    def follow(self, caller: Caller, folder: str) -> None:
+        """Read the history of the repository around the folder that an agent works in, once for each folder."""
+        if not folder or folder in self._followed or not self._most or self._reads_only:
+            return
+        self._followed.add(folder)
+        try:
+            found = find_git(Path(folder).resolve(), Path.home())
+            if found is not None and not caller.token:
+                # Of a reader no refusal is to stand on the trail.
+                policy.check_may_write_to(caller, "index", scope_of_writes(caller))
+                self.catch_up(self._projects.register(caller, str(found.root)), wait=0.0)
+        except (MinutebookError, OSError) as error:
+            log.info("the history around %s is not read: %s", folder, error)
+
+    def catch_up(self, project: Project, wait: float | None = PATIENCE) -> None:
+        """Read a project's new commits in a thread, and wait some seconds for it (None: until it ends); look at most so often."""
+        key, now = (project.organization, project.id), time.monotonic()
+        with self._guard:
+            if not self._most or self._reads_only or now < self._looked.get(key, 0.0) + LOOK_EVERY:
+                return
+            self._looked[key] = now
+            thread = self._reading.get(key)
+            if thread is None or not thread.is_alive():
+                if not self._differs(project, at_length=wait is None):
+                    return
+                thread = threading.Thread(
+                    target=self._run, args=(project,), name=f"history {project.id}", daemon=True
+                )
+                self._reading[key] = thread
+                thread.start()
+        thread.join(wait)
+
+    def _differs(self, project: Project, *, at_length: bool) -> bool:
+        """Tell whether the branches of a project lead elsewhere than when they were read.
+
+        Of a project that this process has not read it looks, unless it is to look at length, whether the last commits are there.
+        """
+        try:
+            repository = repository_of(Path(project.path))
+            if repository is None:
+                return False
+            tips, known = tips_of(repository), self._read.get((project.organization, project.id))
+            if known is not None or at_length:
+                return tips != known
+            last = {
+                id_of(project, each.id) for tip in tips for each in reachable(repository, [tip], 1)
+            }
+            its = everything_in(self._store, project.organization).where(ids=frozenset(last))
+            return len(its.read_ids(ProjectCommit)) < len(last)
+        except UNREADABLE as error:
+            log.info("the history of %s cannot be read: %s", project.id, error)
+            return False
+
+    def _run(self, project: Project) -> None:
+        try:
+            self.read(project)
+        except (MinutebookError, *UNREADABLE) as error:
+            log.info("the history of %s is not read to its end: %s", project.id, error)
+
+    def read(self, project: Project) -> None:
+        """Bring the commits of a project into step. Raises InvalidRoot, StoreError, one of UNREADABLE."""
+        repository = repository_of(self._projects.check_allowed(project, project.path))
+        if repository is None or not self._most:
+            return
+        # What `.git` points to may lie elsewhere.
+        self._projects.check_allowed(project, repository.path)
+        name = f"history\0{project.organization}\0{project.id}"
+        with self._locks.hold(name) as lock:
+            if lock is not None:
+                self._bring_into_step(project, repository)
+
+    def _bring_into_step(self, project: Project, repository: pygit2.Repository) -> None:
+        tips = tips_of(repository)
+        found = {id_of(project, each.id): each for each in reachable(repository, tips, self._most)}
+        its = everything_in(self._store, project.organization).narrowed(project=project.id)
+        known = frozenset(its.read_ids(ProjectCommit))
+        new = [found[id] for id in found if id not in known]
+        where = self._repository_of(project.path)
+        for start in range(0, len(new), BATCH):
+            some = [record_of(each, project, where) for each in new[start : start + BATCH]]
+            if not self._write(project, some, with_vectors=len(new) <= AT_ONCE):
+                return
+        gone = sorted(known - found.keys())
+        for start in range(0, len(gone), BATCH):
+            with self._store.transaction(project.organization):
+                for id in gone[start : start + BATCH]:
+                    self._store.delete(ProjectCommit, project.organization, id)
+        self._read[project.organization, project.id] = tips
+        if len(new) > AT_ONCE:
+            self._embeddings.notify()
+
+    def _write(
+        self, project: Project, commits: Sequence[ProjectCommit], *, with_vectors: bool
+    ) -> bool:
+        """Write commits; return whether their project is still there."""
+        screened = [self._screening.captured(each) for each in commits]
+        embed = self._embeddings.try_embed_passage
+        made = [embed(each.passage) if with_vectors else None for each in screened]
+        with self._store.transaction(project.organization):
+            if self._store.get(Project, project.organization, project.id) is None:
+                return False
+            for each, embedded in zip(screened, made, strict=True):
+                self._store.put(each)
+                self._embeddings.put(each, embedded)
+        return True

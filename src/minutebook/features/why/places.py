@@ -1,0 +1,143 @@
+"""The reasons for the place that a question names: a line of a file, or a definition."""
+
+import time
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import TYPE_CHECKING, TypeVar
+
+import pygit2
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.records import (
+    CodeChunk,
+    Decision,
+    DecisionStatus,
+    Memory,
+    Project,
+    ProjectCommit,
+    Turn,
+)
+from minutebook.features.citations.operations import CitingText
+from minutebook.features.citations.references import Reference, references_in
+from minutebook.features.citations.trees import Blobs
+from minutebook.features.code.projects import Projects
+from minutebook.features.why.asked_lines import AskedLines, asked_lines
+from minutebook.features.why.commit_texts import shown
+from minutebook.features.why.commits import UNREADABLE, record_of, repository_of
+from minutebook.features.why.line_history import history_of
+from minutebook.features.why.session_requests import WrittenCode, instant_of, requests_of
+from minutebook.features.why.telling import LineChange, Rank, looked_at
+from minutebook.search.fusion import FusedHit
+from minutebook.search.text import parse_query
+from minutebook.services.access.visibility import View
+from minutebook.services.search.combined import Ranked
+from minutebook.services.search.passages import said
+from minutebook.services.search.recall import Answering
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+
+R = TypeVar("R", Decision, Memory)
+
+SECONDS = 0.15
+"""Seconds for which a question waits for the history of the place that it names."""
+
+PLACES, COMMITS, CITING = 2, 3, 20
+"""Places of a question that are looked at, commits that are told of each, and records that may cite it."""
+
+
+class PlaceReasons:
+    """Tells the commits that changed lines, the turns that asked for them, and the records that cite them."""
+
+    def __init__(self, app: "App", projects: Projects) -> None:
+        self._app = app
+        self._projects = projects
+
+    def reasons(self, caller: Caller, query: str) -> list[Ranked]:
+        """Return the reasons for the places that a query names, the most telling first; none where that takes long."""
+        named = [each for each in references_in(query) if each.symbol or each.lines][:PLACES]
+        if not named:
+            return []
+        end, found = time.monotonic() + SECONDS, dict[tuple[str, str], Ranked]()
+        for view in self._app.infrastructure.records.seen_by(caller):
+            for project in view.find(Project):
+                for each in named:
+                    if time.monotonic() < end:
+                        found |= {
+                            one.hit.id: one for one in self._of(caller, view, project, each, end)
+                        }
+        return list(found.values())
+
+    def _of(
+        self, caller: Caller, view: View, project: Project, named: Reference, end: float
+    ) -> list[Ranked]:
+        place = _place(view, project, named)
+        if place is None:
+            return []
+        try:
+            root = self._projects.check_allowed(project, project.path)
+            repository = repository_of(root)
+            if repository is None or repository.is_bare or repository.head_is_unborn:
+                return []
+            asked = asked_lines(Blobs(repository), root, place)
+            return list(self._told(caller, project, repository, asked, end))
+        except (MinutebookError, *UNREADABLE):
+            # It names nothing that is there, or Git cannot read it: a question is answered without.
+            return []
+
+    def _told(
+        self,
+        caller: Caller,
+        project: Project,
+        repository: pygit2.Repository,
+        asked: AskedLines,
+        end: float,
+    ) -> Iterator[Ranked]:
+        head = repository.head.peel(pygit2.Commit)
+        history = history_of(Blobs(repository), head, asked.lines)
+        in_time = takewhile(lambda each: time.monotonic() < end, history)
+        commits = list(looked_at(in_time, COMMITS))
+        names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
+        written = [WrittenCode(instant_of(each), names) for each in commits]
+        requests = requests_of(self._app.infrastructure.records, caller, written) if commits else []
+        changes = [LineChange(*each) for each in zip(commits, requests, strict=True)]
+        view = self._app.infrastructure.records.seen_in(project.organization, caller)
+        yield from self._citing(view, asked, names)
+        for change in sorted(changes, key=lambda each: each.rank)[:COMMITS]:
+            record = record_of(change.commit, project, None)
+            yield _ranked(record, shown(record))
+            if change.request is not None:
+                turn = view.get(Turn, change.request.turn)
+                if turn is not None:
+                    yield _ranked(turn, said(turn))
+
+    def _citing(self, view: View, asked: AskedLines, names: tuple[str, ...]) -> Iterator[Ranked]:
+        """Yield the decisions that hold and the memories that cite the lines, of those with their names in them."""
+        query, now = parse_query(" ".join(names)), self._app.clock()
+
+        def named(of: type[R], where: View) -> list[R]:
+            ids = frozenset(each.id for each in where.match(of, query, CITING))
+            return where.where(ids=ids).find(of)
+
+        decided = named(Decision, view.narrowed(status=DecisionStatus.ACTIVE))
+        citing: list[Decision | Memory] = [*decided, *named(Memory, view.where(valid_at=now))]
+        for record in citing:
+            is_binding = isinstance(record, Decision)
+            cited = CitingText(record.kind, record.id, "", record.text, now, is_binding)
+            if asked.rank(cited) in {Rank.BINDING, Rank.TELLING}:
+                yield _ranked(record, said(record))
+
+
+def _place(view: View, project: Project, named: Reference) -> str | None:
+    """Return the place of a reference as `asked_lines` reads it; a definition alone is looked up in the index of code."""
+    if named.path is not None:
+        after = "-".join(map(str, named.lines)) if named.lines else ".".join(named.symbol)
+        return f"{named.path}:{after}"
+    symbol = ".".join(named.symbol)
+    chunks = view.narrowed(project=project.id, name=symbol).find(CodeChunk, limit=1)
+    return f"{chunks[0].path}:{symbol}" if chunks else None
+
+
+def _ranked(record: Answering | ProjectCommit, text: str) -> Ranked:
+    return Ranked(record, text, 1.0, FusedHit((record.organization, record.id), 1.0, ()), 1.0)

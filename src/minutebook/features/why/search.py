@@ -1,0 +1,128 @@
+"""Find commits: by meaning and by words, in the histories of projects."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.records import Project, ProjectCommit
+from minutebook.domain.sources import Source
+from minutebook.features.why.commit_texts import is_like, shown
+from minutebook.search.fusion import Fused, Signal
+from minutebook.search.text import parse_query
+from minutebook.services.access.visibility import Records, View
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.search.combined import Ranked
+from minutebook.services.search.signals import Retriever
+
+if TYPE_CHECKING:
+    from minutebook.features.why.following import Histories
+    from minutebook.features.why.places import PlaceReasons
+
+CANDIDATES, COMPARED = 100, 60
+"""How many the vector and the lexical signal propose each, and how many of the best are compared token by token."""
+
+
+WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
+"""How much each signal says: among lines of code words are a poor judge."""
+
+LEAST = 0.3
+"""The chance from which commits are about a question: some of thousands of short messages come near any."""
+
+
+class CommitSearch:
+    """Ranks the commits of the projects that the caller may see (a ListedSource)."""
+
+    source = Source.COMMIT
+    is_behind = True
+
+    def __init__(
+        self,
+        store: Records,
+        embeddings: Embeddings,
+        histories: "Callable[[], Histories]",
+        places: "Callable[[], PlaceReasons]",
+    ) -> None:
+        self._store = store
+        self._places = places
+        self._signals = Retriever(store, embeddings)
+        self._histories = histories
+
+    def ranked(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        weights: Mapping[Signal, float],
+        *,
+        project: str | None,
+        language: str | None,
+    ) -> list[Ranked]:
+        """Rank commits, of one project where it is named. Empty where none is about the query."""
+        seen = self._store.seen_by(caller)
+        projects = seen.find(Project)
+        if not projects:
+            return []
+        # The model is there from here on, so that new commits get their vectors.
+        self._signals.embed(query, caller, ProjectCommit)
+        for each in projects:
+            self._histories().catch_up(each)
+        if project is not None:
+            seen = seen.narrowed(project=project)
+        return [
+            *self._places().reasons(caller, query),
+            *self._best(caller, list(seen), query, limit),
+        ]
+
+    def among(self, caller: Caller, query: str, root: str, path: str) -> list[str]:
+        """Return which commits to a file, of the projects in a folder, are about a query, best first; by their whole ids."""
+        views = []
+        for view in self._store.seen_by(caller):
+            for project in view.narrowed(path=root).find(Project):
+                self._histories().catch_up(project)
+                its = view.narrowed(project=project.id)
+                touched = its.values(ProjectCommit, ("id", "files"))
+                ids = frozenset(
+                    id for id, files in touched if any(is_like(path, each) for each in files)
+                )
+                views.append(its.where(ids=ids))
+        found = self._best(caller, views, query, COMPARED, is_sure=True)
+        return [each.record.sha for each in found if isinstance(each.record, ProjectCommit)]
+
+    def _best(
+        self,
+        caller: Caller,
+        views: Sequence[View],
+        query: str,
+        limit: int,
+        *,
+        is_sure: bool = False,
+    ) -> list[Ranked]:
+        """Rank the commits of some views; `is_sure`: even if none seems to be about the query."""
+        views = [view for view in views if view.read_ids(ProjectCommit, (), 1)]
+        if not views:
+            return []
+        embedding, parsed = self._signals.embed(query, caller, ProjectCommit), parse_query(query)
+        found = self._signals.nothing(embedding)
+        for view in views:
+            own = self._signals.propose(ProjectCommit, view, embedding, parsed, CANDIDATES)
+            own.keep(own.best(COMPARED))
+            self._signals.complete(ProjectCommit, view, embedding, own)
+            found.add(own)
+        judged = self._signals.judged(query, parsed, found, {ProjectCommit: views})
+        if judged.chance < LEAST and not judged.unknown and not is_sure:
+            return []
+        fused = Fused(found.found(), WEIGHTS, found.strengths())
+        keys = [key for key in fused.best(limit) if is_sure or not judged.is_filler(key)]
+        read = self._signals.read(ProjectCommit, views, keys)
+        return [
+            Ranked(
+                read[hit.id],
+                shown(read[hit.id]),
+                hit.score,
+                hit,
+                judged.relevance(hit.id),
+                found.details(hit.id),
+            )
+            for hit in fused.hits(keys)
+            if hit.id in read
+        ]

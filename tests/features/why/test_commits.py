@@ -1,0 +1,212 @@
+"""Commits of projects, found like decisions."""
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pygit2
+import pytest
+
+from minutebook.app import App
+from minutebook.domain.caller import Caller
+from minutebook.domain.records import ProjectCommit
+from minutebook.features.code.services import CodeServices
+from minutebook.features.why import following
+from minutebook.features.why.commits import MOST_FILES
+from minutebook.features.why.services import WhyServices
+from tests.features.citations.repositories import committed
+from tests.terminal import Run, remembered
+from tests.world import Opener, World
+
+ROUNDING = "Round totals half up\n\nThe tax office rejects banker's rounding."
+DAY = 86_400
+FIRST = 1_700_000_000
+
+
+@pytest.fixture(autouse=True)
+def look_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "LOOK_EVERY", 0.0)
+    monkeypatch.setattr(following, "PATIENCE", 20.0)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    committed(root, {"pay.py": "def total(lines):\n    return round(sum(lines))\n"}, FIRST, "Add totals")  # fmt: skip
+    committed(root, {"pay.py": "def total(lines):\n    return half_up(sum(lines))\n"}, FIRST + DAY, ROUNDING)  # fmt: skip
+    return root
+
+
+@pytest.fixture
+def world(opener: Opener) -> World:
+    return opener(index_history=100)
+
+
+def indexed(world: World, root: Path) -> str:
+    found: str = world.call("index_project", path=str(root))["project_id"]
+    return found
+
+
+def hits(world: World, query: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = world.call("recall", query=query)["results"]
+    return found
+
+
+def commits_of(app: App, caller: Caller) -> list[ProjectCommit]:
+    return app.infrastructure.records.seen_by(caller).find(ProjectCommit)
+
+
+def test_a_commit_is_found_with_its_day_author_and_project(world: World, shop: Path) -> None:
+    indexed(world, shop)
+    found = hits(world, "why do totals round half up")[0]
+    sha = str(pygit2.Repository(str(shop)).head.target)
+    assert (found["source"], found["id"]) == ("commit", f"shop@{sha[:12]}")
+    assert (found["by"], found["at"]) == ("Ana", "2023-11-15T22:13:20Z")
+    assert "tax office" in str(found["content"])
+    assert "pay.py" in str(found["content"])
+
+
+def test_a_memory_that_says_the_same_comes_first(world: World, shop: Path) -> None:
+    indexed(world, shop)
+    world.call("store_memory", content="Totals round half up: the tax office rejects the other.")
+    sources = [each["source"] for each in hits(world, "why do totals round half up")]
+    assert sources[0] == "memory"
+    assert "commit" in sources[1:]
+
+
+def test_a_new_commit_is_found_at_once_and_a_removed_one_goes(world: World, shop: Path) -> None:
+    indexed(world, shop)
+    before = pygit2.Repository(str(shop)).head.target
+    committed(shop, {"ship.py": "fee = 5\n"}, FIRST + 2 * DAY, "Charge five for shipping")
+    (found, *_) = hits(world, "charge five for shipping")
+    assert "Charge five" in str(found["content"])
+    pygit2.Repository(str(shop)).reset(before, pygit2.enums.ResetMode.HARD)
+    hits(world, "charge five for shipping")
+    assert {each.sha for each in commits_of(world.app, world.caller)} == {
+        str(each.id) for each in pygit2.Repository(str(shop)).walk(before)
+    }
+
+
+def test_who_may_not_see_a_project_sees_no_commit_of_it(world: World, shop: Path) -> None:
+    ours = replace(world.caller, repositories=frozenset({"ours"}))
+    theirs = replace(world.caller, repositories=frozenset({"theirs"}))
+    world.app.get(CodeServices).projects.index(ours, str(shop))
+    search = world.app.get(WhyServices).commit_search
+    asked = {"limit": 5, "weights": {}, "project": None, "language": None}
+    question = "why does shop's pay.py:2 round totals half up"
+    assert search.ranked(ours, question, **asked)  # type: ignore[arg-type]
+    assert not search.ranked(theirs, question, **asked)  # type: ignore[arg-type]
+    assert not search.among(theirs, question, str(shop), "pay.py")
+
+
+def test_commits_go_with_their_project(world: World, shop: Path) -> None:
+    world.call("delete_project", project_id=indexed(world, shop))
+    assert commits_of(world.app, world.caller) == []
+
+
+def test_without_a_history_nothing_is_read(opener: Opener, shop: Path) -> None:
+    world = opener(index_history=0)
+    indexed(world, shop)
+    world.app.get(WhyServices).histories.follow(world.caller, str(shop))
+    assert commits_of(world.app, world.caller) == []
+
+
+def test_the_folder_an_agent_works_in_is_followed(world: World, shop: Path) -> None:
+    (shop / "deep").mkdir()
+    world.app.get(WhyServices).histories.follow(world.caller, str(shop / "deep"))
+    found = hits(world, "why do totals round half up")
+    assert [each["source"] for each in found[:1]] == ["commit"]
+
+
+def test_only_the_newest_are_kept(opener: Opener, shop: Path) -> None:
+    world = opener(index_history=1)
+    indexed(world, shop)
+    assert [each.message for each in commits_of(world.app, world.caller)] == [ROUNDING]
+
+
+def test_an_answer_as_of_a_day_has_no_later_commit(world: World, shop: Path) -> None:
+    indexed(world, shop)
+    at = "2023-11-15T12:00:00Z"
+    found = world.call("find_answers", query="why do totals round half up", as_of=at)["results"]
+    assert "Round totals half up" not in json.dumps(found)
+
+
+def test_a_place_in_the_question_gets_its_reasons_first(world: World, shop: Path) -> None:
+    committed(shop, {"other.py": "half = 1\n"}, FIRST + 3 * DAY, "Half of the lines")
+    indexed(world, shop)
+    world.call("store_memory", content="pay.py:total rounds half up for the tax office.")
+    for question in ("why is pay.py:2 so", "what made pay.py:total what it is"):
+        found = hits(world, question)
+        assert found[0]["source"] == "memory"
+        assert "Round totals half up" in str(found[1]["content"])
+
+
+def test_a_report_finds_the_commit_among_those_to_a_file(
+    run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEBOOK_INDEX_HISTORY", "100")
+    for number in range(4):
+        text = f"def total(lines):\n    return half_up(sum(lines), {number})\n"
+        committed(shop, {"pay.py": text}, FIRST + (number + 2) * DAY, f"Tidy up, part {number}")
+    monkeypatch.chdir(shop)
+    run("index", ".")
+    told = json.loads(
+        run("why", "pay.py", "a total is off from banker's rounding", "--json").stdout
+    )
+    assert told[0]["text"] == ROUNDING
+
+
+def _bare(root: Path) -> None:
+    shutil.move(root / ".git", root.parent / "kept")
+    shutil.rmtree(root)
+    shutil.move(root.parent / "kept", root)
+
+
+def _shallow(root: Path) -> None:
+    kept = root.parent / "whole"
+    shutil.move(root, kept)
+    subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{kept}", str(root)], check=True)
+
+
+def _broken(root: Path) -> None:
+    for each in (root / ".git" / "objects").iterdir():
+        if len(each.name) == 2:
+            shutil.rmtree(each)
+
+
+def _hostile(root: Path) -> None:
+    odd = {f"{number}.txt": "" for number in range(MOST_FILES + 20)} | {"new\nline\x1b.py": "a = 1\n"}  # fmt: skip
+    committed(root, odd, -5, "Many\0 files")
+    (root / "link").symlink_to("/etc")
+    committed(root, {}, 2**40, "A link")
+
+
+def _linked_elsewhere(root: Path) -> None:
+    shutil.rmtree(root / ".git")
+    (root / ".git").write_text("gitdir: /nowhere\n")
+
+
+@pytest.mark.parametrize("harm", [_bare, _shallow, _broken, _hostile, _linked_elsewhere, None])
+def test_what_git_cannot_read_is_left_out(world: World, shop: Path, harm: object) -> None:
+    indexed(world, shop)
+    if harm is None:
+        shutil.rmtree(shop)
+    else:
+        harm(shop)  # type: ignore[operator]
+    world.call("recall", query="why is pay.py:2 so")
+    for each in commits_of(world.app, world.caller):
+        assert all("\n" not in path for path in each.files)
+        assert len(each.files) <= MOST_FILES
+
+
+def test_search_at_the_terminal_shows_commits(
+    run: Run, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEBOOK_INDEX_HISTORY", "100")
+    run("index", str(shop))
+    remembered(run, "Half of the budget goes to taxes.")
+    found = run("search", "totals round half up").output
+    assert "shop@" in found
+    assert "2023-11-15, Ana" in found
