@@ -23,7 +23,7 @@ TOKEN_VARIABLE = "MINUTEBOOK_TOKEN"  # noqa: S105
 
 FILE = "config.toml"
 
-HOOK_WAIT = "0.15"
+HOOK_WAIT = "0.25"
 """The default of the setting `hook_wait`: less than a person notices."""
 
 DAEMON_WAIT = "60"

@@ -8,7 +8,7 @@ its numbers are in `talk_weights.npz`, fitted by `python -m benchmarks.fit_talks
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import log, sqrt
 from pathlib import Path
 
@@ -31,10 +31,16 @@ RECENT = 3
 _ONE_OF_MANY = 0.3
 """What a sign counts that is one of many of a sort: so its weight is held back more where it is fitted."""
 
+REMEMBERED = 4_096
+"""Texts whose words stay known: a hook reads the latest turns of a project before each prompt."""
+
 WORDS = word_lists("talk_words.toml")
 """Kinds of telling words, each by language, as regular expressions."""
 
 _KINDS = {kind: any_word(by_language.values()) for kind, by_language in WORDS.items()}
+
+
+_sentence_of = lru_cache(REMEMBERED)(sentence_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,7 @@ class _Read:
         return not (self.is_question or self.said.is_request)
 
 
+@lru_cache(REMEMBERED)
 def kinds_of(text: str) -> frozenset[str]:
     """Return the kinds of telling words in a text."""
     return frozenset(kind for kind, pattern in _KINDS.items() if pattern.search(text))
@@ -258,7 +265,7 @@ class _Talk:
 
 
 def _read(index: int, said: Said, languages: Languages) -> _Read:
-    sentence = sentence_of(said.text, languages)
+    sentence = _sentence_of(said.text, languages)
     numbers = [
         (word.key, other.key[:4])
         for place, word in enumerate(sentence.words)

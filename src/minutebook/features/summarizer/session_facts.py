@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from minutebook.domain.records import MOST_SCORE, Category, Turn
 from minutebook.domain.writing.turns import RECAP
 from minutebook.features.summarizer import technologies
 from minutebook.features.summarizer.session_words import FILE, either, pattern, plain, whole
+from minutebook.language.talks import REMEMBERED
 from minutebook.search.text import word_terms
 from minutebook.services.journal.summary_draft import MAX_TECHNOLOGIES
 
@@ -156,6 +158,7 @@ def read_part(text: str) -> str:
     return f"{text[: READ_AT_MOST - end]}\n…\n{text[-end:]}"
 
 
+@lru_cache(REMEMBERED)
 def is_request(sentence: str) -> bool:
     """Tell whether a sentence asks for something to be done."""
     plain = _bare(sentence)
