@@ -17,6 +17,7 @@ from minutebook.server.app_loader import AppLoader
 from tests.world import wait_until
 
 
+@pytest.mark.needs("ledger")
 def test_an_app_that_cannot_be_opened_leaves_nothing_open(tmp_path: Path) -> None:
     settings = settings_with(
         home=tmp_path / "home", embedder="none", role=Role.ADMIN, agent_memory_secret="short"

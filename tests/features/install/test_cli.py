@@ -21,7 +21,7 @@ from tests.terminal import Run
             "the server there decides",
         ),
         (
-            ["install", "cursor", "--url", "https://x.org/mcp", "--contract", "ledger"],
+            ["install", "cursor", "--url", "https://x.org/mcp", "--contract", "knowledge"],
             "cannot be used with a --url that has a path already",
         ),
         (["install", "continue"], "must be project, by --project"),
@@ -70,7 +70,7 @@ def test_install_passes_on_the_contracts_and_the_spelling_of_tool_names(
     ("asked", "path"),
     [
         (("--url", "https://x.org"), "/mcp"),
-        (("--url", "https://x.org/", "--contract", "ledger"), "/mcp/ledger"),
+        (("--url", "https://x.org/", "--contract", "knowledge"), "/mcp/knowledge"),
         (("--url", "https://x.org/team/mcp"), "/team/mcp"),
     ],
 )
@@ -146,7 +146,7 @@ def entered(tmp_path: Path) -> list[str]:
     return arguments
 
 
-@pytest.mark.needs("code")
+@pytest.mark.needs("code", "ledger")
 def test_eight_tools_stand_before_an_agent_and_answer_in_lines(run: Run, tmp_path: Path) -> None:
     done = run("install", "cursor")
     assert "It is served store_memory, " in done.output
@@ -161,6 +161,7 @@ def test_eight_tools_stand_before_an_agent_and_answer_in_lines(run: Run, tmp_pat
     assert not {"reset_all_memory", "delete_memory", "delete_project"} & set(tools)
 
 
+@pytest.mark.needs("ledger")
 def test_every_tool_is_served_to_whom_it_is_asked_for(run: Run, tmp_path: Path) -> None:
     assert run("install", "cursor", "--tools", "all").exit_code == 0
     args = entered(tmp_path)

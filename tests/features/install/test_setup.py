@@ -20,7 +20,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.needs("code")
+@pytest.mark.needs("code", "ledger")
 def test_setup_enters_the_clients_that_are_here(run: Run, machine: Path) -> None:
     shown = run("setup", "--dry-run").output
     assert [line for line in shown.splitlines() if not line.startswith(" ")] == [
@@ -52,7 +52,7 @@ def test_setup_enters_the_clients_that_are_here(run: Run, machine: Path) -> None
     assert "[y/N]" not in again
 
 
-@pytest.mark.needs("code")
+@pytest.mark.needs("code", "ledger")
 def test_a_client_that_is_taken_out_loses_skill_and_permission(run: Run, machine: Path) -> None:
     settings = machine / ".claude" / "settings.json"
     mine = {"permissions": {"allow": ["Bash(ls)"], "deny": ["WebFetch"]}, "model": "opus"}
@@ -66,7 +66,7 @@ def test_a_client_that_is_taken_out_loses_skill_and_permission(run: Run, machine
     assert (machine / ".agents" / "skills" / "minutebook" / "SKILL.md").exists()
 
 
-@pytest.mark.needs("code")
+@pytest.mark.needs("code", "ledger")
 def test_permission_is_noted_where_each_client_keeps_it(run: Run, machine: Path) -> None:
     (machine / ".gemini").mkdir()
     (machine / ".kiro" / "settings").mkdir(parents=True)

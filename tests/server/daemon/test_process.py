@@ -227,6 +227,7 @@ def test_a_client_with_other_settings_gets_a_daemon_of_its_own(house: House) -> 
     assert len(house.daemons()) == 2
 
 
+@pytest.mark.needs("ledger")
 def test_a_daemon_does_not_serve_who_has_another_secret(house: House) -> None:
     house.client()
     house.variables["AGENT_MEMORY_SECRET"] = "open sesame, said the admin"

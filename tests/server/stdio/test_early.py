@@ -102,6 +102,7 @@ def test_each_answer_is_the_servers_at_every_revision(names: list[str], spelling
             assert asked(answers, PING) == real.asks(PING)
 
 
+@pytest.mark.needs("ledger")
 @pytest.mark.parametrize(
     "options", [("--read-only",), ("--tools", "recall,record-decision"), ("--tools", "recall")]
 )

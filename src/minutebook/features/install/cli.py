@@ -299,6 +299,8 @@ def _stated_in(settings: Settings, options: dict[str, str], names: Iterable[str]
     return [
         part
         for name in names
+        # A feature that is not there has no settings.
+        if hasattr(standard, name)
         if (value := getattr(settings, name)) != getattr(standard, name) or name == _FOLDERS
         for part in _stated(name, value)
     ]
