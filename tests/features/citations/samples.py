@@ -5,7 +5,7 @@ from minutebook.features.citations.cited import CitationVerdict, Cited, CodeDefi
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
 from minutebook.store.protocol import Tended
 
-TOTAL = CodeDefinition("src/pay.py", ("Cart", "total"), 2, 4, "d1", "d2")
+TOTAL = CodeDefinition("src/pay.py", ("Cart", "total"), 2, 4, "d1", "d2", "d3")
 
 
 def judged_record(id: str, tree: str = "/shop", said: str = "s") -> JudgedRecord:

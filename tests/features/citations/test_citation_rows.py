@@ -30,6 +30,19 @@ def test_rows_are_kept_by_record_and_work_tree(kept: Tended) -> None:
     assert rows.in_tree("zoo", "/shop") == [one]
 
 
+def test_verdicts_of_another_form_are_judged_anew(kept: Tended) -> None:
+    rows, one = CitationRows(kept.database), judged_record("a")
+    rows.put("acme", [one])
+    with kept.database.writing("acme") as (connection, number):
+        changed = (
+            "UPDATE citations SET judged = replace(judged, 'headless', 'x') WHERE organization = ?",
+            (number,),
+        )
+        connection.run(*changed)
+    ((found,),) = [each.values() for each in rows.of("acme", [one.name]).values()]
+    assert (found.said, found.judged) == ("", ())
+
+
 def test_rows_go_with_their_record(kept: Tended) -> None:
     rows = CitationRows(kept.database)
     kept.put(memory("a", organization="acme"))

@@ -44,3 +44,26 @@ def test_what_is_gone_stands_below_what_holds(world: World, tmp_path: Path) -> N
     ]
     assert lines[0].endswith("; code holds)")
     assert lines[2].endswith("; code gone)")
+
+
+@pytest.mark.needs("hooks")
+def test_a_session_starts_with_what_holds(world: World, tmp_path: Path) -> None:
+    from minutebook.features.hooks.contexts import HEAD
+    from minutebook.features.hooks.services import HookServices
+
+    committed(tmp_path / "shop", {"pay.py": "def total(lines):\n    return sum(lines)\n"}, BEFORE)
+    caller = in_call(world.caller, work_tree=WorkTree(str(tmp_path / "shop")))
+    person = replace(caller, name="ada", role=Role.HUMAN)
+    for text in ("Orders are short", "Orders are summed by total()"):
+        world.clock.turn()
+        world.app.memories.store(person, Draft(content=text, type=MemoryType.BUSINESS_RULE))
+    committed(tmp_path / "shop", {"pay.py": "def paid():\n    return 1\n"}, AFTER)
+    told = world.app.get(HookServices).hook_contexts.at_start(caller, None, 600)
+    assert told is not None
+    lines = told.text.removeprefix(f"{HEAD}\n").splitlines()
+    assert [lines[0], lines[1][:18], lines[2]] == [
+        "Rules:",
+        "- Orders are short",
+        "Perhaps outdated, rules:",
+    ]
+    assert lines[3].endswith("; code gone)")

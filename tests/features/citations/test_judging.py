@@ -51,6 +51,12 @@ def judged(root: Path, text: str) -> list[Judged]:
             "src/pay.py:give_back",
         ),
         (
+            {"src/pay.py": PAY.replace("total(self)", "sum(self)")},
+            "src/pay.py:Order.total",
+            "renamed",
+            "src/pay.py:Order.sum",
+        ),
+        (
             {"src/pay.py": ORDER, "src/refunds.py": REFUND},
             "`refund`",
             "moved",

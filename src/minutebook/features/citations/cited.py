@@ -8,7 +8,8 @@ from enum import StrEnum
 class CodeDefinition:
     """A definition in a file: its names, outer first, its lines, counted from 1, and its content.
 
-    `digest` is of its tokens but comments; `nameless` the same with its own name left out, by which a renamed one is found.
+    `digest` is of its tokens but comments. By the others a renamed one is found: `nameless` is the same with its own name left
+    out, `headless` with its name left out where it is defined, as its new one may be a word in it.
     """
 
     path: str
@@ -17,6 +18,7 @@ class CodeDefinition:
     last: int
     digest: str
     nameless: str
+    headless: str
 
 
 class CitationVerdict(StrEnum):

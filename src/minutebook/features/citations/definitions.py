@@ -44,10 +44,17 @@ def definitions_of(path: str, text: str) -> list[CodeDefinition]:
                 each.last + 1,
                 _digest(said),
                 _digest([b"" if word == name else word for word in said]),
+                _digest(_without_first(said, name)),
             )
         )
         around.append(each)
     return made
+
+
+def _without_first(said: Sequence[bytes], name: bytes) -> list[bytes]:
+    """Return tokens with the first that is a name left out, as if it were empty."""
+    at = said.index(name) if name in said else len(said)
+    return [*said[:at], b"", *said[at + 1 :]]
 
 
 def _tokens(source: bytes, grammar: Grammar) -> list[tuple[int, bytes]]:

@@ -61,13 +61,18 @@ def _definition(
     ]
     new = [each for each in here if each.names not in known]
     for verdict, among in ((CitationVerdict.RENAMED, new), (CitationVerdict.MOVED, elsewhere)):
-        if found := [each for each in among if each.nameless == before.nameless]:
+        if found := [each for each in among if is_renamed(before, each)]:
             is_named = found[0].names[-1] == before.names[-1]
             return Judged(cited, CitationVerdict.MOVED if is_named else verdict, _place(found[0]))
     moved = [each for each in (*new, *elsewhere) if is_meant(before.names[-1:], each)]
     if len(moved) == 1:
         return Judged(cited, CitationVerdict.CHANGED, _place(moved[0]))
     return Judged(cited, CitationVerdict.GONE)
+
+
+def is_renamed(before: CodeDefinition, after: CodeDefinition) -> bool:
+    """Tell whether two definitions are the same but for their names."""
+    return after.nameless == before.nameless or after.headless == before.headless
 
 
 def _place(definition: CodeDefinition) -> str:

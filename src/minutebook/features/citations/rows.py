@@ -155,19 +155,24 @@ def _put(connection: Connection, number: int, row: tuple[str, ...]) -> None:
 
 def _read(row: tuple[Any, ...]) -> JudgedRecord:
     kind, id, tree, said, base, head, stamps, judged = map(value_text, row)
+    known = _judged(judged)
     return JudgedRecord(
         (Kind(kind), id),
         tree,
-        said,
+        # Verdicts of another form are judged anew.
+        "" if known is None else said,
         base,
         head,
         {path: stamp and (stamp[0], stamp[1]) for path, stamp in json.loads(stamps).items()},
-        _judged(judged),
+        known or (),
     )
 
 
 @lru_cache(maxsize=1024)
-def _judged(text: str) -> tuple[Judged, ...]:
-    """Read verdicts; those of a record are read again with each answer that has it."""
-    read: tuple[Judged, ...] = value_of(tuple[Judged, ...], json.loads(text))
+def _judged(text: str) -> tuple[Judged, ...] | None:
+    """Read verdicts, None if they are of another form; those of a record are read again with each answer that has it."""
+    try:
+        read: tuple[Judged, ...] = value_of(tuple[Judged, ...], json.loads(text))
+    except (TypeError, ValueError, KeyError):
+        return None
     return read

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -34,7 +34,7 @@ from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summaries import Summaries
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.search.combined import CombinedRecall, Ranked
-from minutebook.services.search.hit_notes import NO_NOTES, Notes, is_told_last
+from minutebook.services.search.hit_notes import NO_NOTES, HitNotes, Notes, is_told_last
 from minutebook.services.search.recall import WEIGHTS
 
 CHARACTERS = 4
@@ -69,10 +69,6 @@ _UNCONFIRMED = {
 }
 _IN_SESSIONS = "Said in earlier sessions:"
 _HEADINGS = ("", *_UNCONFIRMED.values(), _IN_SESSIONS)
-_OUTDATED = {
-    each: f"Perhaps outdated{f', {each[0].lower()}{each[1:]}' if each else ':'}"
-    for each in _HEADINGS
-}
 _MOST_DECISIONS, _MOST_NOTED, _MOST_LATER, _MOST_LATER_SESSIONS = 8, 8, 100, 5
 _AGENTS = frozenset({"AGENTS.md", "AGENTS.override.md"})
 _LOADED = {
@@ -128,6 +124,7 @@ class HookContexts:
         sessions: Sessions,
         summaries: Summaries,
         combined: CombinedRecall,
+        notes: HitNotes,
         sources: Collection[Source],
         recalls: RecallLog,
         doors: Doors,
@@ -141,6 +138,7 @@ class HookContexts:
         self._sessions = sessions
         self._summaries = summaries
         self._combined = combined
+        self._notes = notes
         self._sources = sources
         self._recalls = recalls
         self._doors = doors
@@ -159,6 +157,9 @@ class HookContexts:
         lasting = self._doors.told(caller)
         decisions = self._decisions.latest(caller)[:LOOKED_AT]
         lines = [*self._confirmed(lasting, decisions), *self._noted(caller, lasting, decisions)]
+        records = {each.id: each for each in (*decisions, *(memory for memory, _ in lasting))}
+        notes = self._notes.of(caller, (records[each.id] for each in lines))
+        lines = _with_notes(lines, {id: said for (_, _, id), said in notes.items()})
         last_session = last_session or self._newest_of_project(caller, session)
         if last_session is not None:
             lines += self._last(caller, last_session)
@@ -201,16 +202,13 @@ class HookContexts:
             and not (session and isinstance(each.record, Turn) and each.record.session == session)
             and not _is_own_note(caller, each.record, began)
         ]
-        lines = [
-            (is_told_last(each.notes), *line) for each in new for line in self._about(caller, each)
-        ]
+        lines = [line for each in new for line in self._about(caller, each)]
         # What a person said comes first, below their headings what agents noted and what was said; the newest first of each.
-        lines.sort(key=lambda each: each[1], reverse=True)
-        lines.sort(key=lambda each: (each[0], _HEADINGS.index(each[2].heading)))
-        said = [
-            line._replace(heading=_OUTDATED[line.heading]) if is_last else line
-            for is_last, _, line in lines
-        ]
+        lines.sort(key=lambda each: each[0], reverse=True)
+        lines.sort(key=lambda each: _HEADINGS.index(each[1].heading))
+        said = _with_notes(
+            [line for _, line in lines], {each.record.id: each.notes for each in new}
+        )
         context = _fitting(said, PROMPT_TOKENS * CHARACTERS)
         if context is None:
             return None
@@ -226,7 +224,7 @@ class HookContexts:
             voice = self._doors.voice(record)
             if self._doors.of(caller, record, hit.text, voice) >= Door.UNASKED:
                 heading = _UNCONFIRMED.get(voice, "")
-                yield _at(record)[0], self._line(heading, record, hit.text, voice, hit.notes)
+                yield _at(record)[0], self._line(heading, record, hit.text, voice)
         elif isinstance(record, Turn):
             said_in = Session(
                 organization=record.organization,
@@ -350,30 +348,41 @@ class HookContexts:
         return [*texts, *ends]
 
     def _line(
-        self,
-        heading: str,
-        record: Memory | Decision | Turn,
-        text: str,
-        voice: Voice,
-        notes: Notes = NO_NOTES,
+        self, heading: str, record: Memory | Decision | Turn, text: str, voice: Voice
     ) -> _Line:
-        """Return a record as a line: its text, its voice, its age, and notes of features in two words.
+        """Return a record as a line: its text, its voice, and its age.
 
         A person's text is whole, if it fits.
         """
         trust = ""
         if voice is Voice.PERSON and not isinstance(record, Turn):
             trust = _trust_of(record)
-        parts = (
-            words_by_age(record, self._clock(), trust),
-            *(each.short for each in notes.values()),
-        )
-        words = inert("; ".join(parts))
+        words = inert(words_by_age(record, self._clock(), trust))
         whole = inert(text)
         short = f"- {_cut(whole, LONGEST_HIT)} ({words})"
         if voice is not Voice.PERSON:
             return _Line(heading, record.id, short)
         return _Line(heading, record.id, f"- {whole} ({words})", short)
+
+
+def _with_notes(lines: Iterable[_Line], notes: Mapping[str, Notes]) -> list[_Line]:
+    """Return lines with the notes of features in two words, by the ids of records; those that are told last, last."""
+    found: list[tuple[bool, _Line]] = []
+    for line in lines:
+        own = notes.get(line.id, NO_NOTES)
+        text, short = (
+            f"{each[:-1]}{''.join(f'; {note.short}' for note in own.values())})" if each else ""
+            for each in (line.text, line.short)
+        )
+        is_last, heading = is_told_last(own), line.heading
+        if is_last:
+            heading = (
+                f"Perhaps outdated, {heading[0].lower()}{heading[1:]}"
+                if heading
+                else "Perhaps outdated:"
+            )
+        found.append((is_last, _Line(heading, line.id, text, short)))
+    return [line for _, line in sorted(found, key=lambda each: each[0])]
 
 
 def _is_known_to(caller: Caller, record: Memory | Decision, *, notes: bool) -> bool:

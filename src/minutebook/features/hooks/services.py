@@ -28,6 +28,7 @@ class HookServices(FeatureServices):
             app.sessions,
             app.summaries,
             app.combined,
+            app.hit_notes,
             [each for each in app.recall_sources if each is not Source.COMMIT],
             app.get(RecallLogServices).recalls,
             app.doors,
