@@ -67,7 +67,7 @@ def test_code_keeps_its_lines() -> None:
     assert as_lines({"results": [hit]}) == "x.py:3-4\ndef f():\n    pass"
 
 
-@pytest.mark.needs("code")
+@pytest.mark.needs("code", "ledger")
 def test_the_tools_of_an_agent_weigh_little_and_say_when_they_are_for() -> None:
     names = agent_tools()
     tools = [each for of in names.values() for each in of]

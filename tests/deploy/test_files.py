@@ -35,6 +35,7 @@ def instructions() -> list[tuple[str, str]]:
     return [tuple(line.split(maxsplit=1)) for line in lines.splitlines() if line]  # type: ignore[misc]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "name", ["Containerfile", "compose.yaml", ".env.example", "minutebook.service"]
 )

@@ -224,7 +224,7 @@ def test_what_is_for_the_owner_of_a_store_is_served_to_nobody(
     assert server.post(f"/operations/{name}", {}, **headers).status_code == 404
 
 
-@pytest.mark.needs("governance")
+@pytest.mark.needs("governance", "ledger")
 def test_what_a_server_does_not_serve_no_operation_reaches(tmp_path: Path) -> None:
     with served(tmp_path, "knowledge", "--read-only") as one:
         for name in ("decisions", "remember", "entries", "delete_memory"):

@@ -38,7 +38,7 @@ def refused(run: Run, *arguments: str) -> str:
     return result.output + result.stderr
 
 
-@pytest.mark.needs("audit_proof")
+@pytest.mark.needs("audit_proof", "ledger")
 def test_a_store_moves_to_a_server_and_back(
     run: Run, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
