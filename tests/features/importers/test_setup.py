@@ -32,6 +32,8 @@ def test_setup_brings_in_each_source_once(run: Run, machine: Path) -> None:
     done = run("setup", "--yes")
     assert done.exit_code == 0, done.output
     assert "Imported 2 records (turn 2)" in done.output
+    assert "Summed up 1 session: `minutebook sessions`." in done.output
+    assert "no summary yet" not in run("sessions").output
     assert "run them first" in run("list").output
     again = run("setup", "--yes").output
     assert again.count("all here already") == 2

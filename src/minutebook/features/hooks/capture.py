@@ -38,6 +38,9 @@ class Transcripts:
     file: str = ""
 
 
+CAPTURED, NOTHING = "captured", "nothing to keep"
+"""The outcomes of an event with which a session was kept, or more of it, and of one in which nothing was said."""
+
 TRANSCRIPTS: Mapping[str, Transcripts] = {
     "claude-code": Transcripts(claude_code.NAME, claude_code.USUAL_PLACE, claude_code.is_wanted),
     "codex": Transcripts(codex.NAME, codex.USUAL_PLACE, codex.is_wanted),
@@ -71,7 +74,7 @@ def capture(
         if event.moment is HookMoment.END and (count or client not in TRANSCRIPTS):
             for name in sorted(names):
                 app.summaries.summarize(caller, name)
-        outcome = "captured"
+        outcome = CAPTURED if kept else NOTHING
     except MinutebookError as error:
         outcome = f"failed: {type(error).__name__}"
     log.append(
@@ -94,6 +97,9 @@ def _found(client: str, event: HookEvent, folder: Path | None) -> Iterable[Found
         return []
     of = TRANSCRIPTS[client]
     path = transcript(client, event, folder)
+    if not path.is_file():
+        # Nothing was said: a client that only lists its servers has a session, too.
+        return []
     return found_in(ImportSource(path, of.is_wanted), SOURCES[of.source])
 
 
@@ -162,7 +168,7 @@ def _without_private(turn: TurnDraft) -> TurnDraft:
 
 
 def transcript(client: str, event: HookEvent, folder: Path | None) -> Path:
-    """Return the path of a session's transcript, one in the client's own folder of them.
+    """Return the path of a session's transcript, one in the client's own folder of them; it need not be there.
 
     `folder` is the client's configuration folder where a variable names it. Raises InvalidInput for
     any other path: who writes events could have any file read.
@@ -174,8 +180,8 @@ def transcript(client: str, event: HookEvent, folder: Path | None) -> Path:
     if not named and of.file and event.session:
         named = str(own / event.session / of.file)
     with suppress(OSError, RuntimeError, ValueError):
-        path = Path(named).resolve(strict=True)
+        path = Path(named).resolve()
         below = path.relative_to(own.resolve())
-        if of.is_wanted(PurePath(below)):
+        if named and of.is_wanted(PurePath(below)):
             return path
     raise InvalidInput("transcript_path", "must be a transcript below {folder}", folder=own)

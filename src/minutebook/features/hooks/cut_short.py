@@ -14,7 +14,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.hooks import log
 from minutebook.features.hooks.answers import answer
-from minutebook.features.hooks.capture import transcript
+from minutebook.features.hooks.capture import CAPTURED, NOTHING, transcript
 from minutebook.features.hooks.early_hook import HANDED_OVER
 from minutebook.features.hooks.events import read_event
 from minutebook.services.jobs import Job
@@ -75,19 +75,20 @@ def _keep(app: "App", entry: Mapping[str, Any]) -> None:
     settings = load(entry["options"])
     if (settings.store, settings.database) != (app.settings.store, app.settings.database):
         return
+    outcome = ""
     try:
         path = transcript(client, read_event(fields), folder)
-    except InvalidInput:
-        # Nothing was said in it yet, or it is no transcript of this client.
-        outcome = "nothing to keep"
-    else:
         if time.time() - path.stat().st_mtime < _QUIET:
             return
-        outcome = answer(app, settings, client, fields, folder)[0].outcome
-    if outcome != "captured" and not outcome.startswith("failed"):
-        # Those two are noted by whoever keeps it.
+    except (InvalidInput, FileNotFoundError):
+        # Nothing was said in it yet, or it is no transcript of this client.
+        noted = NOTHING
+    else:
+        noted = outcome = answer(app, settings, client, fields, folder)[0].outcome
+    if outcome not in (CAPTURED, NOTHING) and not outcome.startswith("failed"):
+        # Those are noted by whoever keeps it.
         home, session = str(app.settings.home), entry["session"]
-        log.append(home, client=client, event=_CAPTURE, session=session, outcome=outcome)
+        log.append(home, client=client, event=_CAPTURE, session=session, outcome=noted)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -120,9 +120,11 @@ def _answered(
         _keep_apart(event)
         return "handed over", None
     if event.moment in (HookMoment.END, HookMoment.TURN):
+        from minutebook.features.hooks.capture import CAPTURED, NOTHING
+
         count, name = _kept(server, client, event)
         entry |= {"event": "capture", "turns": count, "kept": name, "folder": str(event.folder)}
-        return "captured", None
+        return CAPTURED if name else NOTHING, None
     if event.moment is None:
         return "unknown event", None
     asked = asked_here(settings, client, event)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from minutebook.cli.commands.setup import Offer, SetupRun, Stage, Steps
 from minutebook.cli.printing import echo
+from minutebook.domain.counts import count_of
 from minutebook.features.importers.cli import report_lines, report_of
 from minutebook.features.importers.places import found_here, usual_place
 from minutebook.features.importers.sources import claude_code_memory, instructions
@@ -69,6 +70,8 @@ def _import(run: SetupRun, name: str, sources: Sequence[ImportSource]) -> None:
     for source in sources:
         report = report_of(app, caller, run.settings, name, source, dry_run=False)
         echo(*(f"  {line}" for line in report_lines(name, source, report, dry_run=False)))
+    if app.summaries.is_built_in and (made := app.summaries.summarize_all(caller).done):
+        echo(f"  Summed up {count_of(len(made), 'session')}: `minutebook sessions`.")
 
 
 def _time(megabytes: float) -> str:

@@ -96,6 +96,11 @@ class Summaries:
         self._clock = infrastructure.clock
         self.tally = Tally()
 
+    @property
+    def is_built_in(self) -> bool:
+        """Whether no service is asked for summaries, which its owner may have to pay for."""
+        return self._service is None
+
     def page(
         self, caller: Caller, limit: int, offset: int, category: Category | None = None
     ) -> SummaryPage:
