@@ -1,6 +1,7 @@
 """`minutebook check`: which records a change makes doubtful."""
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -145,3 +146,43 @@ def test_outside_of_a_repository_it_is_kept_and_said(run: Run) -> None:
     result = run("remember", "We pay back.", "--cites", "refund")
     assert result.exit_code == 0
     assert "Nothing will be said of refund: is in no Git repository" in result.stderr
+
+
+def test_code_that_was_new_when_it_was_written_about_is_cited_as_it_was(
+    run: Run, shop: Path
+) -> None:
+    pay, now = shop / "src/pay.py", int(time.time())
+    pay.write_text(PAY.replace("-order", "order") + "\n\ndef fee():\n    return 1\n")
+    before = time.time() - 1
+    os.utime(pay, (before, before))
+    remembered(run, "Refunds: src/pay.py:refund and `fee`")
+
+    def verdict() -> str:
+        return str(json.loads(run("search", "refunds", "--json").stdout)[0]["cited"])
+
+    assert verdict() == "holds"
+    assert "1 record cites what changed; none of them are doubtful." in run("check").output
+    committed(shop, {}, now + 10)
+    assert verdict() == "holds"
+    pay.write_text(PAY.replace("-order", "order"))
+    assert verdict() == "fee gone, in no commit yet"
+    since = committed(shop, {}, now + 20)
+    assert verdict() == f"fee gone since {since}"
+
+
+def test_new_code_that_is_never_committed_is_gone_when_it_is_not_there(
+    run: Run, shop: Path
+) -> None:
+    pay, before = shop / "src/pay.py", time.time() - 1
+    pay.write_text(PAY + "\n\ndef fee():\n    return 1\n")
+    os.utime(pay, (before, before))
+    remembered(run, "What we charge: `fee`")
+
+    def verdict() -> str:
+        return str(json.loads(run("search", "charge", "--json").stdout)[0]["cited"])
+
+    assert verdict() == "holds"
+    pay.write_text(PAY + "\n\ndef fee():\n    return 2\n")
+    assert verdict() == "changed, in no commit yet"
+    pay.write_text(PAY)
+    assert verdict() == "gone, in no commit yet"

@@ -1,7 +1,7 @@
 """Check the citations of records against a project's files as they are."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, cached_property, partial
@@ -10,7 +10,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import SortMode
 
-from minutebook.features.citations.cited import Cited, Judged
+from minutebook.features.citations.cited import CitationVerdict, Cited, Judged
 from minutebook.features.citations.judging import cited_in, judge
 from minutebook.features.citations.operations import CitingText
 from minutebook.features.citations.references import as_given, references_in
@@ -68,16 +68,37 @@ class CodeCheck:
             base = self._base or self.at(text.at)
             comparison = self._compared(base)
             changed = frozenset(comparison.now)
-            cited = list(cited_in(references_in(text.text), comparison.before, changed))
+            cited = self.cited_by(text, base, changed)
             citing += bool(cited)
             doubts = [each for each in self.judged(cited, base) if not each.holds]
             if doubts:
                 doubtful.append(Doubtful(text, doubts))
         return CheckReport(citing, doubtful)
 
-    def cited_by(self, text: CitingText, base: pygit2.Commit) -> list[Cited]:
-        """Return the citations of a text in the tree of a commit."""
-        return list(cited_in(references_in(text.text), self._before(base)))
+    def cited_by(
+        self, text: CitingText, base: pygit2.Commit, among: frozenset[str] | None = None
+    ) -> list[Cited]:
+        """Return the citations of a text in files of a commit (None: all), and in those not touched since it was written.
+
+        Who writes about code that they just changed has not committed it yet.
+        """
+        references, comparison = references_in(text.text), self._compared(base)
+        cited = {each.written: each for each in cited_in(references, comparison.before, among)}
+        untouched = frozenset(
+            each for each in comparison.differing if self._is_older(each, text.at)
+        )
+        for each in cited_in(references, comparison.after, untouched):
+            known = cited.get(each.written)
+            if each.definition is not None and not (known and _is_same(known, each)):
+                cited[each.written] = replace(each, is_new=True)
+        return list(cited.values())
+
+    def _is_older(self, path: str, at: datetime) -> bool:
+        """Tell whether a file of the work tree was last written before an instant."""
+        try:
+            return (self.root / path).stat().st_mtime <= at.timestamp()
+        except (OSError, ValueError):
+            return False
 
     def missing(self, given: Iterable[str]) -> list[str]:
         """Return those of some citations, given by hand, that cite nothing in the last commit."""
@@ -86,10 +107,30 @@ class CodeCheck:
 
     def judged(self, cited: Iterable[Cited], base: pygit2.Commit) -> list[Judged]:
         """Judge citations of a commit by the work tree."""
-        found = (judge(each, self._compared(base)) for each in cited)
         return [
-            each if each.holds else replace(each, since=self._since(each, base)) for each in found
+            self._judged_new(each, base) if each.is_new else self._judged(each, base)
+            for each in cited
         ]
+
+    def _judged(self, cited: Cited, base: pygit2.Commit) -> Judged:
+        judged = judge(cited, self._compared(base))
+        return judged if judged.holds else replace(judged, since=self._since(judged, base))
+
+    def _judged_new(self, cited: Cited, base: pygit2.Commit) -> Judged:
+        """Judge a citation from the first commit that has what was new; by its name alone while none has it."""
+        for commit in self._changing(cited.path, base):
+            if any(
+                _is_same(cited, replace(cited, definition=each))
+                for each in self._before(commit).definitions(cited.path)
+            ):
+                return self._judged(cited, commit)
+        after, definition = self._compared(base).after, cited.definition
+        assert definition is not None
+        here = after.definitions(cited.path) if cited.path in after else []
+        found = [each for each in here if each.names == definition.names]
+        if any(each.digest == definition.digest for each in found):
+            return Judged(cited, CitationVerdict.HOLDS, cited.path)
+        return Judged(cited, CitationVerdict.CHANGED if found else CitationVerdict.GONE)
 
     def _branched_from(self, name: str) -> pygit2.Commit:
         base = commit_named(self.repository, "--diff", name)
@@ -116,12 +157,27 @@ class CodeCheck:
     def _since(self, judged: Judged, base: pygit2.Commit) -> str:
         """Return the short id of the first commit after a base in which it does not stand as it did."""
         cited = judged.cited
-        known = file_id(base, cited.path)
+        changing = self._changing(cited.path, base)
+        found = (each for each in changing if not judge(cited, self._between(base, each)).holds)
+        return next((each.short_id for each in found), "")
+
+    def _changing(self, path: str, base: pygit2.Commit) -> Iterator[pygit2.Commit]:
+        """Yield the commits of the branch after a base in which a file is another than before."""
+        known = file_id(base, path)
         for commit in self._line:
-            id = file_id(commit, cited.path)
-            if commit.commit_time < base.commit_time or id == known:
-                continue
-            known = id
-            if not judge(cited, self._between(base, commit)).holds:
-                return commit.short_id
-        return ""
+            id = file_id(commit, path)
+            if commit.commit_time >= base.commit_time and id != known:
+                known = id
+                yield commit
+
+
+def _is_same(one: Cited, other: Cited) -> bool:
+    """Tell whether two citations are of the same definition, with the same content."""
+    ours, theirs = one.definition, other.definition
+    return (
+        ours is not None
+        and theirs is not None
+        and one.path == other.path
+        and ours.names == theirs.names
+        and ours.digest == theirs.digest
+    )

@@ -33,12 +33,13 @@ class CitationVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A citation: a file of a tree, lines of it, or a definition in it."""
+    """A citation: a file of a tree, lines of it, or a definition in it; `is_new` if no commit had that when it was written."""
 
     written: str
     path: str
     lines: tuple[int, int] | None = None
     definition: CodeDefinition | None = None
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)

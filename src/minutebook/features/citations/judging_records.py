@@ -1,6 +1,7 @@
 """Judge the citations of records by a work tree; it imports Git and the parsers, which an answer from the table needs not."""
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,41 +10,44 @@ import pygit2
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.checking import CodeCheck
 from minutebook.features.citations.citing import CitingRecord
-from minutebook.features.citations.rows import JudgedRecord
+from minutebook.features.citations.rows import JudgedRecord, RecordName
 from minutebook.features.citations.trees import check_size
-from minutebook.features.citations.work_trees import files_of, stamp_of
+from minutebook.features.citations.work_trees import NEVER, files_of, stamp_of
 
 
-def judged_by(tree: str, citing: Iterable[CitingRecord]) -> list[JudgedRecord]:
-    """Return records judged by a work tree.
+def judged_by(
+    tree: str, citing: Iterable[CitingRecord], known: Mapping[RecordName, JudgedRecord]
+) -> list[JudgedRecord]:
+    """Return records judged by a work tree; of those that are known, code that was new then is still cited.
 
     Raises InvalidInput for one that is too large or a shallow clone, or that cannot be read.
     """
     try:
-        return list(_judged(tree, citing))
+        return list(_judged(tree, citing, known))
     except (pygit2.GitError, LookupError, ValueError, OSError) as error:
-        raise InvalidInput(
-            "--project", "cannot be read by Git: {reason}", reason=str(error)
-        ) from error
+        reason = str(error)
+        raise InvalidInput("--project", "cannot be read by Git: {reason}", reason=reason) from error
 
 
-def _judged(tree: str, citing: Iterable[CitingRecord]) -> Iterator[JudgedRecord]:
-    code = CodeCheck(Path(tree), None)
+def _judged(
+    tree: str, citing: Iterable[CitingRecord], known: Mapping[RecordName, JudgedRecord]
+) -> Iterator[JudgedRecord]:
+    code, began = CodeCheck(Path(tree), None), time.time_ns()
     check_size(code.repository)
-    cited = [
-        (each, base := code.at(each.text.at), code.cited_by(each.text, base)) for each in citing
-    ]
-    for each, base, found in cited:
-        # Before a file is read, so that a later change is noticed.
-        stamps = {one.path: stamp_of(code.root, one.path) for one in found}
-        row = JudgedRecord(
-            each.name,
-            tree,
-            each.said,
-            str(base.id),
-            code.head,
-            stamps,
-            tuple(code.judged(found, base)),
+    for each in citing:
+        base = code.at(each.text.at)
+        cited = {one.written: one for one in code.cited_by(each.text, base)}
+        before = known.get(each.name)
+        if before is not None and before.said == each.said:
+            cited |= {one.cited.written: one.cited for one in before.judged if one.cited.is_new}
+        judged = tuple(code.judged(cited.values(), base))
+        row = JudgedRecord(each.name, tree, each.said, str(base.id), code.head, {}, judged)
+        stamps = {path: stamp_of(code.root, path) for path in files_of(row)}
+        # What was changed meanwhile is judged again.
+        yield replace(
+            row,
+            stamps={
+                path: stamp if stamp is None or stamp[1] < began else NEVER
+                for path, stamp in stamps.items()
+            },
         )
-        where = {path: stamp_of(code.root, path) for path in files_of(row)}
-        yield replace(row, stamps=where | stamps)

@@ -143,8 +143,10 @@ class Citations:
         from minutebook.features.citations.judging_records import judged_by
 
         with self._judging:
+            rows = self._rows.of(organization, {each.name for each in citing})
+            known = {name: by_tree[tree] for name, by_tree in rows.items() if tree in by_tree}
             try:
-                judged = judged_by(tree, citing)
+                judged = judged_by(tree, citing, known)
             except InvalidInput as error:
                 log.info("nothing that cites %s is judged: %s", tree, error)
                 self._resting[tree] = time.monotonic() + REST

@@ -12,6 +12,9 @@ from minutebook.features.citations.rows import JudgedRecord, Stamp
 
 GIT = ".git"
 
+NEVER: Stamp = (-1, -1)
+"""The stamp that no file has."""
+
 
 @dataclass(frozen=True)
 class KnownTrees:
