@@ -51,6 +51,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.embedding import Embedded, Embedder, Embedding, Model, Vector
+from minutebook.feature import features
 from minutebook.models import models_of
 from minutebook.search.text import words
 from minutebook.store.protocol import Store, Tended
@@ -404,6 +405,11 @@ ON_SERVER = os.environ.get("STORE_OF_TESTS") == "postgres"
 
 Opener = Callable[..., World]
 
+_UNASKED: dict[str, Any] = (
+    {"index_history": 0} if any(each.name == "why" for each in features()) else {}
+)
+"""The settings without which a feature would do what few tests are about."""
+
 
 @contextmanager
 def worlds(home: Path) -> Iterator[Opener]:
@@ -422,7 +428,7 @@ def worlds(home: Path) -> Iterator[Opener]:
         **changes: Any,
     ) -> World:
         plain: dict[str, Any] = {"durability": "normal", "embedding_wait": wait}
-        options = plain | {"index_history": 0} | changes
+        options = plain | _UNASKED | changes
         settings = settings_with(home=home / name, **options)
         if ON_SERVER:
             from tests.features.postgres.server import server
