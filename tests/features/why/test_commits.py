@@ -104,6 +104,8 @@ def test_who_may_not_see_a_project_sees_no_commit_of_it(world: World, shop: Path
 def test_commits_go_with_their_project(world: World, shop: Path) -> None:
     world.call("delete_project", project_id=indexed(world, shop))
     assert commits_of(world.app, world.caller) == []
+    indexed(world, shop)
+    assert len(commits_of(world.app, world.caller)) == 2
 
 
 def test_without_a_history_nothing_is_read(opener: Opener, shop: Path) -> None:

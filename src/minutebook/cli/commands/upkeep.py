@@ -28,6 +28,7 @@ _SHOWN = {
     Kind.TURN: "turns",
     Kind.SUMMARY: "summaries",
     Kind.CHUNK: "chunks",
+    Kind.COMMIT: "commits",
 }
 """The kinds that are counted, by their plurals."""
 

@@ -24,7 +24,7 @@ _ASIDE = re.compile(
 )
 
 UNREADABLE = (pygit2.GitError, KeyError, ValueError, OSError)
-"""What libgit2 raises where a repository is broken, shallow, or no repository."""
+"""The errors of libgit2 where a repository is broken, shallow, or none."""
 
 
 def repository_of(root: Path) -> pygit2.Repository | None:
@@ -44,10 +44,13 @@ def tips_of(repository: pygit2.Repository) -> list[pygit2.Oid]:
 
 
 def reachable(
-    repository: pygit2.Repository, tips: Iterable[pygit2.Oid], most: int
+    repository: pygit2.Repository,
+    tips: Iterable[pygit2.Oid],
+    most: int,
+    order: SortMode = SortMode.TIME,
 ) -> Iterator[pygit2.Commit]:
-    """Yield the newest commits that lead to tips, without merges."""
-    walk = repository.walk(None, SortMode.TIME)
+    """Yield commits that lead to tips, without merges; in order of time the newest."""
+    walk = repository.walk(None, order)
     for each in tips:
         walk.push(each)
     return islice((each for each in walk if len(each.parent_ids) < 2), most)

@@ -16,5 +16,10 @@ FEATURE = Feature(
         "session": ".session_commits:COMMITS",
     },
     operations=".operations:OPERATIONS",
+    page_parts={
+        "code.below": {"why/reasons.html": ".page_parts:of_code"},
+        "memory.below": {"why/reasons.html": ".page_parts:of_memory"},
+        "session.links": {"why/commits.html": ".page_parts:of_session"},
+    },
     commands={"Code": {".cli": ("why",)}},
 )

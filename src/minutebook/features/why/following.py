@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pygit2
+from pygit2.enums import SortMode
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -67,6 +68,7 @@ class Histories:
         self._guard = threading.Lock()
         self._looked: dict[tuple[str, str], float] = {}
         self._read: dict[tuple[str, str], list[pygit2.Oid]] = {}
+        self._seen: dict[tuple[str, str], list[pygit2.Oid]] = {}
         self._reading: dict[tuple[str, str], threading.Thread] = {}
         self._followed: set[str] = set()
 
@@ -111,14 +113,24 @@ class Histories:
             repository = repository_of(Path(project.path))
             if repository is None:
                 return False
-            tips, known = tips_of(repository), self._read.get((project.organization, project.id))
-            if known is not None or at_length:
-                return tips != known
+            key, tips = (project.organization, project.id), tips_of(repository)
+            known = self._read.get(key)
+            its = everything_in(self._store, project.organization)
+            # A project that was deleted, and made anew, begins anew.
+            is_empty = not its.narrowed(project=project.id).read_ids(ProjectCommit, (), 1)
+            if known is not None or at_length or is_empty:
+                return tips != known or (is_empty and bool(tips))
+            if self._seen.get(key) == tips:
+                return False
             last = {
-                id_of(project, each.id) for tip in tips for each in reachable(repository, [tip], 1)
+                id_of(project, each.id)
+                for tip in tips
+                for each in reachable(repository, [tip], 1, SortMode.NONE)
             }
-            its = everything_in(self._store, project.organization).where(ids=frozenset(last))
-            return len(its.read_ids(ProjectCommit)) < len(last)
+            if len(its.where(ids=frozenset(last)).read_ids(ProjectCommit)) < len(last):
+                return True
+            self._seen[key] = tips
+            return False
         except UNREADABLE as error:
             log.info("the history of %s cannot be read: %s", project.id, error)
             return False

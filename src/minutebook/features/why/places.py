@@ -54,19 +54,22 @@ class PlaceReasons:
         self._app = app
         self._projects = projects
 
-    def reasons(self, caller: Caller, query: str) -> list[Ranked]:
-        """Return the reasons for the places that a query names, the most telling first; none where that takes long."""
+    def reasons(self, caller: Caller, query: str, only: Project | None = None) -> list[Ranked]:
+        """Return the reasons for the places that a query names, the most telling first; none where that takes long.
+
+        `only` is the project whose places are meant; None: any.
+        """
         named = [each for each in references_in(query) if each.symbol or each.lines][:PLACES]
         if not named:
             return []
         end, found = time.monotonic() + SECONDS, dict[tuple[str, str], Ranked]()
         for view in self._app.infrastructure.records.seen_by(caller):
-            for project in view.find(Project):
+            its = view if only is None else view.where(ids=frozenset({only.id}))
+            for project in its.find(Project):
                 for each in named:
                     if time.monotonic() < end:
-                        found |= {
-                            one.hit.id: one for one in self._of(caller, view, project, each, end)
-                        }
+                        of_one = self._of(caller, view, project, each, end)
+                        found |= {one.hit.id: one for one in of_one}
         return list(found.values())
 
     def _of(

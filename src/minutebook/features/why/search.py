@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from minutebook.features.why.following import Histories
     from minutebook.features.why.places import PlaceReasons
 
-CANDIDATES, COMPARED = 100, 60
+CANDIDATES, COMPARED = 60, 24
 """How many the vector and the lexical signal propose each, and how many of the best are compared token by token."""
 
 
@@ -108,7 +108,7 @@ class CommitSearch:
             own.keep(own.best(COMPARED))
             self._signals.complete(ProjectCommit, view, embedding, own)
             found.add(own)
-        judged = self._signals.judged(query, parsed, found, {ProjectCommit: views})
+        judged = found.judged(query, self._signals.count(ProjectCommit, views))
         if judged.chance < LEAST and not judged.unknown and not is_sure:
             return []
         fused = Fused(found.found(), WEIGHTS, found.strengths())

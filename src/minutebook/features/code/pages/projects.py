@@ -13,6 +13,7 @@ from minutebook.features.code.pages.source import code_hits, file_address, sourc
 from minutebook.features.code.reading import ProjectSummary
 from minutebook.features.code.services import CodeServices
 from minutebook.features.pages.frame.page import Page, View, Visit
+from minutebook.features.pages.frame.register import parts
 from minutebook.features.pages.frame.rendering import environment
 from minutebook.features.pages.frame.wording import notes_said
 
@@ -86,6 +87,7 @@ def file(visit: Visit) -> Page:
         "numbered": list(enumerate(shown, lines.start)),
         "before": file_address(project, path, lines.start - 1) if lines.start > 1 else None,
         "after": file_address(project, path, lines.end + 1) if lines.end < lines.last else None,
+        "below": parts("code.below", visit, (lines.project, here)),
         "within": CodeQuery("", {"project": project}).address(),
     }
     return Page("code/file.html", facts)

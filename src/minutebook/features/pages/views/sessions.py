@@ -86,7 +86,7 @@ def show(visit: Visit) -> Page:
         "offset": at,
         "size": TURNS,
         "address": address,
-        "links": parts("session.links", visit),
+        "links": parts("session.links", visit, name),
     }
     if question:
         terms = sought_terms(question)

@@ -1,0 +1,51 @@
+"""Reasons on pages: of code, of a memory, of a session; commits on *Find*."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from minutebook.features.code.services import CodeServices
+from tests.features.citations.repositories import committed
+from tests.features.pages.site import OWNER, Site
+from tests.store import samples
+
+AT = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+WHY = "Round totals half up <b>\n\nThe tax office rejects banker's rounding."
+
+
+@pytest.fixture
+def shop(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root, asked = tmp_path / "shop", samples.turn("t1", session="monday", organization="default")
+    committed(root, {"pay.py": "def total(lines):\n    return half_up(lines)\n"}, int(AT.timestamp()), WHY)  # fmt: skip
+    turn = replace(asked, prompt="Round pay.py up", at=AT - timedelta(minutes=5))
+    with site.app.infrastructure.store.transaction("default"):
+        site.app.infrastructure.store.put(turn)
+    site.app.get(CodeServices).projects.index(OWNER, str(root))
+    return root
+
+
+def test_a_commit_is_a_hit(site: Site, shop: Path) -> None:
+    page = site.owner().get("/find?q=totals+round+half+up").text
+    assert "Round totals half up &lt;b&gt;" in page
+    assert "<code>shop@" in page
+
+
+def test_code_says_why_it_is_so(site: Site, shop: Path) -> None:
+    page = site.owner().get("/code/file?project=shop&path=pay.py&line=2").text
+    assert page.index('id="reasons"') < page.index("Round totals half up")
+    assert "/session?name=monday#t1" in page
+
+
+def test_a_memory_leads_to_the_reasons_of_what_it_names(site: Site, shop: Path) -> None:
+    id = site.remember("pay.py:total counts in cents.").id
+    page = site.owner().get(f"/memories/{id}").text
+    assert "Round totals half up" in page.partition('id="reasons"')[2]
+    plain = site.remember("Nothing of any file.").id
+    assert 'id="reasons"' not in site.owner().get(f"/memories/{plain}").text
+
+
+def test_a_session_lists_its_commits(site: Site, shop: Path) -> None:
+    page = site.owner().get("/session?name=monday").text
+    assert "Round totals half up" in page.partition('id="commits"')[2]
