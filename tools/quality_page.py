@@ -113,6 +113,9 @@ and repeats the result), one session of Claude Code kept from the day before, an
 With `python3 -m venv` and `pip install .` instead, twelve sessions, four notes of Claude Code's own memory and two projects' instructions to bring in, Claude Code 2.1.197, a load of 12 to 17: 123 + 38 + 9 s, 170 in all; `setup` had
 permitted `recall`, and the answer came from a note of that memory. In another clone of the project it came, too, and in another project it did not.
 
+With four clients from npm in a clean home (Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0, OpenCode 1.18.33), one session and one CLAUDE.md, a load of 10: `pip install .` 89 s, `minutebook setup --yes` 21 s. Their own
+`mcp list` then says connected (Claude Code, OpenCode), enabled (Codex), and disabled until the folder is trusted (Gemini CLI), as `setup` had said. The first prompt about the session brought in was told its answer.
+
 Without the daemon that `setup` leaves running, that first session had neither the hooks' words nor, in that moment, the tools.
 
 None of what is installed is needless: each is used by what is served by default. What an agent is sent before it asks: [benchmarks](benchmarks.md#before-the-first-question).

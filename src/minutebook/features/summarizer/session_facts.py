@@ -402,21 +402,19 @@ def category_of(facts: SessionFacts) -> tuple[Category, str]:
     best = max(Category, key=lambda category: facts.cues[category])
     weight = facts.cues[best]
     weights = ", ".join(f"{name} {facts.cues[name]}" for name in Category if facts.cues[name])
+    because = f"weight of the words for each: {weights}"
     if facts.read_only and facts.requests:
-        return (
-            Category.ANALYSIS,
-            f"nothing was to be changed; weight of the words for each: {weights}",
-        )
+        return Category.ANALYSIS, f"nothing was to be changed; {because}"
     is_work = facts.is_technical or facts.requests
     if is_work and best is Category.ANALYSIS and facts.fault is FaultEnd.GONE:
-        return Category.BUGFIX, f"{facts.fault}; weight of the words for each: {weights}"
+        return Category.BUGFIX, f"{facts.fault}; {because}"
     if weight < 3 or not is_work:
         if facts.is_technical and facts.fault is FaultEnd.GONE:
             return Category.BUGFIX, str(facts.fault)
         if facts.is_technical and facts.has_request and facts.outcomes:
             return Category.FEATURE, "something was asked for and done, of no other category"
         return Category.OTHER, f"too little speaks for another ({weights or 'no word for any'})"
-    return best, f"weight of the words for each: {weights}"
+    return best, because
 
 
 def quality_of(facts: SessionFacts) -> Score:
@@ -430,10 +428,8 @@ def quality_of(facts: SessionFacts) -> Score:
     score = 60.0 + (25 * resolved / errors if errors else smooth) + 15 * facts.tests_passed
     score -= min(40, 10 * facts.corrections) + 15 * (resolved < errors)
     tests = "tests passed" if facts.tests_passed else "no word of tests that passed"
-    return _score(
-        score,
-        f"{resolved} of {errors} errors resolved, {tests}, {facts.corrections} corrections",
-    )
+    met = f"{resolved} of {errors} errors resolved"
+    return _score(score, f"{met}, {tests}, {facts.corrections} corrections")
 
 
 def productivity_of(facts: SessionFacts) -> Score:
