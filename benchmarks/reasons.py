@@ -14,6 +14,7 @@ import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ from minutebook.domain.records import (
     Status,
     Turn,
 )
+from minutebook.features.code.services import CodeServices
+from minutebook.services.search.recall import WEIGHTS
 
 CASES = Path(__file__).with_name("reasons.toml")
 PARTS = ("seen", "held", "hard")
@@ -48,23 +51,48 @@ def main() -> None:
     cases = tomllib.loads(CASES.read_text(encoding="utf-8"))["case"]
     counts: dict[str, Counter[str]] = {part: Counter() for part in PARTS}
     for case in cases[::8] if given.quick else cases:
-        place = place_of(case)
-        counts[case["part"]] += Counter(cases=1, first=place == 1, found=0 < place <= WANTED)
+        place, recalled = places_of(case)
+        found = {"found": 0 < place <= WANTED, "recalled": 0 < recalled <= WANTED}
+        counts[case["part"]] += Counter(cases=1, first=place == 1, **found)
+        if not found["recalled"]:
+            print(
+                f"    missed by recall: {case['name']}, {f'hit {recalled}' if recalled else 'not told'}"
+            )
         if not 0 < place <= WANTED:
             print(f"    missed: {case['name']}, {f'entry {place}' if place else 'not told'}")
-    rows: list[tuple[Cell, ...]] = [(part, *(each[name] for name in ("cases", "first", "found"))) for part, each in counts.items()]  # fmt: skip
-    columns = ("part", "lines", "told first", f"among the first {WANTED}")
+    rows: list[tuple[Cell, ...]] = [(part, *(each[name] for name in ("cases", "first", "found", "recalled"))) for part, each in counts.items()]  # fmt: skip
+    columns = (
+        "part",
+        "lines",
+        "told first",
+        f"among the first {WANTED}",
+        f"by recall among the first {WANTED}",
+    )
     publish("reasons", machine(), [Table("Reasons for lines", columns, rows)], quick=given.quick)
 
 
-def place_of(case: Case) -> int:
-    """Return the place of the reason of a case among the entries told, counted from 1; 0 if it is not there."""
+def places_of(case: Case) -> tuple[int, int]:
+    """Return the places of the reason of a case among the entries told, and the hits of `recall`, from 1; 0 if it is not there."""
     with tempfile.TemporaryDirectory() as folder:
         root, home = Path(folder, "project"), Path(folder, "home")
         build(case["steps"], root, home)
         told = _answer(root, home, case["ask"])
-    reasons = (case["known_by"] in json.dumps(each, ensure_ascii=False) for each in told)
-    return next((number for number, is_there in enumerate(reasons, 1) if is_there), 0)
+        hits = _recalled(root, home, f"Why is {case['ask']} as it is?")
+    texts = [json.dumps(each, ensure_ascii=False) for each in told]
+    return _place(texts, case["known_by"]), _place(hits, case["known_by"])
+
+
+def _place(texts: Sequence[str], words: str) -> int:
+    return next((number for number, text in enumerate(texts, 1) if words in text), 0)
+
+
+def _recalled(root: Path, home: Path, question: str) -> list[str]:
+    """Return the texts of the hits of `recall` where the project is indexed."""
+    with closing(open_app(settings_with(home=home, embedder="none"))) as app:
+        caller = app.settings.caller()
+        app.get(CodeServices).projects.index(caller, str(root.resolve()))
+        found = app.combined.recall(caller, question, 10, WEIGHTS, app.recall_sources)
+        return [each.record.text for each in found.results]
 
 
 def build(steps: Sequence[Case], root: Path, home: Path) -> None:

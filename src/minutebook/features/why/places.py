@@ -59,7 +59,7 @@ class PlaceReasons:
 
         `only` is the project whose places are meant; None: any.
         """
-        named = [each for each in references_in(query) if each.symbol or each.lines][:PLACES]
+        named = references_in(query)[:PLACES]
         if not named:
             return []
         end, found = time.monotonic() + SECONDS, dict[tuple[str, str], Ranked]()
@@ -136,7 +136,7 @@ def _place(view: View, project: Project, named: Reference) -> str | None:
     """Return the place of a reference as `asked_lines` reads it; a definition alone is looked up in the index of code."""
     if named.path is not None:
         after = "-".join(map(str, named.lines)) if named.lines else ".".join(named.symbol)
-        return f"{named.path}:{after}"
+        return f"{named.path}:{after}" if after else named.path
     symbol = ".".join(named.symbol)
     chunks = view.narrowed(project=project.id, name=symbol).find(CodeChunk, limit=1)
     return f"{chunks[0].path}:{symbol}" if chunks else None

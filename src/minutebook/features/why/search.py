@@ -107,9 +107,12 @@ class CommitSearch:
             own = self._signals.propose(ProjectCommit, view, embedding, parsed, CANDIDATES)
             own.keep(own.best(COMPARED))
             self._signals.complete(ProjectCommit, view, embedding, own)
+            if own.vector is not None:
+                # What has no vector yet may be about anything that shares a word with it.
+                own.keep(own.vector)
             found.add(own)
         judged = found.judged(query, self._signals.count(ProjectCommit, views))
-        if judged.chance < LEAST and not judged.unknown and not is_sure:
+        if judged.chance < LEAST and not is_sure:
             return []
         fused = Fused(found.found(), WEIGHTS, found.strengths())
         keys = [key for key in fused.best(limit) if is_sure or not judged.is_filler(key)]
