@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,8 +17,10 @@ from minutebook.config import settings_with
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
 from minutebook.domain.rights.grants import Grant
-from tests.features.http.speaking import OWNER, Server, served
 from tests.world import ready
+
+if TYPE_CHECKING:
+    from tests.features.http.speaking import Server
 
 _NUMBERS = count(1)
 
@@ -34,7 +36,9 @@ class Opener:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Server]":
+    from tests.features.http.speaking import served
+
     with served(tmp_path_factory.mktemp("served")) as one:
         yield one
 
@@ -42,7 +46,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(
     scope="module",
     # The guide's examples show over HTTP what `make test` need not try a second time.
-    params=["in process", pytest.param("over http", marks=pytest.mark.thorough)],
+    params=[
+        "in process",
+        pytest.param("over http", marks=(pytest.mark.thorough, pytest.mark.needs("http"))),
+    ],
 )
 def opener(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -50,6 +57,8 @@ def opener(
     """What opens memories of one store, in one of the two ways."""
     with ExitStack() as stack:
         if request.param == "over http":
+            from tests.features.http.speaking import OWNER
+
             server: Server = request.getfixturevalue("server")
             app = open_app(settings_with(home=server.home, embedder="none"))
             stack.callback(app.close)

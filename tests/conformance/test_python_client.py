@@ -45,6 +45,7 @@ def check(contract: str, server: StdioServerParameters | str, mode: Mode) -> Non
     anyio.run(talk)
 
 
+@pytest.mark.needs("http")
 @parametrize_in_part(("contract", "mode"), [*product(CONTRACTS, MODES)], every=2)
 def test_the_official_client_is_served_over_http(
     minutebook: str, contract: str, mode: Mode

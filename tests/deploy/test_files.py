@@ -83,6 +83,7 @@ def test_the_image_is_made_of_files_that_it_is_sent() -> None:
     assert all((ROOT / name).exists() for name in copied)
 
 
+@pytest.mark.whole
 def test_the_image_starts_the_server() -> None:
     given = dict(instructions())
     assert yaml.safe_load(given["ENTRYPOINT"]) == ["minutebook"]
@@ -93,6 +94,7 @@ def test_the_image_starts_the_server() -> None:
     assert f"server-1:{port}" in text("haproxy.cfg")
 
 
+@pytest.mark.whole
 def test_the_unit_starts_the_server() -> None:
     (start,) = re.findall(r"^ExecStart=(.+)$", text("minutebook.service"), re.MULTILINE)
     program, *words = shlex.split(start)
