@@ -123,7 +123,14 @@ class Citations:
             done = pending
 
             def judge() -> None:
-                done.set_result(self._judge(organization, tree, citing, self.wait / 4))
+                found: list[JudgedRecord] = []
+                try:
+                    found = self._judge(organization, tree, citing, self.wait / 4)
+                except StoreError as error:
+                    # Closed, perhaps: nobody reads the answer then.
+                    log.info("nothing that cites %s is judged: %s", tree, error)
+                finally:
+                    done.set_result(found)
 
             threading.Thread(target=judge, name="citations", daemon=True).start()
             if self._resting.get(tree, 0.0) <= now:
