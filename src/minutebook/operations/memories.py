@@ -159,6 +159,7 @@ def search(
 
     Conditions that only memories have leave out all else.
     """
+    from minutebook.services.search.nothing import note_perhaps
     from minutebook.services.search.recall import WEIGHTS, Selection
 
     check_range("limit", limit, 50)
@@ -172,6 +173,7 @@ def search(
         selection=Selection(where, at or caller.as_of),
         tokens=app.recall_tokens,
     ).results
+    note_perhaps(caller, (each.relevance for each in found))
     app.note_answer(caller, "search", query, ((each.record, each.hit.score) for each in found))
     return [
         RankedRecord(

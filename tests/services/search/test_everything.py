@@ -69,6 +69,20 @@ def test_a_time_chooses_among_all_that_say_when_they_were_kept(world: World) -> 
     assert kinds == [["decision", "memory", "turn"]] * 2
 
 
+def test_a_model_is_told_that_no_hit_is_surely_about_the_question(world: World) -> None:
+    say(world, "s1", "What about make?", "Run make seed before the integration tests.")
+
+    def noted(query: str) -> list[str]:
+        caller = in_call(AGENT, notes={}, in_lines=True)
+        assert world.app.combined.recall(caller, query, 5, WEIGHTS, TEXTS).results
+        return [str(each.text) for each in caller.call.notes.values() if each.text]
+
+    assert noted("What must run before the integration tests?") == []
+    assert noted("Is pathlib slower than os.path?") == [
+        "Perhaps nothing here is about that; this is the nearest."
+    ]
+
+
 def test_each_session_says_one_thing_before_another_says_its_second(world: World) -> None:
     for asks, answers in (
         ("Who paints the copper cranes in the harbour?", "The harbour crew paints them."),

@@ -14,6 +14,7 @@ from minutebook.search.passages import count_tokens
 from minutebook.services.access.provenance import attribute, written
 from minutebook.services.search.hit_notes import HitNotes, Notes, is_told_last
 from minutebook.services.search.newest_first import NewestFirst, RevisedBy
+from minutebook.services.search.nothing import note_perhaps
 from minutebook.services.search.passages import TOKENS_A_HIT, Passages
 from minutebook.services.search.recall import Answering, Recall, Selection
 from minutebook.services.search.signals import Key
@@ -154,6 +155,8 @@ class CombinedRecall:
             notes[name] = replace(notes[name], leads=False)
         if ranked and "relevance" in notes and not notes["relevance"].facts["looked_through"]:
             del notes["relevance"]
+        if caller.call.in_lines:
+            note_perhaps(caller, (each.relevance for each in ranked))
         attribute(caller, (each.record for each in ranked))
         return replace(ranking, results=self._noted(caller, ranked))
 

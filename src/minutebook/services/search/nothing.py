@@ -16,7 +16,7 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
-from minutebook.search.answerability import AnswerVerdict, Judgement
+from minutebook.search.answerability import FOUND_FROM, AnswerVerdict, Judgement
 from minutebook.services.access.visibility import View
 from minutebook.services.search.signals import Key
 
@@ -32,6 +32,15 @@ KINDS: Mapping[type[TextRecord], str] = {
 """What records of a class are called where they are counted."""
 
 NOTHING = Reason("Nothing here is about that.")
+
+
+PERHAPS = Reason("Perhaps nothing here is about that; this is the nearest.")
+
+
+def note_perhaps(caller: Caller, relevances: Iterable[float], name: str = "relevance") -> None:
+    """Note in the call that no hit is surely about the question, if there is a hit and none is."""
+    if 0 < (best := max(relevances, default=0.0)) < FOUND_FROM:
+        caller.call.notes.setdefault(name, Note({"best": round(best, 2)}, PERHAPS))
 
 
 def nothing_note(looked_through: Mapping[str, int], said: Reason = NOTHING) -> Note:
