@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, Locked, Refused
 from minutebook.domain.filters import visible_filter
+from minutebook.domain.json_lines import check_sound
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
@@ -28,7 +29,6 @@ from minutebook.domain.writing.drafts import (
     unlocked,
     with_status,
 )
-from minutebook.features.archives.archive_lines import check_sound
 
 NOW = datetime(2026, 1, 6, 12, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

@@ -11,8 +11,19 @@ from typing import Any, NoReturn, Union, get_args, get_origin, get_type_hints
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.origin import Origin
-from minutebook.domain.reason import must_be_one_of
-from minutebook.domain.records import CLASSES, Kind, Record
+from minutebook.domain.reason import Reason, must_be_one_of
+from minutebook.domain.records import (
+    CLASSES,
+    MOST_SCORE,
+    SCORES,
+    Kind,
+    Memory,
+    Record,
+    Summary,
+    Turn,
+)
+from minutebook.domain.writing.metadata import check_metadata
+from minutebook.domain.writing.turns import check_session
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
@@ -191,3 +202,27 @@ def _mapping(read: Callable[[Any], Any] | None) -> Callable[[Any], Mapping[str, 
 
 
 _FORMS = {kind: _described(each) for kind, each in CLASSES.items()}
+
+
+def version_refused(read: int) -> Reason:
+    """Return why a file of another version than `read` is not read, and the remedy."""
+    return Reason(
+        "must be {version}: a later version of Minutebook wrote this file, so upgrade this one; or a version "
+        "before the first release did, and none since reads it",
+        version=read,
+    )
+
+
+def check_sound(record: Record) -> None:
+    """Raise InvalidInput if a session's name, a summary's number or metadata is out of bounds."""
+    if isinstance(record, Memory):
+        check_metadata(record.metadata)
+    if isinstance(record, Turn | Summary):
+        check_session(record.session)
+    if not isinstance(record, Summary):
+        return
+    for name in SCORES:
+        if not 0 <= getattr(record, name) <= MOST_SCORE:
+            raise InvalidInput(name, "must be in 0..{most}", most=MOST_SCORE)
+    if record.turn_count < 0:
+        raise InvalidInput("turn_count", "must not be negative")

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.json_lines import check_sound
 from minutebook.domain.records import Kind, Record
-from minutebook.features.archives.archive_lines import Mode, check_sound
+from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.archives.services import ArchiveServices
 from tests.examples import examples
 from tests.features.archives.test_archives import ADMIN

@@ -14,14 +14,13 @@ from typing import Any, BinaryIO
 
 from minutebook.disk.encryption import FileDamaged, Keys, decrypting
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
-from minutebook.domain.json_lines import json_line, line_of, object_of, record_of
+from minutebook.domain.json_lines import check_sound, json_line, line_of, object_of, record_of
 from minutebook.domain.reason import Reason, of_system
 from minutebook.domain.records import Kind, Record, Summary, Turn
 from minutebook.features.archives.archive_lines import (
     FORMAT,
     KINDS,
     Owner,
-    check_sound,
     counts_of,
     foreign_record,
     header,

@@ -14,10 +14,9 @@ from typing import Any
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.json_lines import json_line
-from minutebook.domain.reason import Reason, must_be_one_of
+from minutebook.domain.json_lines import json_line, version_refused
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import (
-    MOST_SCORE,
     SCORES,
     Category,
     CodeChunk,
@@ -33,8 +32,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.trust.trail import HEAD
-from minutebook.domain.writing.metadata import check_metadata
-from minutebook.domain.writing.turns import check_session, summary_id
+from minutebook.domain.writing.turns import summary_id
 
 FORMAT = "minutebook-archive"
 VERSION = 1
@@ -116,15 +114,6 @@ def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
     return {Kind(kind): count for kind, count in counts.items()}
 
 
-def version_refused(read: int) -> Reason:
-    """Return why a file of another version than `read` is not read, and the remedy."""
-    return Reason(
-        "must be {version}: a later version of Minutebook wrote this file, so upgrade this one; or a version "
-        "before the first release did, and none since reads it",
-        version=read,
-    )
-
-
 def whole_of(record: Record) -> tuple[type[Record], str] | None:
     """Return class and id of the record that a record is part of; None for one that stands by itself.
 
@@ -139,21 +128,6 @@ def whole_of(record: Record) -> tuple[type[Record], str] | None:
             return Head, HEAD
         case _:
             return None
-
-
-def check_sound(record: Record) -> None:
-    """Raise InvalidInput if a session's name, a summary's number or metadata is out of bounds."""
-    if isinstance(record, Memory):
-        check_metadata(record.metadata)
-    if isinstance(record, Turn | Summary):
-        check_session(record.session)
-    if not isinstance(record, Summary):
-        return
-    for name in SCORES:
-        if not 0 <= getattr(record, name) <= MOST_SCORE:
-            raise InvalidInput(name, "must be in 0..{most}", most=MOST_SCORE)
-    if record.turn_count < 0:
-        raise InvalidInput("turn_count", "must not be negative")
 
 
 def foreign_record(item: Mapping[str, Any], owner: Owner) -> Turn | Summary:

@@ -8,9 +8,8 @@ from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.http.mounts import Served
 from minutebook.features.http.requests.hosts import Address
-from minutebook.features.http.settings import HttpSettings
 from minutebook.features.pages.frame.application import pages_application
-from minutebook.features.pages.frame.host import Host
+from minutebook.features.pages.frame.host import Host, is_https, public_url_of
 from minutebook.features.pages.frame.register import registered
 from minutebook.features.pages.frame.sign_ins import SignIns
 
@@ -23,8 +22,7 @@ class PagesMount:
 
     def check(self, settings: Settings, address: Address) -> None:
         """Raise InvalidInput if cookies would be sent over plain http."""
-        is_https = (settings.of(HttpSettings).public_url or "").startswith("https://")
-        if not address.is_loopback and not is_https:
+        if not address.is_loopback and not is_https(public_url_of(settings)):
             raise InvalidInput(
                 "--ui",
                 "at {address} would send its cookies over plain http; serve behind a proxy and name its https "
@@ -36,9 +34,7 @@ class PagesMount:
     def announced(self, settings: Settings, url: str) -> str:
         """Return the sentence that tells where the pages are, and by which ways people come in."""
         ways = " or ".join(filter(None, ["a token", *_ways(settings)]))
-        return (
-            f"Its pages are at {settings.of(HttpSettings).public_url or url}; {ways} lets people in"
-        )
+        return f"Its pages are at {public_url_of(settings) or url}; {ways} lets people in"
 
     def routes(self, served: Served) -> Sequence[BaseRoute]:
         """Return the mount of all pages."""

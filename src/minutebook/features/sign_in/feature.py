@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="sign_in",
-    needs=("http", "pages"),
+    needs=("pages",),
     on_open=".services:trust_issuer",
     settings=".settings:SignInSettings",
     issuer=".signed_tokens:open_issuer",

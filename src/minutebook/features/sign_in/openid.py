@@ -19,7 +19,7 @@ import jwt
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.features.http.settings import HttpSettings
+from minutebook.features.pages.frame.host import public_url_of
 from minutebook.features.sign_in.faults import ProviderError, ProviderFault
 from minutebook.features.sign_in.published import Published, exchange, fetch, is_protected
 from minutebook.features.sign_in.settings import SignInSettings
@@ -190,7 +190,7 @@ def open_provider(settings: Settings, issuer: Issuer | None) -> Provider | None:
 
     Raises InvalidInput if the settings of the sign-in are incomplete, or it would be unprotected.
     """
-    own, public_url = settings.of(SignInSettings), settings.of(HttpSettings).public_url
+    own, public_url = settings.of(SignInSettings), public_url_of(settings)
     if own.oidc_client is None:
         return None
     if issuer is None:

@@ -10,11 +10,16 @@ from stat import S_ISREG
 from typing import Any, BinaryIO
 
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
-from minutebook.domain.json_lines import json_line, object_of, record_of
+from minutebook.domain.json_lines import (
+    check_sound,
+    json_line,
+    object_of,
+    record_of,
+    version_refused,
+)
 from minutebook.domain.reason import of_system
 from minutebook.domain.records import Key, Kind, Memory
 from minutebook.domain.trust.trail import text_digest
-from minutebook.features.archives.archive_lines import check_sound, version_refused
 from minutebook.features.sync.replication import TRAVELLING, ReplicaState, document_of, state_of
 
 FORMAT = "minutebook-sync"

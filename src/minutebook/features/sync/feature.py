@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="sync",
-    needs=("archives", "ledger"),
+    needs=("ledger",),
     tables=".tables:TABLES",
     services=".services:SyncServices",
     erased_copies=".services:erased_copies",

@@ -73,6 +73,16 @@ class Rejected(Exception):
         self.headers = headers or {}
 
 
+def public_url_of(settings: Settings) -> str | None:
+    """Return the address at which browsers reach the pages, None where none is named."""
+    return settings.of(HttpSettings).public_url
+
+
+def is_https(url: str | None) -> bool:
+    """Tell whether an address is one of https."""
+    return url is not None and url.startswith("https://")
+
+
 class Host:
     """Identifies people, reads their forms, and runs the tasks of pages, within the limits of all callers."""
 
@@ -80,7 +90,7 @@ class Host:
         self.settings = settings
         self._dispatcher = dispatcher
         self.access = access
-        self.is_secure = (settings.of(HttpSettings).public_url or "").startswith("https://")
+        self.is_secure = is_https(public_url_of(settings))
         """Whether browsers reach it over https."""
 
     async def form(self, request: Request) -> dict[str, str]:
