@@ -91,11 +91,14 @@ def test_few_retractions_are_missed_and_little_is_taken_for_one() -> None:
 def test_a_colleague_learns_most_of_a_session_and_little_that_was_taken_back() -> None:
     found = handovers.judged(handovers.built_in)
     # Of sessions that nothing was fitted to fewer facts are told: docs/benchmarks.md has the figures.
-    for part, least in {"first": 0.8, "tune": 0.8, "held": 0.72}.items():
+    for part, least in {"first": 0.8, "tune": 0.8, "held": 0.72, "unseen": 0.65}.items():
         own = [each for each in found if each.session.part == part]
         facts = sum(len(each.session.facts) for each in own)
         assert facts - sum(len(each.missing) for each in own) >= least * facts, part
-    taken_back = sum(len(each.session.taken_back) for each in found)
-    assert sum(len(each.stale) for each in found) <= 0.05 * taken_back
+    unseen = [each for each in found if each.session.part == "unseen"]
+    known = [each for each in found if each.session.part != "unseen"]
+    taken_back = sum(len(each.session.taken_back) for each in known)
+    assert sum(len(each.stale) for each in known) <= 0.05 * taken_back
+    assert sum(len(each.stale) for each in unseen) <= 2
     assert not any(each.of_tools or each.twice for each in found)
     assert all(each.words <= 200 for each in found)
