@@ -355,6 +355,8 @@ def test_a_full_disk_of_the_server_is_told_and_what_was_acknowledged_stays(tmp_p
             with pytest.raises(StoreError, match="the server's disk is full"):
                 _write_until_refused(store, acknowledged)
             assert acknowledged
+            # On a disk without a free page PostgreSQL now and then has none to read with.
+            resize(26)
             assert sorted(store.ids(Memory, ACME, ())) == acknowledged
             resize(64)
             store.put(memory("after"))
