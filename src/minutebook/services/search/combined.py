@@ -153,7 +153,7 @@ class CombinedRecall:
         for name in {"relevance", "code"} & notes.keys() if ranked else ():
             # One source had nothing, and another has: what it has comes first.
             notes[name] = replace(notes[name], leads=False)
-        if ranked and "relevance" in notes and not notes["relevance"].facts["looked_through"]:
+        if ranked and "relevance" in notes and notes["relevance"].facts.get("looked_through") == {}:
             del notes["relevance"]
         if caller.call.in_lines:
             note_perhaps(caller, (each.relevance for each in ranked))
