@@ -45,16 +45,16 @@ alert is right if the definition was in truth removed, renamed or changed beyond
 
 | repository | cited | alerts | right | removed or renamed | of them found | CPU ms a comparison |
 | --- | --- | --- | --- | --- | --- | --- |
-| encode/httpx | 171 | 72 | 69 | 6 | 6 | 120 |
-| honojs/hono | 206 | 35 | 35 | 1 | 1 | 198 |
-| hynek/structlog | 163 | 27 | 27 | 2 | 2 | 72 |
-| pallets/click | 150 | 77 | 77 | 15 | 15 | 228 |
+| encode/httpx | 171 | 73 | 70 | 6 | 6 | 105 |
+| honojs/hono | 206 | 35 | 35 | 1 | 1 | 176 |
+| hynek/structlog | 163 | 27 | 27 | 2 | 2 | 66 |
+| pallets/click | 150 | 77 | 77 | 15 | 15 | 203 |
 | pallets/itsdangerous | 43 | 40 | 40 | 9 | 9 | 8 |
 | pallets/markupsafe | 17 | 16 | 16 | 7 | 7 | 5 |
-| pmndrs/zustand | 88 | 38 | 38 | 31 | 31 | 24 |
-| pytest-dev/pluggy | 53 | 19 | 19 | 3 | 3 | 34 |
-| sindresorhus/ky | 17 | 10 | 10 | 0 | 0 | 16 |
-| **all** | **908** | **334** | **331** (99.1 %) | **74** | **74** | |
+| pmndrs/zustand | 88 | 38 | 38 | 31 | 31 | 22 |
+| pytest-dev/pluggy | 53 | 19 | 19 | 3 | 3 | 35 |
+| sindresorhus/ky | 17 | 10 | 10 | 0 | 0 | 15 |
+| **all** | **908** | **335** | **332** (99.1 %) | **74** | **74** | |
 
 """
 

@@ -88,6 +88,55 @@ def test_what_became_of_it(
         assert found.where == where
 
 
+@pytest.mark.parametrize(
+    ("path", "before", "after", "verdict"),
+    [
+        ("a.py", "@cached\ndef total(): ...\n", "@cached(60)\ndef total(): ...\n", "changed"),
+        ("a.py", "@cached\ndef total(): ...\n", "# why\n@cached\n\ndef total(): ...\n", "holds"),
+        (
+            "a.py",
+            "class A:\n    def total(self): ...\n",
+            "class A:\n    @property\n    def total(self): ...\n",
+            "changed",
+        ),
+        ("a.py", "@cached\ndef total(): ...\n", "@cached\ndef sum_of(): ...\n", "renamed"),
+        ("a.ts", "@Cached()\nexport class total {}\n", "export class total {}\n", "changed"),
+        (
+            "a.ts",
+            "class A {\n  @Get() // why\n  @Safe()\n  total() {}\n}\n",
+            "class A {\n  @Get() @Safe() total() {}\n}\n",
+            "holds",
+        ),
+        (
+            "a.ts",
+            "class A {\n  @Get()\n  @Safe()\n  total() {}\n}\n",
+            "class A {\n  @Post()\n  @Safe()\n  total() {}\n}\n",
+            "changed",
+        ),
+        ("a.rs", "#[inline]\nfn total() {}\n", "#[cold]\nfn total() {}\n", "changed"),
+        ("a.rs", "#[cold]\nfn total() {}\n", "#[cold]\n/// Why.\nfn total() {}\n", "holds"),
+        (
+            "A.java",
+            "class A {\n  @Test int total() { return 1; }\n}\n",
+            "class A {\n  int total() { return 1; }\n}\n",
+            "changed",
+        ),
+        (
+            "a.py",
+            "@cached\ndef other(): ...\ndef total(): ...\n",
+            "def other(): ...\ndef total(): ...\n",
+            "holds",
+        ),
+    ],
+)
+def test_a_decorator_belongs_to_what_it_decorates(
+    tmp_path: Path, path: str, before: str, after: str, verdict: str
+) -> None:
+    committed(tmp_path, {path: before})
+    committed(tmp_path, {path: after})
+    assert [each.verdict for each in judged(tmp_path, "`total`")] == [verdict]
+
+
 def test_what_is_in_no_commit_yet_counts(tmp_path: Path) -> None:
     committed(tmp_path, SHOP)
     (tmp_path / "src/pay.py").write_text(ORDER)

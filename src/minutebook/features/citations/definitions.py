@@ -1,8 +1,10 @@
-"""The definitions of a file, each with digests that blanks and comments do not change."""
+"""The definitions of a file, each with digests that blanks and comments do not change, and decorators do."""
 
 import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+
+from tree_sitter import Tree
 
 from minutebook.features.citations.cited import CodeDefinition
 from minutebook.features.code.chunking import syntax
@@ -10,6 +12,9 @@ from minutebook.features.code.chunking.languages import Grammar, language_of
 from minutebook.features.code.chunking.outline import Definition
 
 _CLOSING = frozenset({b")", b"]", b"}"})
+# Grammars put these beside the definition; Java's annotations and the like stand in it.
+_DECORATORS = frozenset({"decorator", "attribute_item"})
+_EXPORTS = frozenset({b"export", b"default"})
 
 
 def definitions_of(path: str, text: str) -> list[CodeDefinition]:
@@ -20,10 +25,9 @@ def definitions_of(path: str, text: str) -> list[CodeDefinition]:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True)
     try:
         found = syntax.outline(lines, language.grammar).definitions
-        tokens = _tokens("".join(lines).encode("utf-8", "replace"), language.grammar)
+        tokens = _Tokens("".join(lines).encode("utf-8", "replace"), language.grammar)
     except syntax.TooLong:
         return []
-    starts = [start for start, _ in tokens]
     around: list[Definition] = []
     made = []
     for each in found:
@@ -31,10 +35,7 @@ def definitions_of(path: str, text: str) -> list[CodeDefinition]:
             around.pop()
         outer = [name for one in around for name in (one.within, one.name) if name]
         own = [name for name in (each.within, each.name) if name]
-        said = [
-            word
-            for _, word in tokens[bisect_left(starts, each.start) : bisect_left(starts, each.end)]
-        ]
+        decorators, said = tokens.before(each.start), tokens.between(each.start, each.end)
         name = each.name.encode()
         made.append(
             CodeDefinition(
@@ -42,9 +43,9 @@ def definitions_of(path: str, text: str) -> list[CodeDefinition]:
                 (*outer, *own),
                 each.first + 1,
                 each.last + 1,
-                _digest(said),
-                _digest([b"" if word == name else word for word in said]),
-                _digest(_without_first(said, name)),
+                _digest([*decorators, *said]),
+                _digest([b"" if word == name else word for word in (*decorators, *said)]),
+                _digest([*decorators, *_without_first(said, name)]),
             )
         )
         around.append(each)
@@ -57,26 +58,49 @@ def _without_first(said: Sequence[bytes], name: bytes) -> list[bytes]:
     return [*said[:at], b"", *said[at + 1 :]]
 
 
-def _tokens(source: bytes, grammar: Grammar) -> list[tuple[int, bytes]]:
-    """Return the tokens that are no comments: where each begins, and its bytes."""
-    return [(start, source[start:end]) for start, end in _leaves(source, grammar)]
+class _Tokens:
+    """The tokens of a text that are no comments."""
 
+    def __init__(self, source: bytes, grammar: Grammar) -> None:
+        self._decorators: dict[int, int] = {}
+        """Where the decorators begin, by where they end."""
+        self._places = list(self._leaves(syntax.parsed(source, grammar)))
+        self._words = [source[start:end] for start, end in self._places]
 
-def _leaves(source: bytes, grammar: Grammar) -> Iterator[tuple[int, int]]:
-    """Yield where tokens that are no comments begin and end."""
-    cursor = syntax.parsed(source, grammar).walk()
-    while True:
-        node = cursor.node
-        assert node is not None
-        if "comment" not in node.type:
-            # A string is one token, with the blanks in it.
-            if "string" not in node.type and cursor.goto_first_child():
-                continue
-            if node.end_byte > node.start_byte:
-                yield node.byte_range
-        while not cursor.goto_next_sibling():
-            if not cursor.goto_parent():
-                return
+    def between(self, start: int, end: int) -> list[bytes]:
+        """Return the tokens from one byte to another."""
+        return self._words[self._index(start) : self._index(end)]
+
+    def before(self, start: int) -> list[bytes]:
+        """Return the tokens of the decorators of a definition that begins at a byte."""
+        last = self._index(start)
+        while last and self._words[last - 1] in _EXPORTS:
+            last -= 1
+        first = last
+        while first and (begin := self._decorators.get(self._places[first - 1][1])) is not None:
+            first = self._index(begin)
+        return self._words[first:last]
+
+    def _index(self, byte: int) -> int:
+        return bisect_left(self._places, (byte, 0))
+
+    def _leaves(self, tree: Tree) -> Iterator[tuple[int, int]]:
+        """Yield where tokens begin and end, and note the decorators."""
+        cursor = tree.walk()
+        while True:
+            node = cursor.node
+            assert node is not None
+            if "comment" not in node.type:
+                if node.type in _DECORATORS:
+                    self._decorators[node.end_byte] = node.start_byte
+                # A string is one token, with the blanks in it.
+                if "string" not in node.type and cursor.goto_first_child():
+                    continue
+                if node.end_byte > node.start_byte:
+                    yield node.byte_range
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return
 
 
 def _digest(tokens: Sequence[bytes]) -> str:
