@@ -64,6 +64,9 @@ class Feature:
     on_hits: Mapping[str, str] = field(default_factory=dict)
     """What it says beside the hits of an answer, by the name of the field: functions from an App to a HitNoter, which is asked
     once for all hits."""
+    beside_code: str = ""
+    """What it tells beside the code that answers a question: a function of an App, a Caller, the question and the id of a
+    project (None: any) to Ranked records, the most telling first."""
     embedders: Mapping[str, str] = field(default_factory=dict)
     """Its embedders, by the value of the setting `embedder`: functions from Settings to an Embedding; "" is any other value."""
     chat: str = ""

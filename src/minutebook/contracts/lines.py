@@ -17,7 +17,9 @@ def as_lines(content: Shape) -> str:
     results = content.get("results")
     if not isinstance(results, list) or not all(_text(each) for each in results):
         return as_json(content)
-    return "\n".join(_line(each) for each in results)
+    reasons = content.get("reasons")
+    lines = [*map(_line, results), *(("Why it is so:", *map(_line, reasons)) if reasons else ())]
+    return "\n".join(lines)
 
 
 def _line(hit: Shape) -> str:

@@ -10,6 +10,7 @@ import pygit2
 import pytest
 
 from minutebook.app import App
+from minutebook.contracts.lines import as_lines
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import ProjectCommit
 from minutebook.features.code.services import CodeServices
@@ -143,6 +144,33 @@ def test_a_place_in_the_question_gets_its_reasons_first(world: World, shop: Path
         found = hits(world, question)
         assert found[0]["source"] == "memory"
         assert "Round totals half up" in str(found[1]["content"])
+
+
+def test_code_that_a_question_names_comes_with_its_reasons(world: World, shop: Path) -> None:
+    basket = "class Basket:\n    def weight(self):\n        return 2.5\n"
+    committed(
+        shop, {"basket.py": basket}, FIRST + 3 * DAY, "Weigh baskets: the carrier asks for it"
+    )
+    project = indexed(world, shop)
+    noted = "basket.py:Basket.weight is in kilograms."
+    memory = world.call("store_memory", content=noted)["id"]
+    for name in ("basket.py:2", "`weight`", "Basket.weight", "weight()"):
+        answer = world.call("search_code", query=f"why is {name} so", project_id=project)
+        assert "basket.py" in {each["file_path"] for each in answer["results"]}
+        sources = [(each["source"], each["id"]) for each in answer["reasons"]]
+        assert sources[0] == ("memory", memory)
+        assert "the carrier asks" in str(answer["reasons"][1]["content"])
+    assert answer["reasons"][0]["cited"]
+    plain = world.call("search_code", query="weight of a basket", project_id=project)
+    assert plain.keys() == {"results", "count"}
+
+
+def test_reasons_stand_below_the_code_in_lines(world: World, shop: Path) -> None:
+    indexed(world, shop)
+    text = as_lines(world.call("search_code", query="why is pay.py:2 so"))
+    code, _, reasons = text.partition("\nWhy it is so:\n- ")
+    assert "pay.py:1-2" in code
+    assert "tax office" in reasons
 
 
 def test_a_report_finds_the_commit_among_those_to_a_file(

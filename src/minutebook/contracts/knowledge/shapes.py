@@ -51,6 +51,12 @@ def weighed(record: TextRecord) -> Shape:
     return shape | {name: value for name, value in further.items() if value is not None}
 
 
+def told(ranked: Ranked) -> Shape:
+    """Show a record that answers, without its score."""
+    source = SOURCES[ranked.record.kind]
+    return {"id": ranked.record.id, "content": ranked.text, "source": source, **judged(ranked)}
+
+
 def judged(ranked: Ranked) -> Shape:
     """Return the relevance of a hit, its provenance, its possible revision, the notes of features and, of code, its place."""
     record = ranked.record

@@ -6,8 +6,10 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
+from minutebook.contracts.knowledge import shapes
 from minutebook.domain.caller import Caller
 from minutebook.domain.instants import rfc3339
+from minutebook.feature import loaded
 from minutebook.features.code.projects import IndexingProgress
 from minutebook.features.code.services import CodeServices
 from minutebook.services.access.provenance import attribute
@@ -34,10 +36,18 @@ def index_project(app: App, caller: Caller, path: str, watch: bool) -> Shape:  #
 def search_code(
     app: App, caller: Caller, query: str, limit: int, project_id: str | None = None
 ) -> Shape:
-    """Rank chunks of code by meaning and words."""
+    """Rank chunks of code by meaning and words, with the reasons for lines and definitions in the query."""
     found = app.get(CodeServices).code_search.search(caller, query, limit, project=project_id)
     attribute(caller, (each.chunk for each in found))
-    app.note_answer(caller, "search_code", query, ((each.chunk, each.score) for each in found))
+    beside = [
+        each for tell in loaded("beside_code") for each in tell(app, caller, query, project_id)
+    ]
+    reasons = app.combined.told(caller, beside)
+    answers = (
+        *((each.chunk, each.score) for each in found),
+        *((each.record, each.score) for each in reasons),
+    )
+    app.note_answer(caller, "search_code", query, answers)
     results = [
         {
             "id": each.chunk.id,
@@ -54,7 +64,8 @@ def search_code(
         }
         for each in found
     ]
-    return {"results": results, "count": len(results)}
+    answer: Shape = {"results": results, "count": len(results)}
+    return answer | ({"reasons": list(map(shapes.told, reasons))} if reasons else {})
 
 
 def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:

@@ -20,7 +20,7 @@ def waiting(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     counts = [*_counts(found)]
     if suggestions:
         counts.append(counted("{count:,} suggestion", "{count:,} suggestions", suggestions))
-    remedy = Reason("`minutebook tidy` lists them.") if counts else ""
+    remedy = Reason("See `minutebook tidy`.") if counts else ""
     yield DayPart(DayTopic.WAITS, counts, (), remedy, "/review")
 
 

@@ -8,6 +8,7 @@ FEATURE = Feature(
     settings=".settings:WhySettings",
     services=".services:WhyServices",
     lists=".services:listed_source",
+    beside_code=".services:beside_code",
     jobs=".services:jobs",
     on_index=".services:on_index",
     on_connect=".services:on_connect",

@@ -16,7 +16,7 @@ def of_code(app: App, caller: Caller, about: tuple[Project, CodeChunk]) -> Value
     """Return the reasons for a piece of code."""
     project, chunk = about
     place = f"{chunk.path}:{chunk.start_line}-{chunk.end_line}"
-    found = app.get(WhyServices).place_reasons.reasons(caller, place, project)
+    found = app.get(WhyServices).place_reasons.reasons(caller, place, project.id)
     return {"reasons": found} if found else None
 
 

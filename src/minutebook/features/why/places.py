@@ -43,8 +43,9 @@ R = TypeVar("R", Decision, Memory)
 SECONDS = 0.15
 """Seconds for which a question waits for the history of the place that it names."""
 
-PLACES, COMMITS, CITING = 2, 3, 20
-"""Places of a question that are looked at, commits that are told of each, and records that may cite it."""
+PLACES, COMMITS, CITING, NAMED = 2, 3, 20, 50
+"""Places of a question that are looked at, commits that are told of each, records that may cite it, and pieces of code among
+which a method is looked for by its name alone."""
 
 
 class PlaceReasons:
@@ -54,21 +55,21 @@ class PlaceReasons:
         self._app = app
         self._projects = projects
 
-    def reasons(self, caller: Caller, query: str, only: Project | None = None) -> list[Ranked]:
+    def reasons(self, caller: Caller, query: str, project: str | None = None) -> list[Ranked]:
         """Return the reasons for the places that a query names, the most telling first; none where that takes long.
 
-        `only` is the project whose places are meant; None: any.
+        `project` is the id of the one whose places are meant; None: any.
         """
         named = references_in(query)[:PLACES]
         if not named:
             return []
         end, found = time.monotonic() + SECONDS, dict[tuple[str, str], Ranked]()
         for view in self._app.infrastructure.records.seen_by(caller):
-            its = view if only is None else view.where(ids=frozenset({only.id}))
-            for project in its.find(Project):
+            its = view if project is None else view.where(ids=frozenset({project}))
+            for known in its.find(Project):
                 for each in named:
                     if time.monotonic() < end:
-                        of_one = self._of(caller, view, project, each, end)
+                        of_one = self._of(caller, view, known, each, end)
                         found |= {one.hit.id: one for one in of_one}
         return list(found.values())
 
@@ -137,9 +138,14 @@ def _place(view: View, project: Project, named: Reference) -> str | None:
     if named.path is not None:
         after = "-".join(map(str, named.lines)) if named.lines else ".".join(named.symbol)
         return f"{named.path}:{after}" if after else named.path
-    symbol = ".".join(named.symbol)
-    chunks = view.narrowed(project=project.id, name=symbol).find(CodeChunk, limit=1)
-    return f"{chunks[0].path}:{symbol}" if chunks else None
+    symbol, its = ".".join(named.symbol), view.narrowed(project=project.id)
+    if chunks := its.narrowed(name=symbol).find(CodeChunk, limit=1):
+        return f"{chunks[0].path}:{symbol}"
+    # A method is indexed by its class, too.
+    ids = frozenset(each.id for each in its.match(CodeChunk, parse_query(symbol), NAMED))
+    rows = sorted(its.where(ids=ids).values(CodeChunk, ("path", "start_line", "name")))
+    methods = (path for path, _, name in rows if name.endswith(f".{symbol}"))
+    return next((f"{path}:{symbol}" for path in methods), None)
 
 
 def _ranked(record: Answering | ProjectCommit, text: str) -> Ranked:

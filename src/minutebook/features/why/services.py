@@ -1,6 +1,6 @@
 """Composes the history of projects."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from minutebook.app import App, FeatureServices
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from minutebook.features.why.following import Histories
     from minutebook.features.why.places import PlaceReasons
     from minutebook.features.why.search import CommitSearch
-    from minutebook.services.search.combined import ListedSource
+    from minutebook.services.search.combined import ListedSource, Ranked
+
+
+BESIDE = 5
+"""Reasons that are told beside code."""
 
 
 class WhyServices(FeatureServices):
@@ -54,6 +58,11 @@ class WhyServices(FeatureServices):
 def listed_source(app: App) -> "ListedSource":
     """Return the commits of projects, as a source of answers."""
     return app.get(WhyServices).commit_search
+
+
+def beside_code(app: App, caller: Caller, query: str, project: str | None) -> "Sequence[Ranked]":
+    """Return the reasons for the lines and definitions that a question names, of a project where that is named."""
+    return app.get(WhyServices).place_reasons.reasons(caller, query, project)[:BESIDE]
 
 
 def on_index(app: App, project: Project) -> None:

@@ -157,11 +157,11 @@ class CombinedRecall:
             del notes["relevance"]
         if caller.call.in_lines:
             note_perhaps(caller, (each.relevance for each in ranked))
-        attribute(caller, (each.record for each in ranked))
-        return replace(ranking, results=self._noted(caller, ranked))
+        return replace(ranking, results=self.told(caller, ranked))
 
-    def _noted(self, caller: Caller, ranked: Sequence[Ranked]) -> list[Ranked]:
-        """Return hits with the notes of features, in their order but for those that are told last."""
+    def told(self, caller: Caller, ranked: Sequence[Ranked]) -> list[Ranked]:
+        """Return hits with the notes of features, in their order but for those that are told last, and note their authors in the call."""
+        attribute(caller, (each.record for each in ranked))
         found = self._notes.of(caller, (each.record for each in ranked))
         noted = [replace(each, notes=found.get(each.record.key, {})) for each in ranked]
         return sorted(noted, key=lambda each: is_told_last(each.notes))

@@ -81,7 +81,7 @@ class TidyStatus:
             "is_overdue": state.is_overdue,
         }
         late = "A round that `tidy_every` asks for did not run. " if state.is_overdue else ""
-        wait = f"{count_of(waiting, 'suggestion')} of tidying for a person: `minutebook tidy` lists them."
+        wait = f"{count_of(waiting, 'suggestion')} of tidying for a person: see `minutebook tidy`."
         said = f"{late}{wait if waiting else ''}".strip()
         caller.call.notes["tidying"] = Note(facts, said)
 
