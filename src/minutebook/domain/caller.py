@@ -62,7 +62,7 @@ class Call:
     session: provenance. `progress` reports how far a long act is. `sample` asks the client's model;
     None if the client offers none. `notes` collects by name what is to be said beside the answer. `in_lines` tells
     whether the answer is written as lines of text for a model. `work_tree` is where the caller works, None where that is not known
-    or on another machine.
+    or on another machine. `patience` is how many seconds the answer may wait for what is read beside the store.
     """
 
     request: str = ""
@@ -74,6 +74,7 @@ class Call:
     notes: dict[str, Note] = field(default_factory=dict, repr=False)
     in_lines: bool = False
     work_tree: WorkTree | None = None
+    patience: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 
 from minutebook.app import App
 from minutebook.contracts.lines import as_lines
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.records import ProjectCommit
 from minutebook.features.code.services import CodeServices
 from minutebook.features.why import following
@@ -163,6 +163,14 @@ def test_code_that_a_question_names_comes_with_its_reasons(world: World, shop: P
     assert answer["reasons"][0]["cited"]
     plain = world.call("search_code", query="weight of a basket", project_id=project)
     assert plain.keys() == {"results", "count"}
+
+
+def test_a_history_that_takes_long_is_named(world: World, shop: Path) -> None:
+    indexed(world, shop)
+    caller = in_call(world.caller, patience=0.0)
+    assert world.app.get(WhyServices).place_reasons.reasons(caller, "why is pay.py:2 so") == []
+    said = caller.call.notes["why"].text
+    assert said == "The history of pay.py:2 is long; `minutebook why pay.py:2` tells it."
 
 
 def test_reasons_stand_below_the_code_in_lines(world: World, shop: Path) -> None:

@@ -46,6 +46,9 @@ MOST_HITS = 5
 PROMPT_TOKENS = 500
 """Tokens that a prompt is told, at most."""
 
+PATIENCE = 0.1
+"""Seconds for which a prompt waits for what is read beside the store; HOOK_WAIT is all that there is."""
+
 LONGEST_HIT = 600
 """Characters of one of them."""
 
@@ -187,7 +190,7 @@ class HookContexts:
         if self._embedding.state != "ready":
             return None
         found = self._combined.recall(
-            in_call(caller, in_lines=True),
+            in_call(caller, in_lines=True, patience=PATIENCE),
             question,
             MOST_HITS,
             WEIGHTS,

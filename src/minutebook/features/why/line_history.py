@@ -1,9 +1,12 @@
 """The history of some lines of a file: the commits that changed them, through renames, moves and formatting."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import takewhile
+from operator import eq
 
 import pygit2
 from pygit2.enums import DiffOption
@@ -34,7 +37,7 @@ def history_of(blobs: Blobs, head: pygit2.Commit, lines: LineRange) -> Iterator[
     Commits that changed their formatting alone are left out. Of the parents of a merge it follows one that has the lines as they are,
     else the first.
     """
-    commit = head
+    files, commit = _Files(blobs), head
     for _ in range(STEPS):
         parents = commit.parents
         same = [
@@ -46,46 +49,56 @@ def history_of(blobs: Blobs, head: pygit2.Commit, lines: LineRange) -> Iterator[
         if not parents:
             yield commit
             return
-        kept = [(each, _before(blobs, commit, each, lines)) for each in parents]
-        said = _said(blobs, commit, lines)
+        kept = [(each, _before(files, commit, each, lines)) for each in parents]
+        said = files.said(commit, lines)
         # Of a merge, the side that has the lines as they are.
-        kept.sort(key=lambda each: each[1] is None or _said(blobs, each[0], each[1]) != said)
+        kept.sort(key=lambda each: each[1] is None or files.said(each[0], each[1]) != said)
         parent, before = kept[0]
         if before is None:
             yield commit
             return
-        if _said(blobs, parent, before) != said:
+        if files.said(parent, before) != said:
             yield commit
         commit, lines = parent, before
 
 
-def _text(blobs: Blobs, commit: pygit2.Commit, path: str) -> list[str]:
-    id = file_id(commit, path)
-    return [] if id is None else blobs.text(id).splitlines()
+class _Files:
+    """Files at commits, line by line; those of the last steps are kept."""
 
+    def __init__(self, blobs: Blobs) -> None:
+        self.repository = blobs.repository
+        self._lines = lru_cache(maxsize=8)(lambda blob: blobs.text(blob).splitlines())
 
-def _said(blobs: Blobs, commit: pygit2.Commit, lines: LineRange) -> str:
-    """Return the text of lines without blanks, quotes, commas and semicolons, which formatters change."""
-    return _FORM.sub("", "".join(_text(blobs, commit, lines.path)[lines.first : lines.end]))
+    def lines(self, commit: pygit2.Commit, path: str) -> list[str]:
+        """Return the lines of a file; none if it is not there."""
+        id = file_id(commit, path)
+        return [] if id is None else self._lines(id)
+
+    def said(self, commit: pygit2.Commit, lines: LineRange) -> str:
+        """Return the text of lines without blanks, quotes, commas and semicolons, which formatters change."""
+        return _FORM.sub("", "".join(self.lines(commit, lines.path)[lines.first : lines.end]))
 
 
 def _before(
-    blobs: Blobs, commit: pygit2.Commit, parent: pygit2.Commit, lines: LineRange
+    files: _Files, commit: pygit2.Commit, parent: pygit2.Commit, lines: LineRange
 ) -> LineRange | None:
     """Return where lines were in a commit's parent; None if they are new."""
-    diff = blobs.repository.diff(parent, commit)
+    after = files.lines(commit, lines.path)
+    if file_id(parent, lines.path) is not None:
+        found = _mapped(files.lines(parent, lines.path), after, lines)
+        if found is not None:
+            return found
+    diff = files.repository.diff(parent, commit)
     diff.find_similar()
     changed = [(each.old_file.path, each.new_file.path) for each in diff.deltas]
     old = next((was for was, now in changed if now == lines.path), lines.path)
-    if file_id(parent, old) is not None:
-        found = _mapped(
-            _text(blobs, parent, old), _text(blobs, commit, lines.path), replace(lines, path=old)
-        )
+    if old != lines.path:
+        found = _mapped(files.lines(parent, old), after, replace(lines, path=old))
         if found is not None:
             return found
-    block = _text(blobs, commit, lines.path)[lines.first : lines.end]
+    block = after[lines.first : lines.end]
     for path in dict.fromkeys((old, *(was for was, _ in changed))):
-        if (found := _block(block, path, _text(blobs, parent, path))) is not None:
+        if (found := _block(block, path, files.lines(parent, path))) is not None:
             return found
     return None
 
@@ -93,7 +106,7 @@ def _before(
 def _mapped(before: list[str], after: list[str], lines: LineRange) -> LineRange | None:
     """Return the lines from which others came, by the differences of a file; None if all of them are new."""
     found: list[int] = []
-    for is_equal, old, new in _regions(before, after):
+    for is_equal, old, new in _regions(before, after, lines):
         asked = range(max(new.start, lines.first), min(new.stop, lines.end))
         if is_equal:
             found += [at - new.start + old.start for at in asked]
@@ -103,8 +116,34 @@ def _mapped(before: list[str], after: list[str], lines: LineRange) -> LineRange 
     return replace(lines, first=min(found), end=max(found) + 1) if found else None
 
 
-def _regions(before: list[str], after: list[str]) -> Iterator[tuple[bool, range, range]]:
-    """Yield the regions of a file that are equal but for blanks, and those that are not: old lines, new lines."""
+def _regions(
+    before: list[str], after: list[str], lines: LineRange
+) -> Iterator[tuple[bool, range, range]]:
+    """Yield the regions of a file that are equal but for blanks, and those that are not: old lines, new lines.
+
+    Those between the first difference and the last are left out where the lines asked about are not among them.
+    """
+    start = _count_equal(before, after)
+    end = _count_equal(reversed(before[start:]), reversed(after[start:]))
+    old_end, new_end = len(before) - end, len(after) - end
+    yield True, range(start), range(start)
+    if lines.first < new_end and lines.end > start:
+        for is_equal, old, new in _differences(before[start:old_end], after[start:new_end]):
+            yield is_equal, _shifted(old, start), _shifted(new, start)
+    yield True, range(old_end, len(before)), range(new_end, len(after))
+
+
+def _count_equal(one: Iterable[str], other: Iterable[str]) -> int:
+    """Count the lines before the first that differs."""
+    return sum(takewhile(bool, map(eq, one, other)))
+
+
+def _shifted(lines: range, by: int) -> range:
+    return range(lines.start + by, lines.stop + by)
+
+
+def _differences(before: list[str], after: list[str]) -> Iterator[tuple[bool, range, range]]:
+    """Yield the regions of two texts as `git diff` tells them, blanks aside."""
     one, other = ("\n".join([*text, ""]).encode("utf-8", "replace") for text in (before, after))
     flag = DiffOption.IGNORE_WHITESPACE
     patch = pygit2.Patch.create_from(one, other, flag=flag, context_lines=0)

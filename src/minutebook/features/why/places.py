@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pygit2
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, Note
 from minutebook.domain.errors import MinutebookError
+from minutebook.domain.reason import Reason
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", Decision, Memory)
 
-SECONDS = 0.15
-"""Seconds for which a question waits for the history of the place that it names."""
-
 PLACES, COMMITS, CITING, NAMED = 2, 3, 20, 50
 """Places of a question that are looked at, commits that are told of each, records that may cite it, and pieces of code among
 which a method is looked for by its name alone."""
@@ -56,14 +54,15 @@ class PlaceReasons:
         self._projects = projects
 
     def reasons(self, caller: Caller, query: str, project: str | None = None) -> list[Ranked]:
-        """Return the reasons for the places that a query names, the most telling first; none where that takes long.
+        """Return the reasons for the places that a query names, the most telling first.
 
-        `project` is the id of the one whose places are meant; None: any.
+        `project` is the id of the one whose places are meant; None: any. The call's patience bounds how long a history is read; where
+        that finds nothing, a note says so.
         """
         named = references_in(query)[:PLACES]
         if not named:
             return []
-        end, found = time.monotonic() + SECONDS, dict[tuple[str, str], Ranked]()
+        end, found = time.monotonic() + caller.call.patience, dict[tuple[str, str], Ranked]()
         for view in self._app.infrastructure.records.seen_by(caller):
             its = view if project is None else view.where(ids=frozenset({project}))
             for known in its.find(Project):
@@ -71,6 +70,12 @@ class PlaceReasons:
                     if time.monotonic() < end:
                         of_one = self._of(caller, view, known, each, end)
                         found |= {one.hit.id: one for one in of_one}
+        if not found and time.monotonic() >= end:
+            place = named[0].written
+            text = Reason(
+                "The history of {place} is long; `minutebook why {place}` tells it.", place=place
+            )
+            caller.call.notes["why"] = Note({"place": place}, text)
         return list(found.values())
 
     def _of(
