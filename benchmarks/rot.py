@@ -40,7 +40,6 @@ from minutebook.domain.records import Memory, MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.citations.cited import CitationVerdict, Cited, Judged
 from minutebook.features.citations.judging import cited_in, judge
-from minutebook.features.citations.references import references_in
 from minutebook.features.citations.services import CitationServices
 from minutebook.features.citations.trees import (
     Blobs,
@@ -49,6 +48,7 @@ from minutebook.features.citations.trees import (
     TreeComparison,
     compared_commits,
 )
+from minutebook.features.code.references import references_in
 from minutebook.services.search.combined import CombinedRecall
 from minutebook.services.search.hit_notes import HitNotes
 from minutebook.services.search.newest_first import NewestFirst

@@ -7,8 +7,8 @@ import pytest
 
 from minutebook.features.citations.cited import CitationVerdict, Judged
 from minutebook.features.citations.judging import cited_in, judge
-from minutebook.features.citations.references import references_in
 from minutebook.features.citations.trees import Blobs, compared_commits, compared_with_folder
+from minutebook.features.code.references import references_in
 from tests.features.citations.repositories import committed
 
 ORDER = (

@@ -13,7 +13,6 @@ from pygit2.enums import SortMode
 from minutebook.features.citations.cited import CitationVerdict, Cited, Judged
 from minutebook.features.citations.judging import cited_in, judge
 from minutebook.features.citations.operations import CitingText
-from minutebook.features.citations.references import as_given, references_in
 from minutebook.features.citations.trees import (
     Blobs,
     CommitTree,
@@ -24,6 +23,7 @@ from minutebook.features.citations.trees import (
     file_id,
     open_repository,
 )
+from minutebook.features.code.references import as_given, references_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from minutebook.features.citations.cited import CitationVerdict, Cited, CodeDefinition, Judged
-from minutebook.features.citations.references import Reference
 from minutebook.features.citations.trees import SearchedTree, TreeComparison, is_meant
+from minutebook.features.code.references import Reference
 
 
 def cited_in(

@@ -15,7 +15,7 @@ from minutebook.domain.records import (
     Status,
     Summary,
 )
-from minutebook.features.citations.references import as_given, references_in
+from minutebook.features.code.references import as_given, references_in
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import operation
 

@@ -13,10 +13,10 @@ from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.records import CLASSES, Decision, Key, Kind, Memory, Project, Record, Summary
 from minutebook.features.citations.cited import Judged
 from minutebook.features.citations.citing import CitingRecord, citing_record
-from minutebook.features.citations.references import references_in
 from minutebook.features.citations.rows import CitationRows, JudgedRecord, RecordName
 from minutebook.features.citations.telling import note_on, worst_of
 from minutebook.features.citations.work_trees import Freshness, KnownTrees, known_trees, tree_around
+from minutebook.features.code.references import references_in
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.search.hit_notes import HitNote

@@ -1,6 +1,6 @@
 """Find code: by meaning and by words, definitions first."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller
@@ -9,6 +9,7 @@ from minutebook.domain.reason import Reason, must_be_one_of
 from minutebook.domain.records import CodeChunk, Project
 from minutebook.domain.sources import Source
 from minutebook.features.code.chunking.languages import LANGUAGES, Language, language_named
+from minutebook.features.code.references import references_in
 from minutebook.features.code.rerank import Sight, is_named, rerank
 from minutebook.search.answerability import (
     FOUND_FROM,
@@ -105,7 +106,7 @@ class CodeSearch:
 
         A language may have any of its usual names: `C++`, `TypeScript`, `py`. Without a model words
         alone decide; a chunk that has no vector yet is ranked by its lexical score in place of its
-        cosine. Where no code is about the query the call notes so. Raises NotFound for an unknown project, InvalidInput for an unknown language.
+        cosine. Lines that the query names, `src/pay.py:12`, come first. Where no code is about the query the call notes so. Raises NotFound for an unknown project, InvalidInput for an unknown language.
         """
         embedding, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
         if embedding is not None:
@@ -117,7 +118,8 @@ class CodeSearch:
         named = self._signals.fields(CodeChunk, views, fused.scores, ("path", "name", "type"))
         sights = [Sight(key, fused.scores[key], *names) for key, names in named.items()]
         judged = self._judged(query, parsed, embedding, measured, views)
-        if _holds_few_words(query, signals) or is_named(query, sights):
+        at_lines = _at_lines(query, views)
+        if at_lines or _holds_few_words(query, signals) or is_named(query, sights):
             judged = judged.at_least_perhaps()
         if found_nothing(caller, judged, {CodeChunk: views}, NO_CODE_ABOUT_IT, name="code"):
             return []
@@ -125,14 +127,17 @@ class CodeSearch:
         ranked = rerank(query, sights, limit)
         keys = [key for key, _ in ranked]
         chunks = self._signals.read(CodeChunk, views, keys)
-        found = []
+        found = [
+            FoundCode(each, 1.0, FusedHit((each.organization, each.id), 1.0, ()), 1.0)
+            for each in at_lines
+        ]
         for (key, score), hit in zip(ranked, fused.hits(keys), strict=True):
-            if key in chunks:
+            if key in chunks and chunks[key] not in at_lines:
                 relevance = judged.relevance(key)
                 if is_named(query, [seen[key]]):
                     relevance = max(relevance, FOUND_FROM)
                 found.append(FoundCode(chunks[key], score, hit, relevance))
-        return found
+        return found[:limit]
 
     def _gathered(
         self, views: list[View], embedding: QueryEmbedding | None, query: TextQuery
@@ -183,6 +188,18 @@ def _language(name: str) -> Language:
     if known is None:
         raise InvalidInput("language", must_be_one_of(sorted({each.name for each in LANGUAGES})))
     return known
+
+
+def _at_lines(query: str, views: Iterable[View]) -> list[CodeChunk]:
+    """Return the chunks with the lines that a query names."""
+    return [
+        chunk
+        for view in views
+        for each in references_in(query)
+        if each.path is not None and each.lines is not None
+        for chunk in view.narrowed(path=each.path).find(CodeChunk, order=("start_line",))
+        if chunk.start_line <= each.lines[1] and chunk.end_line >= each.lines[0]
+    ]
 
 
 def _holds_few_words(query: str, signals: Signals) -> bool:

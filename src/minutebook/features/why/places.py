@@ -20,9 +20,9 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.features.citations.operations import CitingText
-from minutebook.features.citations.references import Reference, references_in
 from minutebook.features.citations.trees import Blobs
 from minutebook.features.code.projects import Projects
+from minutebook.features.code.references import Reference, references_in
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
 from minutebook.features.why.commits import UNREADABLE, record_of, repository_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Turn
-from minutebook.features.citations.references import references_in
+from minutebook.features.code.references import references_in
 from minutebook.services.access.visibility import Records
 
 if TYPE_CHECKING:

@@ -92,6 +92,20 @@ def test_code_is_found_by_name_words_and_place(world: World, kettle: Path) -> No
     assert names(world, "retries")[0] == ("conf.toml", "client")
 
 
+@pytest.mark.parametrize(
+    ("query", "start"), [("auth/verify.py:8", 7), ("why is auth/verify.py:12-14 so", 11)]
+)
+def test_the_lines_that_a_question_names_come_first(
+    world: World, kettle: Path, query: str, start: int
+) -> None:
+    world.call("index_project", path=str(kettle))
+    first, *others = found(world, query)
+    assert (first["file_path"], first["start_line"], first["score"]) == ("auth/verify.py", start, 1)
+    assert first["id"] not in {each["id"] for each in others}
+    assert len(found(world, query, limit=1)) == 1
+    assert found(world, "auth/verify.py:99")[0]["score"] < 1
+
+
 @requirement("knowledge/code/chunk_type")
 def test_chunks_have_the_published_types(world: World, kettle: Path) -> None:
     put(kettle, {"a.ts": "namespace N {\n  export function f() { return 1 }\n}\n"})

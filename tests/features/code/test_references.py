@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.features.citations.references import Reference, references_in
+from minutebook.features.code.references import Reference, references_in
 
 
 @pytest.mark.parametrize(
