@@ -154,7 +154,7 @@ def test_code_that_a_question_names_comes_with_its_reasons(world: World, shop: P
     project = indexed(world, shop)
     noted = "basket.py:Basket.weight is in kilograms."
     memory = world.call("store_memory", content=noted)["id"]
-    for name in ("basket.py:2", "`weight`", "Basket.weight", "weight()"):
+    for name in ("basket.py:2", f"{shop}/basket.py:2", "`weight`", "Basket.weight", "weight()"):
         answer = world.call("search_code", query=f"why is {name} so", project_id=project)
         assert "basket.py" in {each["file_path"] for each in answer["results"]}
         sources = [(each["source"], each["id"]) for each in answer["reasons"]]
@@ -163,6 +163,19 @@ def test_code_that_a_question_names_comes_with_its_reasons(world: World, shop: P
     assert answer["reasons"][0]["cited"]
     plain = world.call("search_code", query="weight of a basket", project_id=project)
     assert plain.keys() == {"results", "count"}
+
+
+def test_a_file_is_found_by_its_name_alone_if_no_other_has_it(world: World, shop: Path) -> None:
+    committed(
+        shop,
+        {"src/tea/cup.py": "size = 2\n"},
+        FIRST + 3 * DAY,
+        "Cups: two, as guests come in pairs",
+    )
+    indexed(world, shop)
+    assert "guests come" in str(hits(world, "why is cup.py:1 so")[0]["content"])
+    committed(shop, {"src/milk/cup.py": "size = 3\n"}, FIRST + 4 * DAY, "Milk")
+    assert world.app.get(WhyServices).place_reasons.reasons(world.caller, "cup.py:1") == []
 
 
 def test_a_history_that_takes_long_is_named(world: World, shop: Path) -> None:

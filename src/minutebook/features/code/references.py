@@ -40,8 +40,13 @@ def references_in(text: str) -> list[Reference]:
     return list(dict.fromkeys((*map(_path, paths), *_symbols(text, plain))))
 
 
+def below(root: str, path: str) -> str:
+    """Return the path of a reference as one below a folder, if it was written with the folder in front."""
+    return f"/{path}".removeprefix(f"{root}/").removeprefix("/")
+
+
 def as_given(citations: Iterable[str]) -> str:
-    """Return a text that cites what was given by hand, one a line: each name is quoted, as it need not look like code."""
+    """Return a text with citations that were given by hand, one a line, each quoted: its name need not look like code."""
     return "\n".join(f"`{each}`" for each in citations)
 
 

@@ -1,6 +1,6 @@
 """Find code: by meaning and by words, definitions first."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller
@@ -9,7 +9,7 @@ from minutebook.domain.reason import Reason, must_be_one_of
 from minutebook.domain.records import CodeChunk, Project
 from minutebook.domain.sources import Source
 from minutebook.features.code.chunking.languages import LANGUAGES, Language, language_named
-from minutebook.features.code.references import references_in
+from minutebook.features.code.references import below, references_in
 from minutebook.features.code.rerank import Sight, is_named, rerank
 from minutebook.search.answerability import (
     FOUND_FROM,
@@ -118,7 +118,7 @@ class CodeSearch:
         named = self._signals.fields(CodeChunk, views, fused.scores, ("path", "name", "type"))
         sights = [Sight(key, fused.scores[key], *names) for key, names in named.items()]
         judged = self._judged(query, parsed, embedding, measured, views)
-        at_lines = _at_lines(query, views)
+        at_lines = self._at_lines(caller, query, views)
         if at_lines or _holds_few_words(query, signals) or is_named(query, sights):
             judged = judged.at_least_perhaps()
         if found_nothing(caller, judged, {CodeChunk: views}, NO_CODE_ABOUT_IT, name="code"):
@@ -168,6 +168,22 @@ class CodeSearch:
         is_near = max(cosines.values(), default=0.0) >= NEAR
         return judged.at_least_perhaps() if is_near or embedding.mean is None else judged
 
+    def _at_lines(self, caller: Caller, query: str, views: Sequence[View]) -> list[CodeChunk]:
+        """Return the chunks at the lines of places in a query."""
+        named = [(each.path, each.lines) for each in references_in(query) if each.lines]
+        return [
+            chunk
+            for project in (self._store.seen_by(caller).find(Project) if named else ())
+            for path, lines in named
+            if path and lines
+            for view in views
+            for chunk in view.narrowed(path=below(project.path, path)).find(CodeChunk)
+            if chunk.project == project.id
+            and chunk.organization == project.organization
+            and chunk.start_line <= lines[1]
+            and chunk.end_line >= lines[0]
+        ]
+
     def _selected(
         self, caller: Caller, project: str | None, language: str | None, path: str | None
     ) -> list[View]:
@@ -188,18 +204,6 @@ def _language(name: str) -> Language:
     if known is None:
         raise InvalidInput("language", must_be_one_of(sorted({each.name for each in LANGUAGES})))
     return known
-
-
-def _at_lines(query: str, views: Iterable[View]) -> list[CodeChunk]:
-    """Return the chunks with the lines that a query names."""
-    return [
-        chunk
-        for view in views
-        for each in references_in(query)
-        if each.path is not None and each.lines is not None
-        for chunk in view.narrowed(path=each.path).find(CodeChunk, order=("start_line",))
-        if chunk.start_line <= each.lines[1] and chunk.end_line >= each.lines[0]
-    ]
 
 
 def _holds_few_words(query: str, signals: Signals) -> bool:

@@ -22,7 +22,7 @@ from minutebook.domain.records import (
 from minutebook.features.citations.operations import CitingText
 from minutebook.features.citations.trees import Blobs
 from minutebook.features.code.projects import Projects
-from minutebook.features.code.references import Reference, references_in
+from minutebook.features.code.references import Reference, below, references_in
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
 from minutebook.features.why.commits import UNREADABLE, record_of, repository_of
@@ -81,13 +81,13 @@ class PlaceReasons:
     def _of(
         self, caller: Caller, view: View, project: Project, named: Reference, end: float
     ) -> list[Ranked]:
-        place = _place(view, project, named)
-        if place is None:
-            return []
         try:
             root = self._projects.check_allowed(project, project.path)
             repository = repository_of(root)
             if repository is None or repository.is_bare or repository.head_is_unborn:
+                return []
+            place = _place(view, project, repository, named)
+            if place is None:
                 return []
             asked = asked_lines(Blobs(repository), root, place)
             return list(self._told(caller, project, repository, asked, end))
@@ -138,11 +138,14 @@ class PlaceReasons:
                 yield _ranked(record, said(record))
 
 
-def _place(view: View, project: Project, named: Reference) -> str | None:
+def _place(
+    view: View, project: Project, repository: pygit2.Repository, named: Reference
+) -> str | None:
     """Return the place of a reference as `asked_lines` reads it; a definition alone is looked up in the index of code."""
     if named.path is not None:
+        path = _file(repository, below(project.path, named.path))
         after = "-".join(map(str, named.lines)) if named.lines else ".".join(named.symbol)
-        return f"{named.path}:{after}" if after else named.path
+        return f"{path}:{after}" if after else path
     symbol, its = ".".join(named.symbol), view.narrowed(project=project.id)
     if chunks := its.narrowed(name=symbol).find(CodeChunk, limit=1):
         return f"{chunks[0].path}:{symbol}"
@@ -151,6 +154,14 @@ def _place(view: View, project: Project, named: Reference) -> str | None:
     rows = sorted(its.where(ids=ids).values(CodeChunk, ("path", "start_line", "name")))
     methods = (path for path, _, name in rows if name.endswith(f".{symbol}"))
     return next((f"{path}:{symbol}" for path in methods), None)
+
+
+def _file(repository: pygit2.Repository, path: str) -> str:
+    """Return the path of the only file with such an end, else the given one."""
+    if path in repository.index:
+        return path
+    found = [each.path for each in repository.index if each.path.endswith(f"/{path}")]
+    return found[0] if len(found) == 1 else path
 
 
 def _ranked(record: Answering | ProjectCommit, text: str) -> Ranked:

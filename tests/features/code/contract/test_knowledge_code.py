@@ -104,6 +104,11 @@ def test_the_lines_that_a_question_names_come_first(
     assert first["id"] not in {each["id"] for each in others}
     assert len(found(world, query, limit=1)) == 1
     assert found(world, "auth/verify.py:99")[0]["score"] < 1
+    assert found(world, f"{kettle}/auth/verify.py:8")[0]["start_line"] == 7
+    put(kettle.parent / "other", {"auth/verify.py": "x = 1\n" * 20})
+    world.call("index_project", path=str(kettle.parent / "other"))
+    assert found(world, f"{kettle}/auth/verify.py:8")[0]["project_id"] == "kettle"
+    assert found(world, query, project_id="other")[0]["project_id"] == "other"
 
 
 @requirement("knowledge/code/chunk_type")
