@@ -152,6 +152,8 @@ BESIDE = {
     "archives.import_",
     "archives.import_from",
     "backups.make",
+    "confirmations.confirm",
+    "confirmations.take_back",
     "doctor.mend",
     "merging.split",
     "erasing.erase",

@@ -42,7 +42,7 @@ LISTED = {
         r"names\.place",
     ),
     CODE: ("projects", "files", "chunks", "commits"),
-    CITED: ("citations",),
+    CITED: ("citations.*",),
     GIT: ("ledgers", r"decisions\.commit_id"),
     USED: ("uses", r"tokens\.last_used_at"),
     RECALLED: ("recalls", "recalled"),

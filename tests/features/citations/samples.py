@@ -4,6 +4,7 @@ from minutebook.domain.records import Kind
 from minutebook.features.citations.cited import CitationVerdict, Cited, CodeDefinition, Judged
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
 from minutebook.store.protocol import Tended
+from tests.world import NOON
 
 TOTAL = CodeDefinition("src/pay.py", ("Cart", "total"), 2, 4, "d1", "d2", "d3")
 
@@ -28,5 +29,9 @@ def write_citations(store: Tended, organization: str = "acme") -> None:
     assert len(rows.in_tree(organization, "/shop")) == 2
     rows.put_mark(organization, 7)
     assert rows.mark(organization) == 7
+    assert len(rows.all(organization)) == 2
+    decided = (Kind.DECISION, "d")
+    rows.put_confirmed(organization, decided, NOON)
+    assert rows.confirmed(organization, [decided]) == {decided: NOON}
     rows.remove(organization, [one.name])
     rows.clear(organization)

@@ -1,10 +1,13 @@
 """Judged citations are kept by both engines, and go with their records."""
 
-from minutebook.domain.records import Kind, Memory
+from datetime import timedelta
+
+from minutebook.domain.records import Decision, Kind, Memory
 from minutebook.features.citations.rows import CitationRows
 from minutebook.store.protocol import Tended
 from tests.features.citations.samples import judged_record, write_citations
-from tests.store.samples import memory
+from tests.store.samples import decision, memory
+from tests.world import NOON
 
 
 def test_rows_are_kept_by_record_and_work_tree(kept: Tended) -> None:
@@ -41,6 +44,25 @@ def test_verdicts_of_another_form_are_judged_anew(kept: Tended) -> None:
         connection.run(*changed)
     ((found,),) = [each.values() for each in rows.of("acme", [one.name]).values()]
     assert (found.said, found.judged) == ("", ())
+
+
+def test_confirmations_are_kept_and_go_with_their_record(kept: Tended) -> None:
+    rows, one = CitationRows(kept.database), decision("d", organization="acme")
+    name, other = (Kind.DECISION, "d"), (Kind.SUMMARY, "d")
+    assert rows.confirmed("acme", [name]) == {}
+    rows.put_confirmed("acme", name, NOON)
+    rows.put_confirmed("acme", other, NOON)
+    later = NOON + timedelta(microseconds=1)
+    rows.put_confirmed("acme", name, later)
+    rows.put_confirmed("zoo", name, NOON)
+    assert rows.confirmed("acme", [name]) == {name: later}
+    rows.put_confirmed("acme", other, None)
+    rows.clear("acme")
+    assert rows.confirmed("acme", [name, other]) == {name: later}
+    kept.put(one)
+    kept.delete(Decision, "acme", "d")
+    assert rows.confirmed("acme", [name]) == {}
+    assert rows.confirmed("zoo", [name]) == {name: NOON}
 
 
 def test_rows_go_with_their_record(kept: Tended) -> None:

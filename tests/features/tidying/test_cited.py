@@ -1,19 +1,24 @@
 """Memories that cite changed code wait for a person: confirmed, ended, and each undone exactly."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from minutebook.domain.caller import Caller, WorkTree
-from minutebook.domain.errors import Refused
-from minutebook.domain.records import Memory, Role, Status
+from minutebook.domain.errors import Conflict, Refused
+from minutebook.domain.records import Decision, Memory, Role, Status, Summary
+from minutebook.features.citations.operations import citing_texts
+from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.tidying.findings import State, Topic
 from minutebook.features.tidying.inbox import Waiting
 from minutebook.features.tidying.operations import reason_of
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.undo.services import UndoServices
 from tests.features.citations.repositories import committed
+from tests.features.ledger.decided import draft
+from tests.store.samples import summary
 from tests.world import NOON, World
 
 BEFORE = int(NOON.timestamp()) - 60
@@ -167,3 +172,91 @@ def test_what_is_locked_waits_for_nobody(here: World, shop: Path) -> None:
     later(here, shop, WITHOUT)
     assert isinstance(here.memory(id), Memory)
     assert waiting(here) == []
+
+
+def decided(world: World) -> Decision:
+    said = draft("kettles", "Kettles are paid back by refund()")
+    return world.app.get(LedgerServices).decisions.record(person(world), said)
+
+
+def summed_up(world: World, text: str = "The kettle is paid back by refund()") -> Summary:
+    """A summary as one made now would be."""
+    made = summary("s", text, organization="default", at=world.clock())
+    world.store.put(made)
+    return made
+
+
+def verdict(world: World, record: Decision | Summary) -> str:
+    return world.app.hit_notes.of(person(world), [record])[record.key]["cited"].text
+
+
+FIXED = [
+    pytest.param(
+        decided, "another decision ends it: `minutebook decide --supersedes", id="decision"
+    ),
+    pytest.param(
+        summed_up, "`minutebook summarize s` writes it anew, nothing ends it", id="summary"
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "end"), FIXED)
+def test_what_nobody_changes_is_confirmed_and_undone_exactly(
+    here: World, shop: Path, make: Callable[[World], Decision | Summary], end: str
+) -> None:
+    record = make(here)
+    assert verdict(here, record) == "holds"
+    since = later(here, shop, CODE.replace("-order", "order"))
+    (found,) = waiting(here)
+    assert found.records == (record,)
+    assert reason_of(found).startswith(f"refund has changed (since {since}); {end}")
+    inbox, kept = (
+        here.app.get(TidyingServices).inbox,
+        here.store.get(type(record), "default", record.id),
+    )
+    inbox.apply(person(here), found.name)
+    assert here.store.get(type(record), "default", record.id) == kept
+    assert verdict(here, record) == "holds"
+    assert [each.at for each in citing_texts.act(here.app, person(here))] == [here.clock()]
+    assert waiting(here) == []
+    here.clock.turn(60)
+    inbox.undo(person(here), found.name)
+    assert verdict(here, record) == f"changed since {since}"
+    assert [each.name for each in waiting(here)] == [found.name]
+    # Refused, it is as it was, and not asked about again until its code changes once more.
+    inbox.refuse(person(here), found.name)
+    assert verdict(here, record) == f"changed since {since}"
+    assert waiting(here) == []
+    inbox.undo(person(here), found.name)
+    inbox.apply(person(here), found.name)
+    first = here.clock()
+    later(here, shop, CODE.replace("-order", "order + 1"))
+    (anew,) = waiting(here)
+    inbox.apply(person(here), anew.name)
+    with pytest.raises(Conflict, match="confirmed again since"):
+        inbox.undo(person(here), found.name)
+    inbox.undo(person(here), anew.name)
+    assert [each.at for each in citing_texts.act(here.app, person(here))] == [first]
+
+
+@pytest.mark.needs("undo")
+def test_a_confirmation_is_the_last_act(here: World, shop: Path) -> None:
+    record = decided(here)
+    assert verdict(here, record) == "holds"
+    since = later(here, shop, WITHOUT)
+    (found,) = waiting(here)
+    here.app.get(TidyingServices).inbox.apply(person(here), found.name)
+    here.clock.turn(60)
+    here.app.get(UndoServices).undo.take_back(person(here), _last(here))
+    assert verdict(here, record) == f"gone since {since}"
+    assert [each.name for each in waiting(here)] == [found.name]
+
+
+def test_a_session_is_history_and_waits_once_nothing_of_it_holds(here: World, shop: Path) -> None:
+    record = summed_up(here, "Kettles: refund() and total()")
+    assert verdict(here, record) == "holds"
+    later(here, shop, WITHOUT)
+    assert verdict(here, record).startswith("refund gone since")
+    assert waiting(here) == []
+    later(here, shop, "x = 1\n")
+    assert len(waiting(here)) == 1

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Entry, Kind
 from minutebook.domain.trust.fingerprints import Fingerprinted
-from minutebook.domain.trust.trail import DONE
-from minutebook.domain.trust.trail_texts import RESET, TAKE_IN, TAKE_IN_PERSONS
+from minutebook.domain.trust.trail import DONE, UNDO
+from minutebook.domain.trust.trail_texts import CONFIRM, RESET, TAKE_IN, TAKE_IN_PERSONS
+
+_WITHOUT = frozenset({RESET, CONFIRM, UNDO})
+"""Acts that may change something without a fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Undoing:
 
 
 def done_acts(newest_first: Iterable[Entry]) -> list[DoneAct]:
-    """Return the acts that changed records, the latest first; entries of others may stand between those of one."""
+    """Return the acts that changed or confirmed records, the latest first; entries of others may stand between those of one."""
     found: list[list[Entry]] = []
     latest: dict[tuple[str, str, str], list[Entry]] = {}
     for entry in newest_first:
@@ -82,5 +85,5 @@ def done_acts(newest_first: Iterable[Entry]) -> list[DoneAct]:
     return [
         each
         for each in acts
-        if any(entry.fingerprints or entry.act == RESET for entry in each.entries)
+        if any(entry.fingerprints or entry.act in _WITHOUT for entry in each.entries)
     ]

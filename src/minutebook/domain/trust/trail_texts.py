@@ -31,6 +31,9 @@ _COMPARED: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Turn, Sum
 RESET = "reset"
 """The act that removes all that the caller may remove."""
 
+CONFIRM = "confirm"
+"""The act of saying that a record which nobody changes still holds."""
+
 RELATE = "relate"
 """The act that joins two entities, or weighs it anew."""
 

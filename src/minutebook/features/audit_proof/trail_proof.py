@@ -10,7 +10,7 @@ from minutebook.features.audit_proof.head_signatures import Signed
 NOT_PROVED = (
     "what searches and filters read beside the records: words, vectors, token states, mentions, digests",
     "the index of code: projects, files, chunks, commits; `minutebook index` makes it anew",
-    "what records cite of code; `minutebook doctor --repair` judges it anew",
+    "what records cite of code, which `minutebook doctor --repair` judges anew, and when one that nobody changes was confirmed",
     "the commits of decisions, and how far a ledger was followed: Git has both",
     "when a token was used last",
     "which records questions got",

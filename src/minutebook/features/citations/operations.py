@@ -54,18 +54,25 @@ class CitingText:
 @operation("knowledge")
 def citing_texts(app: "App", caller: Caller, folder: FolderScope | None = None) -> list[CitingText]:
     """Return the memories, decisions and summaries of a folder that may cite code, newest first."""
+    from minutebook.features.citations.services import CitationServices
+
+    citing = app.get(CitationServices).citing
     views = app.infrastructure.records.seen_by(in_folder(caller, folder))
-    texts = [each for view in views for each in _holding(view, app.clock())]
+    texts = [
+        each.text
+        for view in views
+        for each in citing.of(view.organization, _holding(view, app.clock()))
+    ]
     found = [each for each in texts if references_in(each.text)]
     return sorted(found, key=lambda each: each.at, reverse=True)
 
 
-def _holding(view: "View", now: datetime) -> Iterator[CitingText]:
+def _holding(view: "View", now: datetime) -> Iterator[Memory | Decision | Summary]:
     for memory in view.where(valid_at=now).find(Memory):
         if memory.status is not Status.DEPRECATED:
-            yield citing_text(memory)
-    yield from map(citing_text, view.narrowed(status=DecisionStatus.ACTIVE).find(Decision))
-    yield from map(citing_text, _latest(view.find(Summary)))
+            yield memory
+    yield from view.narrowed(status=DecisionStatus.ACTIVE).find(Decision)
+    yield from _latest(view.find(Summary))
 
 
 def _latest(summaries: Iterable[Summary]) -> Iterable[Summary]:
@@ -73,8 +80,13 @@ def _latest(summaries: Iterable[Summary]) -> Iterable[Summary]:
     return {each.session: each for each in sorted(summaries, key=lambda each: each.at)}.values()
 
 
-def citing_text(record: Memory | Decision | Summary) -> CitingText:
-    """Return the text of a record that may cite code, with citations given by hand, as of when it was last said to hold."""
+def citing_text(
+    record: Memory | Decision | Summary, confirmed: datetime | None = None
+) -> CitingText:
+    """Return the text of a record that may cite code, with citations given by hand, as of when it was last said to hold.
+
+    `confirmed` is when a person last confirmed a decision or a summary.
+    """
     text, is_binding = record.text, isinstance(record, Decision)
     match record:
         case Memory():
@@ -86,6 +98,7 @@ def citing_text(record: Memory | Decision | Summary) -> CitingText:
             at, title = record.created_at, record.title
         case Summary():
             at, title = record.at, record.title
+    at = max(at, confirmed or at)
     return CitingText(record.kind, record.id, title, text, at, is_binding)
 
 

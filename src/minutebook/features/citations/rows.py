@@ -1,9 +1,10 @@
-"""Judged citations in a table of the database."""
+"""Judged citations, and the confirmations of records, in tables of the database."""
 
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +12,7 @@ from minutebook.domain.plain import plain, value_of
 from minutebook.domain.records import Kind
 from minutebook.features.citations.cited import Judged
 from minutebook.store.sql.database import Connection, Database
-from minutebook.store.sql.tables import value_text
+from minutebook.store.sql.tables import instant, microseconds, value_text
 
 Stamp = tuple[int, int]
 """The size of a file and when it was changed, in nanoseconds."""
@@ -51,9 +52,9 @@ class JudgedRecord:
 
 
 class CitationRows:
-    """The judged citations in the table `citations`; each member may be called from any thread.
+    """The judged citations and the confirmations in their tables; each member may be called from any thread.
 
-    They are derived: nobody is told that they changed, and no organization's writers are waited for long.
+    What was judged is derived: nobody is told that it changed, and no organization's writers are waited for long.
     """
 
     def __init__(self, database: Database) -> None:
@@ -87,13 +88,13 @@ class CitationRows:
             )
         return [_read(row) for row in rows]
 
-    def of_memories(self, organization: str) -> list[JudgedRecord]:
-        """Return the rows of all memories."""
+    def all(self, organization: str) -> list[JudgedRecord]:
+        """Return the rows of an organization."""
         number = self._database.number_of(organization)
         with self._database.reading() as connection:
             rows = connection.rows(
-                f"SELECT {_COLUMNS} FROM citations WHERE organization = ? AND kind = ?",  # noqa: S608
-                (number, Kind.MEMORY),
+                f"SELECT {_COLUMNS} FROM citations WHERE organization = ? AND kind <> ?",  # noqa: S608
+                (number, _MARK),
             )
         return [_read(row) for row in rows]
 
@@ -139,6 +140,35 @@ class CitationRows:
         with self._database.beside(_WAIT) as connection:
             number = self._database.registered(organization)
             _put(connection, number, (_MARK, "", "", str(sequence), "", "", "", ""))
+
+    def confirmed(
+        self, organization: str, names: Collection[RecordName]
+    ) -> Mapping[RecordName, datetime]:
+        """Return when some records were last confirmed, of those that were."""
+        if not names:
+            return {}
+        number = self._database.number_of(organization)
+        with self._database.reading() as connection:
+            condition, values = connection.among("id", sorted({id for _, id in names}))
+            rows = connection.rows(
+                f"SELECT kind, id, at FROM citations_confirmed WHERE organization = ? AND {condition}",  # noqa: S608
+                (number, *values),
+            )
+        found = {(Kind(kind), value_text(id)): instant(at) for kind, id, at in rows}
+        return {name: at for name, at in found.items() if name in names}
+
+    def put_confirmed(self, organization: str, name: RecordName, at: datetime | None) -> None:
+        """Keep when a record was last confirmed, None: never. Inside a transaction of the store it is part of it."""
+        with self._database.writing(organization) as (connection, number):
+            connection.run(
+                "DELETE FROM citations_confirmed WHERE organization = ? AND kind = ? AND id = ?",
+                (number, *name),
+            )
+            if at is not None:
+                connection.run(
+                    "INSERT INTO citations_confirmed (organization, kind, id, at) VALUES (?, ?, ?, ?)",
+                    (number, *name, microseconds(at)),
+                )
 
 
 def _put(connection: Connection, number: int, row: tuple[str, ...]) -> None:

@@ -9,6 +9,9 @@ from minutebook.domain.caller import Caller
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
+    from minutebook.features.citations.citing import CitingRecords
+    from minutebook.features.citations.confirming import Confirmations
+    from minutebook.features.citations.rows import CitationRows
     from minutebook.features.citations.verdicts import Citations
     from minutebook.services.search.hit_notes import HitNoter
 
@@ -17,12 +20,31 @@ class CitationServices(FeatureServices):
     """The verdicts on citations."""
 
     @service
+    def _rows(self) -> "CitationRows":
+        from minutebook.features.citations.rows import CitationRows
+
+        return CitationRows(self.infrastructure.store.database)
+
+    @service
+    def citing(self) -> "CitingRecords":
+        """Read records with what they cite."""
+        from minutebook.features.citations.citing import CitingRecords
+
+        return CitingRecords(self._rows)
+
+    @service
     def citations(self) -> "Citations":
         """Keep citations, and judge them."""
-        from minutebook.features.citations.rows import CitationRows
         from minutebook.features.citations.verdicts import Citations
 
-        return Citations(self.infrastructure, CitationRows(self.infrastructure.store.database))
+        return Citations(self.infrastructure, self._rows, self.citing)
+
+    @service
+    def confirmations(self) -> "Confirmations":
+        """Keep what a person confirmed."""
+        from minutebook.features.citations.confirming import Confirmations
+
+        return Confirmations(self.infrastructure, self._rows)
 
 
 def verdicts(app: App) -> "HitNoter":

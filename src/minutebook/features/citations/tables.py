@@ -1,4 +1,4 @@
-"""The table of citations: a row a record and work tree, with the citations there as they were last judged."""
+"""The tables of citations: as they were last judged, a row a record and work tree; and when a person confirmed a record."""
 
 from minutebook.domain.records import Kind
 from minutebook.store.sql.side_tables import SideTable, SideTables
@@ -11,4 +11,12 @@ _CITATIONS = SideTable(
     goes_with=(Kind.MEMORY, Kind.DECISION, Kind.SUMMARY),
 )
 
-TABLES = SideTables((_CITATIONS,))
+_CONFIRMED = SideTable(
+    "citations_confirmed",
+    "organization integer, kind text, id text, at instant",
+    key="organization, kind, id",
+    indices={},
+    goes_with=(Kind.DECISION, Kind.SUMMARY),
+)
+
+TABLES = SideTables((_CITATIONS, _CONFIRMED))

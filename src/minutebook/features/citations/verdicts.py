@@ -12,7 +12,7 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.records import CLASSES, Decision, Key, Kind, Memory, Project, Record, Summary
 from minutebook.features.citations.cited import Judged
-from minutebook.features.citations.citing import CitingRecord, citing_record
+from minutebook.features.citations.citing import CITING, CitingRecord, CitingRecords
 from minutebook.features.citations.rows import CitationRows, JudgedRecord, RecordName
 from minutebook.features.citations.telling import note_on, worst_of
 from minutebook.features.citations.work_trees import Freshness, KnownTrees, known_trees, tree_around
@@ -35,17 +35,18 @@ REST = 60.0
 BATCH = 200
 """Changes that are followed at once."""
 
-CITING = (Memory, Decision, Summary)
-
 
 class Citations:
     """Judges the citations of records, in the background and when somebody asks; one work tree at a time."""
 
-    def __init__(self, infrastructure: Infrastructure, rows: CitationRows) -> None:
+    def __init__(
+        self, infrastructure: Infrastructure, rows: CitationRows, citing: CitingRecords
+    ) -> None:
         self._store = infrastructure.store
         self._records = infrastructure.records
         self._locks = infrastructure.locks
         self._rows = rows
+        self._citing = citing
         self._judging = threading.Lock()
         self._pending: dict[tuple[str, str], Future[list[JudgedRecord]]] = {}
         self._resting: dict[str, float] = {}
@@ -54,12 +55,12 @@ class Citations:
 
     def notes(self, caller: Caller, records: Sequence[Record]) -> Mapping[Key, HitNote]:
         """Return the verdicts on records; none where nothing is cited, or no code is there to judge it by."""
-        asked = defaultdict[str, list[CitingRecord]](list)
+        asked = defaultdict[str, list[Record]](list)
         for each in records:
-            if isinstance(each, CITING):
-                asked[each.organization].append(citing_record(each))
+            asked[each.organization].append(each)
         found: dict[Key, HitNote] = {}
-        for organization, citing in asked.items():
+        for organization, some in asked.items():
+            citing = self._citing.of(organization, some)
             view = self._records.seen_in(organization, anywhere(caller))
             trees = known_trees(caller, view.find(Project))
             for row in self._current(organization, citing, trees):
@@ -94,23 +95,29 @@ class Citations:
         for tree, some in due.items():
             yield from self._in_time(organization, tree, some)
 
-    def doubtful(self, organization: str) -> set[str]:
-        """Return the ids of memories that cite something which does not hold, judged anew where that is not fresh."""
-        self._judge_stale(organization, self._rows.of_memories(organization))
-        return {each.name[1] for each in self._rows.of_memories(organization) if not each.holds}
+    def doubtful(self, organization: str) -> set[RecordName]:
+        """Return the records that cite something which does not hold, judged anew where that is not fresh."""
+        self._judge_stale(organization, self._rows.all(organization))
+        return {each.name for each in self._rows.all(organization) if not each.holds}
 
-    def settled_doubt(self, memory: Memory) -> Judged | None:
-        """Return the worst verdict on a memory, if it holds in no work tree in which it was judged, and commits say why.
+    def settled_doubt(self, record: Memory | Decision | Summary) -> Judged | None:
+        """Return the worst verdict on a record, if it holds in no work tree in which it was judged, and commits say why.
 
-        What is in no commit yet may be somebody's work under way.
+        What is in no commit yet may be somebody's work under way; a session is history, and holds as long as anything of it does.
         """
-        citing, organization = citing_record(memory), memory.organization
+        (citing,), organization = (
+            self._citing.of(record.organization, [record]),
+            record.organization,
+        )
         rows = self._rows.of(organization, {citing.name}).get(citing.name, {})
         rows = {tree: row for tree, row in rows.items() if tree_around(tree) == tree}
         wanted = [(citing, tree, row) for tree, row in sorted(rows.items())]
         now = {tree: row for tree, row in rows.items() if row.said == citing.said}
         now |= {row.tree: row for row in self._fresh(organization, wanted)}
-        worst = [worst_of(row.judged) for row in now.values() if row.judged]
+        judged = [row.judged for row in now.values() if row.judged]
+        if isinstance(record, Summary) and any(each.holds for some in judged for each in some):
+            return None
+        worst = [worst_of(each) for each in judged]
         return worst[0] if worst and all(each.since for each in worst) else None
 
     def _in_time(
@@ -229,4 +236,4 @@ class Citations:
 
     def _read(self, organization: str, names: Iterable[RecordName]) -> list[CitingRecord]:
         found = (self._store.get(CLASSES[kind], organization, id) for kind, id in names)
-        return [citing_record(each) for each in found if isinstance(each, CITING)]
+        return self._citing.of(organization, filter(None, found))

@@ -1,7 +1,7 @@
 """Make a suggested change through the service of its subject, and take it back exactly."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -10,8 +10,9 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict
 from minutebook.domain.origin import answers_for
-from minutebook.domain.records import Kind, Memory, Status, Summary, Turn
+from minutebook.domain.records import Decision, Kind, Memory, Status, Summary, Turn
 from minutebook.domain.writing.turns import summary_id
+from minutebook.features.citations.confirming import Confirmations
 from minutebook.features.tidying.findings import Suggestion, Topic
 from minutebook.features.tidying.looking.examining import Examined
 from minutebook.features.tidying.merging import EntityMerging
@@ -38,6 +39,7 @@ class Changing:
         status: StatusChanges,
         merging: EntityMerging,
         summaries: Summaries,
+        confirmations: Confirmations,
     ) -> None:
         self._store = infrastructure.records
         self._trail = infrastructure.trail
@@ -49,6 +51,7 @@ class Changing:
         self._status = status
         self._merging = merging
         self._summaries = summaries
+        self._confirmations = confirmations
 
     def make(self, caller: Caller, examined: Examined) -> str:
         """Make the change that was found to be due; return the data that `take_back` needs.
@@ -63,22 +66,29 @@ class Changing:
             assert isinstance(turn, Turn)
             self._summaries.summarize_session_of(caller, turn)
             return json.dumps({"summary": summary_id(turn.session, turn.repository, turn.user)})
-        goes = examined.subjects[1 if examined.finding is Topic.MERGE else -1 :]
+        (kind, _), *_ = goes = examined.subjects[1 if examined.finding is Topic.MERGE else -1 :]
+        if kind in _FIXED:
+            return json.dumps([self._confirm(caller, kind, id) for kind, id in goes])
         return json.dumps([self._change(caller, examined, id) for _, id in goes])
 
     def refuse(self, caller: Caller, examined: Examined) -> str:
         """Make the change of refusing a suggestion, if any; return the data that `take_back` needs.
 
         A wording that is refused is deprecated: it would say a third time what two memories say; so is what cites code that is
-        no more and is not confirmed. Raises whatever the service of its subject does.
+        no more and is not confirmed, unless nobody may change it. Raises whatever the service of its subject does.
         """
-        if examined.finding not in _REFUSED:
+        kind, id = examined.subjects[0]
+        if examined.finding not in _REFUSED or kind in _FIXED:
             return ""
-        id = examined.subjects[0][1]
         before = self._memories.read(caller, id)
         reason = caller.call.reason or _REFUSED[examined.finding]
         after = self._status.deprecate(caller, id, reason)
         return json.dumps([_noted(before, after)])
+
+    def _confirm(self, caller: Caller, kind: Kind, id: str) -> dict[str, object]:
+        before, at = self._confirmations.confirm(caller, self._store.read(caller, _FIXED[kind], id))
+        was = None if before is None else before.isoformat()
+        return {"kind": kind, "id": id, "before": was, "at": at.isoformat()}
 
     def _change(self, caller: Caller, examined: Examined, id: str) -> dict[str, object]:
         before = self._memories.read(caller, id)
@@ -119,7 +129,15 @@ class Changing:
         with self._trail.audited_batch([suggestion.organization]):
             # Before one undo could take back several changes, it noted the only one by itself.
             for each in noted if isinstance(noted, list) else [noted]:
-                self._restore(caller, each["id"], each["before"], each["after"], each.get("at"))
+                if "kind" in each:
+                    self._unconfirm(caller, **each)
+                else:
+                    self._restore(caller, each["id"], each["before"], each["after"], each.get("at"))
+
+    def _unconfirm(self, caller: Caller, kind: Kind, id: str, before: str | None, at: str) -> None:
+        record = self._store.read(caller, _FIXED[Kind(kind)], id)
+        was = None if before is None else datetime.fromisoformat(before)
+        self._confirmations.take_back(caller, record, datetime.fromisoformat(at), was)
 
     def _restore(
         self,
@@ -158,6 +176,12 @@ class Changing:
             audit.changes(summary.text, None)
             self._store.delete(Summary, organization, id)
 
+
+_FIXED: Mapping[Kind, type[Decision | Summary]] = {
+    Kind.DECISION: Decision,
+    Kind.SUMMARY: Summary,
+}
+"""Records that nobody changes: they are confirmed."""
 
 _REASONS = {
     Topic.DUPLICATE: "says the same as the one that takes its place",

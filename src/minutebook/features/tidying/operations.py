@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.domain.caller import Caller, FolderScope, in_call
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.records import Record
+from minutebook.domain.records import Decision, Record, Summary
 from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.tidying.findings import State, Topic
 from minutebook.operations.memories import in_folder
@@ -199,7 +199,7 @@ def reason_of(each: "Waiting") -> str:
         case Topic.ENDED:
             return f"its validity ended on {examined.due:%Y-%m-%d}"
         case Topic.CITED:
-            return f"{facts['cited']} {_BECAME[facts['verdict']]} (since {facts['since']})"
+            return f"{facts['cited']} {_BECAME[facts['verdict']]} (since {facts['since']}){_end_of(each.records[0])}"
         case Topic.UNUSED_RULE:
             return f"no question got it in the {facts['days']} days of the recall log (since {facts['since']})"
         case Topic.SAME_ENTITY:
@@ -208,6 +208,17 @@ def reason_of(each: "Waiting") -> str:
             return f"the session {facts['session']} has {facts['turns']} turns and no summary"
         case _:
             return "an agent wrote it, and nobody verified it"
+
+
+def _end_of(record: Record) -> str:
+    """Say what ends a record that nobody changes."""
+    match record:
+        case Decision():
+            return f"; another decision ends it: `minutebook decide --supersedes {record.id}`"
+        case Summary():
+            return f"; `minutebook summarize {record.session}` writes it anew, nothing ends it"
+        case _:
+            return ""
 
 
 def _of_wording(facts: Mapping[str, str]) -> str:

@@ -73,6 +73,7 @@ class TidyingServices(FeatureServices):
             self.app.status,
             self.merging,
             self.app.summaries,
+            self.app.get(CitationServices).confirmations,
         )
 
     @service

@@ -17,6 +17,7 @@ _SLOW = timedelta(seconds=5)
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Return the way to take back settled suggestions, or that there is another; None if the act settled none."""
     inbox, ids = app.get(TidyingServices).inbox, {id for _, id in act.made}
+    ids |= {each.subject for each in act.entries}
     begin, end = act.entries[0].at - _SLOW, act.last.at + _SLOW
     found = [
         each

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 
 from minutebook.domain.records import (
+    CLASSES,
     SYSTEM_ORGANIZATION,
+    Decision,
+    DecisionStatus,
     Edge,
     Entity,
     Kind,
@@ -83,27 +86,29 @@ class Examining:
     def again(self, suggestion: Suggestion) -> Examined | None:
         """Look at the records of a suggestion again; None if there is nothing to suggest any more."""
         organization = suggestion.organization
-        if suggestion.finding is Topic.NO_SUMMARY:
-            return self.session(organization, suggestion.subjects[0][1])
-        if suggestion.finding is Topic.SAME_ENTITY:
-            ids = [id for _, id in suggestion.subjects]
-            entities = [self._store.get(Entity, organization, id) for id in ids]
-            return None if None in entities else self.entities(*entities)  # type: ignore[arg-type]
-        memories = [self._store.get(Memory, organization, id) for _, id in suggestion.subjects]
-        present = [each for each in memories if each is not None]
-        if len(present) < len(memories):
+        records = [
+            self._store.get(CLASSES[kind], organization, id) for kind, id in suggestion.subjects
+        ]
+        if None in records:
             return None
-        if suggestion.finding in (Topic.DUPLICATE, Topic.CONTRADICTION):
-            found = self.pair(*present)
-        elif suggestion.finding is Topic.MERGE:
-            found = self.wording(present[0])
-        elif suggestion.finding is Topic.UNUSED_RULE:
-            found = self.rule(present[0])
-        elif suggestion.finding is Topic.CITED:
-            found = self.citing(present[0])
-        else:
-            of_one = self.alone(present[0])
-            found = next((each for each in of_one if each.finding is suggestion.finding), None)
+        match suggestion.finding, records:
+            case Topic.NO_SUMMARY, [Turn() as turn]:
+                found = self.session(organization, turn.id)
+            case Topic.SAME_ENTITY, [Entity() as one, Entity() as other]:
+                found = self.entities(one, other)
+            case Topic.CITED, [Memory() | Decision() | Summary() as record]:
+                found = self.citing(record)
+            case Topic.DUPLICATE | Topic.CONTRADICTION, [Memory() as one, Memory() as other]:
+                found = self.pair(one, other)
+            case Topic.MERGE, [Memory() as memory, *_]:
+                found = self.wording(memory)
+            case Topic.UNUSED_RULE, [Memory() as memory]:
+                found = self.rule(memory)
+            case _, [Memory() as memory]:
+                of_one = self.alone(memory)
+                found = next((each for each in of_one if each.finding is suggestion.finding), None)
+            case _:
+                found = None
         if found is None or suggestion.id != suggestion_of(organization, found, self._clock()).id:
             return None
         return found
@@ -229,11 +234,16 @@ class Examining:
         facts = {"since": since.date().isoformat(), "days": str((now - since).days)}
         return Examined(Topic.UNUSED_RULE, 0.6, subjects, (memory,), facts=facts)
 
-    def citing(self, memory: Memory) -> Examined | None:
-        """Tell of a memory that cites code which has changed or is gone, as committed; None if it cites none."""
-        if not _may_change(memory) or not _stands(memory, self._clock()):
-            return None
-        doubt = self._citations.settled_doubt(memory)
+    def citing(self, record: Memory | Decision | Summary) -> Examined | None:
+        """Tell of a record that cites code which has changed or is gone, as committed; None if it cites none."""
+        match record:
+            case Memory():
+                holds = _may_change(record) and _stands(record, self._clock())
+            case Decision():
+                holds = record.status is DecisionStatus.ACTIVE
+            case Summary():
+                holds = True
+        doubt = self._citations.settled_doubt(record) if holds else None
         if doubt is None:
             return None
         certainty = 0.7 if doubt.verdict is CitationVerdict.GONE else 0.4
@@ -242,8 +252,8 @@ class Examining:
             "verdict": str(doubt.verdict),
             "since": doubt.since,
         }
-        subjects = ((Kind.MEMORY, memory.id),)
-        return Examined(Topic.CITED, certainty, subjects, (memory,), facts=facts)
+        subjects = ((record.kind, record.id),)
+        return Examined(Topic.CITED, certainty, subjects, (record,), facts=facts)
 
     def log_since(self, organization: str) -> datetime | None:
         """Return the begin of the recall log; None if it is too young, or holds too little, to tell."""

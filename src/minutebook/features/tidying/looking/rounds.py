@@ -8,8 +8,9 @@ from datetime import timedelta
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entity, Kind, Memory, Role, Turn
+from minutebook.domain.records import CLASSES, Entity, Kind, Memory, Role, Turn
 from minutebook.domain.writing.validity import holds_at
+from minutebook.features.citations.citing import CITING
 from minutebook.features.citations.verdicts import Citations
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.tidying.findings import State, Suggestion, Topic
@@ -264,11 +265,11 @@ class Rounds:
                 yield found
 
     def _citing(self, organization: str) -> Iterator[Examined]:
-        for id in (
-            sorted(self._citations.doubtful(organization)) if Topic.CITED in self._kinds else ()
-        ):
-            memory = self._store.get(Memory, organization, id)
-            if memory is not None and (found := self._examining.citing(memory)) is not None:
+        if Topic.CITED not in self._kinds:
+            return
+        for kind, id in sorted(self._citations.doubtful(organization)):
+            record = self._store.get(CLASSES[kind], organization, id)
+            if isinstance(record, CITING) and (found := self._examining.citing(record)):
                 yield found
 
     def _drop_stale(self, organization: str) -> None:
@@ -288,14 +289,13 @@ class Rounds:
         """Tell whether a changed record is still kept: of removed records nothing is to stay."""
         if suggestion.finding is Topic.NO_SUMMARY:
             return True
-        kind: type[Memory | Entity] = Memory
         changed = suggestion.subjects[-1:]
         if suggestion.finding is Topic.SAME_ENTITY:
-            kind, changed = Entity, suggestion.subjects[:1]
+            changed = suggestion.subjects[:1]
         elif suggestion.finding is Topic.MERGE:
             changed = suggestion.subjects
-        organization = suggestion.organization
-        return all(self._store.get(kind, organization, id) is not None for _, id in changed)
+        found = (self._store.get(CLASSES[k], suggestion.organization, id) for k, id in changed)
+        return all(each is not None for each in found)
 
 
 class _RowsInbox:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record, Turn
+from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record, Summary, Turn
 from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.tidying.findings import Topic
@@ -47,13 +47,25 @@ def reason_of(waiting: Waiting) -> str:
         case Topic.CITED:
             became = _TEXTS["cited"].get(facts.get("verdict", ""))
             said = {name: facts.get(name, "") for name in ("cited", "since")}
-            return _("{cited}: {became} since {since}.", became=str(became or ""), **said)
+            found = _("{cited}: {became} since {since}.", became=str(became or ""), **said)
+            return " ".join(filter(None, (found, _end_of(waiting.records[0]))))
         case Topic.UNUSED_RULE:
             since = facts.get("since", "")
             return _("No question got it since the recall log was begun ({since}).", since=since)
         case Topic.SAME_ENTITY:
             found = _TEXTS["names"].get(facts.get("reason", ""))
             return "" if found is None else str(found)
+        case _:
+            return ""
+
+
+def _end_of(record: Record) -> str:
+    """Say what ends a record that nobody changes."""
+    match record:
+        case Decision():
+            return _("Only a decision that takes its place ends it.")
+        case Summary():
+            return _("Nothing ends it; the session can be summarised anew.")
         case _:
             return ""
 
@@ -77,7 +89,7 @@ def _both(facts: Mapping[str, str]) -> dict[str, str]:
 
 def _address(record: Record) -> str:
     match record:
-        case Turn():
+        case Turn() | Summary():
             return "/session?" + urlencode({"name": record.session})
         case Decision() | Proposal():
             return f"/decisions/{quote(record.id, safe='')}"
@@ -95,6 +107,8 @@ def _text(record: Record) -> str:
             return f"{record.name} ({record.type})"
         case Turn():
             return record.session
+        case Summary():
+            return f"{record.title}\n\n{record.summary}"
         case Decision() | Proposal():
             return f"{record.title} ({record.target})\n\n{record.rationale}"
         case _:
