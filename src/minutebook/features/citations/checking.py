@@ -12,7 +12,7 @@ from pygit2.enums import SortMode
 
 from minutebook.features.citations.cited import CitationVerdict, Cited, Judged
 from minutebook.features.citations.judging import cited_in, judge
-from minutebook.features.citations.operations import CitingText
+from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import (
     Blobs,
     CommitTree,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from minutebook.domain.records import Decision, Memory, Record, Summary
-from minutebook.features.citations.operations import CitingText, citing_text
 from minutebook.features.citations.rows import CitationRows, RecordName
+from minutebook.features.citations.texts import CitingText, citing_text
 
 LONGEST = 20_000
 """Characters of a text that are read for citations."""
@@ -30,7 +30,7 @@ class CitingRecord:
 
 
 class CitingRecords:
-    """Returns records with what they cite, as of when a person last confirmed them."""
+    """Returns records as they cite code, as of when a person last confirmed them."""
 
     def __init__(self, rows: CitationRows) -> None:
         self._rows = rows

@@ -29,7 +29,7 @@ class Confirmations:
     def take_back(
         self, caller: Caller, record: Decision | Summary, at: datetime, before: datetime | None
     ) -> None:
-        """Undo what `confirm` did at an instant. Raises Refused, Conflict if the record was confirmed again since."""
+        """Undo the confirmation of an instant. Raises Refused, Conflict if the record was confirmed again since."""
         if self._last(record) != at:
             raise Conflict(record.id, "it was confirmed again since")
         self._put(caller, UNDO, record, before)

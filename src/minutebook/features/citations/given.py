@@ -8,7 +8,7 @@ import click
 
 from minutebook.cli.added_options import AddedOptions
 from minutebook.cli.printing import warn
-from minutebook.features.citations.operations import CITES
+from minutebook.features.citations.texts import CITES
 
 
 def _in_metadata(options: dict[str, str], typed: dict[str, Any]) -> bool:

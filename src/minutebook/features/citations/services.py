@@ -27,7 +27,7 @@ class CitationServices(FeatureServices):
 
     @service
     def citing(self) -> "CitingRecords":
-        """Read records with what they cite."""
+        """Return records as they cite code."""
         from minutebook.features.citations.citing import CitingRecords
 
         return CitingRecords(self._rows)
@@ -41,7 +41,7 @@ class CitationServices(FeatureServices):
 
     @service
     def confirmations(self) -> "Confirmations":
-        """Keep what a person confirmed."""
+        """Keep the confirmations of records."""
         from minutebook.features.citations.confirming import Confirmations
 
         return Confirmations(self.infrastructure, self._rows)

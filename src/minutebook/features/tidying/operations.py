@@ -211,7 +211,7 @@ def reason_of(each: "Waiting") -> str:
 
 
 def _end_of(record: Record) -> str:
-    """Say what ends a record that nobody changes."""
+    """Say how a record that nobody changes ends."""
     match record:
         case Decision():
             return f"; another decision ends it: `minutebook decide --supersedes {record.id}`"

@@ -9,7 +9,7 @@ import pygit2
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.definitions import definitions_of
-from minutebook.features.citations.operations import CitingText
+from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import Blobs
 from minutebook.features.code.references import Reference, references_in
 from minutebook.features.why.line_history import LineRange

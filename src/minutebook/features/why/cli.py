@@ -11,7 +11,7 @@ from minutebook.cli.printing import body, say, short, style
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations import operations as citing
-from minutebook.features.citations.operations import CitingText
+from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import Blobs, open_repository
 from minutebook.features.why import operations
 from minutebook.features.why.asked_lines import asked_lines

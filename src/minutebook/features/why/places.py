@@ -19,7 +19,7 @@ from minutebook.domain.records import (
     ProjectCommit,
     Turn,
 )
-from minutebook.features.citations.operations import CitingText
+from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import Blobs
 from minutebook.features.code.projects import Projects
 from minutebook.features.code.references import Reference, below, references_in

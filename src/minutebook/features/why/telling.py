@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pygit2
 
-from minutebook.features.citations.operations import CitingText
+from minutebook.features.citations.texts import CitingText
 from minutebook.features.why.session_requests import Request, instant_of
 
 LOOKED_AT = 30

@@ -60,7 +60,7 @@ def reason_of(waiting: Waiting) -> str:
 
 
 def _end_of(record: Record) -> str:
-    """Say what ends a record that nobody changes."""
+    """Say how a record that nobody changes ends."""
     match record:
         case Decision():
             return _("Only a decision that takes its place ends it.")

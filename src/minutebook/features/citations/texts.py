@@ -1,0 +1,63 @@
+"""The texts of records that may cite code."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from minutebook.domain.records import Decision, Kind, Memory, MemoryType, Summary
+from minutebook.features.code.references import as_given
+
+CITES = "cites"
+"""The field of a memory's metadata with citations given by hand."""
+
+_RULES = frozenset(
+    {
+        *(MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT, MemoryType.CONVENTION),
+        *(MemoryType.PROCEDURAL, MemoryType.ARCHITECTURE, MemoryType.DECISION_LOG),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CitingText:
+    """A record that holds and that may cite code: its text as of an instant, and whether others have to follow it."""
+
+    kind: Kind
+    id: str
+    title: str
+    text: str
+    at: datetime
+    is_binding: bool
+
+    @property
+    def label(self) -> str:
+        """The word for it: `rule` for a memory that others have to follow, else its kind."""
+        return "rule" if self.is_binding and self.kind is Kind.MEMORY else str(self.kind)
+
+
+def citing_text(
+    record: Memory | Decision | Summary, confirmed: datetime | None = None
+) -> CitingText:
+    """Return the text of a record that may cite code, with citations given by hand, as of when it was last said to hold.
+
+    `confirmed` is when a person last confirmed a decision or a summary.
+    """
+    text, is_binding = record.text, isinstance(record, Decision)
+    match record:
+        case Memory():
+            is_first = record.version == 1 and record.updated_at == record.ingestion_time
+            at = min(record.event_time, record.updated_at) if is_first else record.updated_at
+            title, is_binding = record.title or record.content, record.type in _RULES
+            text = f"{text}\n{as_given(given_in(record.metadata))}".rstrip()
+        case Decision():
+            at, title = record.created_at, record.title
+        case Summary():
+            at, title = record.at, record.title
+    at = max(at, confirmed or at)
+    return CitingText(record.kind, record.id, title, text, at, is_binding)
+
+
+def given_in(metadata: Mapping[str, object]) -> list[str]:
+    """Return the citations that were given by hand, by a memory's metadata; none where that is no list of texts."""
+    given = metadata.get(CITES)
+    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
