@@ -13,9 +13,11 @@ from minutebook.domain.caller import FolderScope, WorkTree
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import IndexState, Kind, Project, Summary
 from minutebook.features.citations.cited import CitationVerdict
-from minutebook.features.citations.rows import CitationRows
+from minutebook.features.citations.operations import citing_texts
+from minutebook.features.citations.rows import CitationRows, JudgedRecord
 from minutebook.features.citations.services import CitationServices
 from minutebook.features.citations.trees import MOST_FILES
+from minutebook.services.search.hit_notes import HitNote
 from tests.features.citations.repositories import committed
 from tests.world import NOON, Opener, World
 
@@ -281,18 +283,50 @@ def test_metadata_names_code_that_the_text_does_not(here: World, shop: Path) -> 
     assert hits(here) == {odd: None, id: f"gone since {since}"}
 
 
-@pytest.mark.needs("journal", "summarizer")
-def test_a_summary_cites_the_files_that_its_session_wrote(here: World, shop: Path) -> None:
+def session(world: World, *uses: str) -> Summary:
+    """The summary of a session of the folder /home/ana/shop with these uses of tools, a turn each."""
     from minutebook.features.journal.contract import journal
 
-    thought = '[branch main; folder /home/ana/shop]\n[Edit] {"file_path": "/home/ana/shop/src/pay.py"} → done'
-    said = {"prompt": "Pay orders back", "thought": thought, "response": "Orders are paid back."}
-    journal_world = here.speaking(journal())
-    here.clock.turn()
-    journal_world.call("add_memory", sessionId="s", **said)
+    journal_world = world.speaking(journal())
+    for number, use in enumerate(uses):
+        place = "" if number else "[branch main; folder /home/ana/shop]\n"
+        world.clock.turn()
+        said = {"prompt": "Pay orders back", "response": "Orders are paid back."}
+        journal_world.call("add_memory", sessionId="s", thought=f"{place}{use} → done", **said)
     journal_world.call("summarize_sessions", sessionId="s")
-    (summary,) = here.store.find(Summary, Filter(organization="default"))
-    assert "src/pay.py" in summary.text
-    since = committed(shop, {"src/pay.py": None}, AFTER)
-    notes = here.app.hit_notes.of(here.caller, [summary])
-    assert notes[summary.key]["cited"].text == f"gone since {since}"
+    (summary,) = world.store.find(Summary, Filter(organization="default"))
+    return summary
+
+
+def note_on_it(world: World, summary: Summary) -> HitNote:
+    return world.app.hit_notes.of(world.caller, [summary])[summary.key]["cited"]
+
+
+@pytest.mark.needs("journal", "summarizer")
+def test_a_summary_cites_the_files_that_its_session_wrote(here: World, shop: Path) -> None:
+    files = [f"src/part {number}.py" for number in range(9)]
+    committed(shop, {each: f"x{each[-4]} = 1\n" * 9 for each in [*files, "read.py"]}, BEFORE)
+    # A folder of its own, the shop's, and one that was only read.
+    places = ["/home/ana/shop/src/pay.py", *files[:8], f"{shop}/{files[8]}"]
+    uses = [f'[Edit] {{"file_path": "{each}"}}' for each in places]
+    summary = session(here, *uses, '[Read] {"file_path": "/home/ana/shop/read.py"}')
+    assert "part 0" not in summary.text
+    citations = {each.cited.path for row in _judged(here, summary) for each in row.judged}
+    assert citations == {"src/pay.py", *files}
+    since = committed(shop, {files[0]: None, "read.py": None}, AFTER)
+    note = note_on_it(here, summary)
+    # Most of what it wrote is there: it is not told after all else.
+    assert (note.text, note.is_last) == (f"{files[0]} gone since {since}", False)
+    (text,) = citing_texts.act(here.app, here.caller)
+    assert len(text.files) == 10
+    committed(shop, {"src/pay.py": None, **dict.fromkeys(files[1:])}, AFTER + 1)
+    assert note_on_it(here, summary).is_last
+
+
+def _judged(world: World, summary: Summary) -> list[JudgedRecord]:
+    assert note_on_it(world, summary).text == "holds"
+    return list(
+        rows_of(world)
+        .of("default", [(summary.kind, summary.id)])[summary.kind, summary.id]
+        .values()
+    )

@@ -82,7 +82,7 @@ class CodeCheck:
 
         Who writes about code that they just changed has not committed it yet.
         """
-        references, comparison = references_in(text.text), self._compared(base)
+        references, comparison = text.references(str(self.root)), self._compared(base)
         cited = {each.written: each for each in cited_in(references, comparison.before, among)}
         untouched = frozenset(
             each for each in comparison.differing if self._is_older(each, text.at)
@@ -149,6 +149,13 @@ class CodeCheck:
         walk.simplify_first_parent()
         return list(walk)[::-1]
 
+    def _after(self, base: pygit2.Commit) -> Sequence[pygit2.Commit]:
+        """Return the commits of the branch after one of them; where it is none, those that are not older."""
+        place = next((n for n, each in enumerate(self._line, 1) if each.id == base.id), None)
+        if place is None:
+            return [each for each in self._line if each.commit_time >= base.commit_time]
+        return self._line[place:]
+
     def at(self, at: datetime) -> pygit2.Commit:
         """Return the last commit before an instant, else the first."""
         before = bisect_right(self._line, at.timestamp(), key=lambda each: each.commit_time)
@@ -164,9 +171,8 @@ class CodeCheck:
     def _changing(self, path: str, base: pygit2.Commit) -> Iterator[pygit2.Commit]:
         """Yield the commits of the branch after a base in which a file is another than before."""
         known = file_id(base, path)
-        for commit in self._line:
-            id = file_id(commit, path)
-            if commit.commit_time >= base.commit_time and id != known:
+        for commit in self._after(base):
+            if (id := file_id(commit, path)) != known:
                 known = id
                 yield commit
 

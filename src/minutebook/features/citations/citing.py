@@ -5,12 +5,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from minutebook.domain.records import Decision, Memory, Record, Summary
+from minutebook.domain.records import Decision, Kind, Memory, Record, Summary, Turn
+from minutebook.domain.writing.edited_files import EditedFiles
+from minutebook.domain.writing.turns import turns_of
 from minutebook.features.citations.rows import CitationRows, RecordName
 from minutebook.features.citations.texts import CitingText, citing_text
+from minutebook.store.protocol import Store
 
 LONGEST = 20_000
 """Characters of a text that are read for citations."""
+
+MOST_TURNS, MOST_FILES = 2_000, 50
+"""Turns of a session that are read for files, and the files that it cites, the last first."""
 
 CITING = (Memory, Decision, Summary)
 
@@ -28,11 +34,17 @@ class CitingRecord:
         """Its kind and id."""
         return self.text.kind, self.text.id
 
+    @property
+    def may_cite(self) -> bool:
+        """Whether it may cite something; of a session its turns tell."""
+        return self.text.kind is Kind.SUMMARY or bool(self.text.references())
+
 
 class CitingRecords:
     """Returns records as they cite code, as of when a person last confirmed them."""
 
-    def __init__(self, rows: CitationRows) -> None:
+    def __init__(self, store: Store, rows: CitationRows) -> None:
+        self._store = store
         self._rows = rows
 
     def of(self, organization: str, records: Iterable[Record]) -> list[CitingRecord]:
@@ -41,6 +53,19 @@ class CitingRecords:
         names = {(each.kind, each.id) for each in citing if not isinstance(each, Memory)}
         confirmed = self._rows.confirmed(organization, names)
         return [_citing(each, confirmed.get((each.kind, each.id))) for each in citing]
+
+    def with_files(self, organization: str, citing: CitingRecord) -> CitingRecord:
+        """Return a record with the files that it cites beside its text; those of a session are read in its turns."""
+        if citing.text.kind is not Kind.SUMMARY:
+            return citing
+        summary = self._store.get(Summary, organization, citing.text.id)
+        if summary is None:
+            return citing
+        where = turns_of(organization, summary.session, summary.repository, summary.user)
+        edited = EditedFiles()
+        for turn in self._store.find(Turn, where, order=["at"], limit=MOST_TURNS):
+            edited.read(turn.thought)
+        return replace(citing, text=replace(citing.text, files=edited.paths[:MOST_FILES]))
 
 
 def _citing(record: Memory | Decision | Summary, confirmed: datetime | None) -> CitingRecord:

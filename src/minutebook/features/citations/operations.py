@@ -8,18 +8,22 @@ from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.records import (
     Decision,
     DecisionStatus,
+    Kind,
     Memory,
     Status,
     Summary,
 )
 from minutebook.features.citations.texts import CitingText
-from minutebook.features.code.references import references_in
 from minutebook.operations.memories import in_folder
 from minutebook.operations.operation import operation
 
 if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.services.access.visibility import View
+
+
+MOST_SESSIONS = 200
+"""Sessions, the latest, of which the turns are read for files."""
 
 
 @operation("knowledge")
@@ -29,13 +33,19 @@ def citing_texts(app: "App", caller: Caller, folder: FolderScope | None = None) 
 
     citing = app.get(CitationServices).citing
     views = app.infrastructure.records.seen_by(in_folder(caller, folder))
-    texts = [
-        each.text
+    found = [
+        (view.organization, each)
         for view in views
         for each in citing.of(view.organization, _holding(view, app.clock()))
+        if each.may_cite
     ]
-    found = [each for each in texts if references_in(each.text)]
-    return sorted(found, key=lambda each: each.at, reverse=True)
+    found.sort(key=lambda each: each[1].text.at, reverse=True)
+    sessions, texts = 0, list[CitingText]()
+    for organization, each in found:
+        sessions += each.text.kind is Kind.SUMMARY
+        whole = each if sessions > MOST_SESSIONS else citing.with_files(organization, each)
+        texts.append(whole.text)
+    return [each for each in texts if each.references()]
 
 
 def _holding(view: "View", now: datetime) -> Iterator[Memory | Decision | Summary]:

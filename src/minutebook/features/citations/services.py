@@ -30,7 +30,7 @@ class CitationServices(FeatureServices):
         """Return records as they cite code."""
         from minutebook.features.citations.citing import CitingRecords
 
-        return CitingRecords(self._rows)
+        return CitingRecords(self.infrastructure.store, self._rows)
 
     @service
     def citations(self) -> "Citations":

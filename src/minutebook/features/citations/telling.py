@@ -25,14 +25,17 @@ def worst_of(judged: Sequence[Judged]) -> Judged:
 
 
 def note_on(judged: Sequence[Judged]) -> HitNote:
-    """Return the note on a record that cites something."""
+    """Return the note on a record that cites something; where only files are cited, it is told last once all are gone."""
     worst = worst_of(judged)
     text, others = phrase(worst), sum(not each.holds for each in judged) - (not worst.holds)
     if len(judged) > 1 and not worst.holds:
         text = Reason("{name} {verdict}", name=shown(worst.cited.written), verdict=text)
     if others:
         text = Reason("{verdict}; {count} more not as before", verdict=text, count=others)
-    return HitNote(text, f"code {worst.verdict}", worst.verdict is CitationVerdict.GONE)
+    is_exact = worst.cited.definition is not None or worst.cited.lines is not None
+    deciding = [worst] if is_exact else judged
+    is_gone = all(each.verdict is CitationVerdict.GONE for each in deciding)
+    return HitNote(text, f"code {worst.verdict}", is_gone)
 
 
 def phrase(judged: Judged) -> Reason:

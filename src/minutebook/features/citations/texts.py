@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minutebook.domain.records import Decision, Kind, Memory, MemoryType, Summary
-from minutebook.features.code.references import as_given
+from minutebook.features.code.references import Reference, as_given, references_in
 
 CITES = "cites"
 """The field of a memory's metadata with citations given by hand."""
@@ -20,7 +20,10 @@ _RULES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CitingText:
-    """A record that holds and that may cite code: its text as of an instant, and whether others have to follow it."""
+    """A record that holds and that may cite code: its text as of an instant, and whether others have to follow it.
+
+    `files` are cited beside its text: those that a session changed.
+    """
 
     kind: Kind
     id: str
@@ -28,6 +31,12 @@ class CitingText:
     text: str
     at: datetime
     is_binding: bool
+    files: tuple[str, ...] = ()
+
+    def references(self, root: str = "/") -> list[Reference]:
+        """Return the possible citations in the folder of a work tree, each once."""
+        files = [each.removeprefix(f"{root}/") for each in self.files]
+        return list(dict.fromkeys((*references_in(self.text), *map(Reference, files, files))))
 
     @property
     def label(self) -> str:

@@ -16,7 +16,6 @@ from minutebook.features.citations.citing import CITING, CitingRecord, CitingRec
 from minutebook.features.citations.rows import CitationRows, JudgedRecord, RecordName
 from minutebook.features.citations.telling import note_on, worst_of
 from minutebook.features.citations.work_trees import Freshness, KnownTrees, known_trees, tree_around
-from minutebook.features.code.references import references_in
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.search.hit_notes import HitNote
@@ -90,7 +89,7 @@ class Citations:
         for each, tree, row in wanted:
             if row is not None and row.said == each.said and freshness.is_fresh(row):
                 yield row
-            elif row is not None or references_in(each.text.text):
+            elif row is not None or each.may_cite:
                 due[tree].append(each)
         for tree, some in due.items():
             yield from self._in_time(organization, tree, some)
@@ -160,7 +159,8 @@ class Citations:
             rows = self._rows.of(organization, {each.name for each in citing})
             known = {name: by_tree[tree] for name, by_tree in rows.items() if tree in by_tree}
             try:
-                judged = judged_by(tree, citing, known)
+                whole = [self._citing.with_files(organization, each) for each in citing]
+                judged = judged_by(tree, whole, known)
             except InvalidInput as error:
                 log.info("nothing that cites %s is judged: %s", tree, error)
                 self._resting[tree] = time.monotonic() + REST
@@ -220,7 +220,7 @@ class Citations:
     ) -> None:
         by_tree = defaultdict[str, list[CitingRecord]](list)
         for each in citing:
-            if (tree := trees.get(each.repository)) and references_in(each.text.text):
+            if (tree := trees.get(each.repository)) and each.may_cite:
                 by_tree[tree].append(each)
         for tree, some in by_tree.items():
             self._judge(organization, tree, some, PATIENCE)

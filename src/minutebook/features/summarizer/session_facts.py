@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from minutebook.domain.records import MOST_SCORE, Category, Turn
+from minutebook.domain.writing.edited_files import EditedFiles
 from minutebook.domain.writing.turns import RECAP
 from minutebook.features.summarizer import technologies
 from minutebook.features.summarizer.session_words import FILE, either, pattern, plain, whole
@@ -138,15 +139,6 @@ _RESOLVED, _RESOLVED_SURELY, _SUITE_GREEN, _PAST_CAUSE, _DONE_FIRST = map(
     pattern, ("resolved", "resolved_surely", "suite_green", "past_cause", "done_first")
 )
 _USE = re.compile(r"^\[(?!recap\])(\w+)\]", re.MULTILINE)
-_FOLDER = re.compile(r"^\[.*\bfolder ([^;\]]+)", re.MULTILINE)
-_EDIT = re.compile(
-    r"^\[(?:(?:multi|notebook)?edit\w*|write\w*|create\w*|apply_patch|str_replace\w*|replace)\][^→]*",
-    re.IGNORECASE | re.MULTILINE,
-)
-_PATCHED = re.compile(
-    r"\*\*\* (?:Update|Add|Delete) File: ([^\\\n]+)|\"(?:file_?)?path\": *\"([^\"]+)\"",
-    re.IGNORECASE,
-)
 _LANDED, _RELEASED, _READ_ONLY = map(pattern, ("landed", "released", "read_only"))
 
 
@@ -209,8 +201,7 @@ class _Tally:
         self._facts = SessionFacts()
         self._has_fault = self._fault_ended = False
         self._files: Counter[str] = Counter()
-        self._edited: dict[str, None] = {}
-        self._folder = ""
+        self._edited = EditedFiles(technologies.files_in)
         self._technologies: Counter[str] = Counter()
         self._doubtful: Counter[str] = Counter()
         self._errors: dict[str, str] = {}
@@ -221,7 +212,8 @@ class _Tally:
         prompt, thought, response = map(read_part, (turn.prompt, turn.thought, turn.response))
         self._weigh(prompt, response)
         self._count_names("\n".join((prompt, thought, response)))
-        self._count_uses(turn.thought)
+        self._facts.uses += len(_USE.findall(turn.thought))
+        self._edited.read(turn.thought)
         last = turn.thought.rpartition("\n")[2]
         self._facts.recap = last.removeprefix(RECAP).strip() if last.startswith(RECAP) else ""
         corrected = _CORRECTION.search(prompt) is not None
@@ -253,7 +245,7 @@ class _Tally:
         ranked = sorted(known, key=lambda name: (-known[name], name))
         files = sorted(self._files, key=lambda path: (-self._files[path], path))
         facts = self._facts
-        facts.files, facts.edited = tuple(files), tuple(reversed(self._edited))
+        facts.files, facts.edited = tuple(files), self._edited.paths
         facts.folders = len({str(PurePosixPath(path).parent) for path in files})
         facts.technologies = tuple(ranked[:MAX_TECHNOLOGIES])
         facts.errors = tuple(
@@ -292,18 +284,6 @@ class _Tally:
         self._technologies.update(technologies.technologies_in(text))
         self._technologies.update(technologies.packages_in(text))
         self._doubtful.update(technologies.doubtful_technologies_in(text))
-
-    def _count_uses(self, thought: str) -> None:
-        """Count the uses of tools, and enter the files that they changed, without the folder of the session."""
-        self._facts.uses += len(_USE.findall(thought))
-        if not self._folder and (folder := _FOLDER.search(thought)):
-            self._folder = f"{folder[1]}/"
-        for use in _EDIT.findall(thought):
-            named = [patched or path for patched, path in _PATCHED.findall(use)]
-            for path in named or technologies.files_in(use):
-                own = path.removeprefix(self._folder)
-                self._edited.pop(own, None)
-                self._edited[own] = None
 
     def _follow_errors(self, text: str) -> None:
         """Enter the errors that a text tells of, and their ends, sentence by sentence.
