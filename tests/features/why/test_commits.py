@@ -165,6 +165,15 @@ def test_code_that_a_question_names_comes_with_its_reasons(world: World, shop: P
     assert plain.keys() == {"results", "count"}
 
 
+def test_a_file_in_the_question_gets_the_commits_about_the_rest(world: World, shop: Path) -> None:
+    for number, why in enumerate(("guests like it", "the bank asks for it", "it was too slow")):
+        text = f"def total(lines):\n    return half_up(sum(lines), {number})\n"
+        committed(shop, {"pay.py": text}, FIRST + (number + 2) * DAY, f"Change {number}: {why}")
+    indexed(world, shop)
+    told = hits(world, "pay.py: the tax office rejects a total, banker's rounding?")
+    assert "Round totals half up" in str(told[0]["content"])
+
+
 def test_a_file_is_found_by_its_name_alone_if_no_other_has_it(world: World, shop: Path) -> None:
     committed(
         shop,

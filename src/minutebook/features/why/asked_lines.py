@@ -32,13 +32,17 @@ class AskedLines:
     names: tuple[str, ...]
     words: frozenset[str]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a whole file."""
+        return not self.words
+
     def rank(self, cited: CitingText) -> Rank | None:
         """Return the place of a record among the reasons: by whether it cites the lines or their file alone; None if neither."""
         found = [each for each in references_in(cited.text) if self._is_cited_by(each)]
         if not found:
             return None
-        is_whole = not self.words
-        is_exact = is_whole or any(each.symbol or each.lines for each in found)
+        is_exact = self.is_whole or any(each.symbol or each.lines for each in found)
         if cited.is_binding:
             return Rank.BINDING if is_exact else Rank.RELATED
         return Rank.TELLING if is_exact else Rank.FILE

@@ -1,7 +1,8 @@
 """The reasons for the place that a question names: a line of a file, or a definition."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,17 +42,39 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", Decision, Memory)
 
-PLACES, COMMITS, CITING, NAMED = 2, 3, 20, 50
-"""Places of a question that are looked at, commits that are told of each, records that may cite it, and pieces of code among
-which a method is looked for by its name alone."""
+PLACES, COMMITS, ABOUT, CITING, NAMED = 2, 3, 6, 20, 50
+"""Places of a question that are looked at, commits that are told of each, those that are most about the question where it names a whole
+file, records that may cite it, and pieces of code among which a method is looked for by its name alone."""
+
+
+CommitsAbout = Callable[[Caller, str, str, str], Sequence[str]]
+"""Returns the ids of the commits to a file that are most about a question, of the project in a folder: caller, question, folder, file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A question of a caller, and the instant until which it waits for histories."""
+
+    caller: Caller
+    text: str
+    end: float
+
+    @property
+    def has_time(self) -> bool:
+        return time.monotonic() < self.end
+
+    def without(self, named: Reference) -> "_Question":
+        """Return the question without the name of a place, which says nothing about its reasons."""
+        return replace(self, text=self.text.replace(named.written, ""))
 
 
 class PlaceReasons:
     """Tells the commits that changed lines, the turns that asked for them, and the records that cite them."""
 
-    def __init__(self, app: "App", projects: Projects) -> None:
+    def __init__(self, app: "App", projects: Projects, about: CommitsAbout) -> None:
         self._app = app
         self._projects = projects
+        self._about = about
 
     def reasons(self, caller: Caller, query: str, project: str | None = None) -> list[Ranked]:
         """Return the reasons for the places that a query names, the most telling first.
@@ -62,15 +85,16 @@ class PlaceReasons:
         named = references_in(query)[:PLACES]
         if not named:
             return []
-        end, found = time.monotonic() + caller.call.patience, dict[tuple[str, str], Ranked]()
+        question = _Question(caller, query, time.monotonic() + caller.call.patience)
+        found = dict[tuple[str, str], Ranked]()
         for view in self._app.infrastructure.records.seen_by(caller):
             its = view if project is None else view.where(ids=frozenset({project}))
             for known in its.find(Project):
                 for each in named:
-                    if time.monotonic() < end:
-                        of_one = self._of(caller, view, known, each, end)
+                    if question.has_time:
+                        of_one = self._of(question, view, known, each)
                         found |= {one.hit.id: one for one in of_one}
-        if not found and time.monotonic() >= end:
+        if not found and not question.has_time:
             place = named[0].written
             text = Reason(
                 "The history of {place} is long; `minutebook why {place}` tells it.", place=place
@@ -79,7 +103,7 @@ class PlaceReasons:
         return list(found.values())
 
     def _of(
-        self, caller: Caller, view: View, project: Project, named: Reference, end: float
+        self, question: "_Question", view: View, project: Project, named: Reference
     ) -> list[Ranked]:
         try:
             root = self._projects.check_allowed(project, project.path)
@@ -90,23 +114,27 @@ class PlaceReasons:
             if place is None:
                 return []
             asked = asked_lines(Blobs(repository), root, place)
-            return list(self._told(caller, project, repository, asked, end))
+            return list(self._told(question.without(named), project, repository, asked))
         except (MinutebookError, *UNREADABLE):
             # It names nothing that is there, or Git cannot read it: a question is answered without.
             return []
 
     def _told(
         self,
-        caller: Caller,
+        question: "_Question",
         project: Project,
         repository: pygit2.Repository,
         asked: AskedLines,
-        end: float,
     ) -> Iterator[Ranked]:
-        head = repository.head.peel(pygit2.Commit)
-        history = history_of(Blobs(repository), head, asked.lines)
-        in_time = takewhile(lambda each: time.monotonic() < end, history)
-        commits = list(looked_at(in_time, COMMITS))
+        caller, commits = question.caller, list[pygit2.Commit]()
+        if asked.is_whole:
+            about = self._about(caller, question.text, project.path, asked.lines.path)[:ABOUT]
+            commits = [repository[sha].peel(pygit2.Commit) for sha in about]
+        if not commits:
+            head = repository.head.peel(pygit2.Commit)
+            history = history_of(Blobs(repository), head, asked.lines)
+            in_time = takewhile(lambda _: question.has_time, history)
+            commits = list(looked_at(in_time, COMMITS))
         names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
         written = [WrittenCode(instant_of(each), names) for each in commits]
         requests = requests_of(self._app.infrastructure.records, caller, written) if commits else []

@@ -44,7 +44,8 @@ class WhyServices(FeatureServices):
         """Tell the reasons for a place."""
         from minutebook.features.why.places import PlaceReasons
 
-        return PlaceReasons(self.app, self.app.get(CodeServices).projects)
+        projects = self.app.get(CodeServices).projects
+        return PlaceReasons(self.app, projects, lambda *asked: self.commit_search.among(*asked))
 
     @service
     def commit_search(self) -> "CommitSearch":
