@@ -19,7 +19,7 @@ from minutebook.features.why.commits import MOST_FILES
 from minutebook.features.why.services import WhyServices
 from tests.features.citations.repositories import committed
 from tests.terminal import Run, remembered
-from tests.world import Opener, World
+from tests.world import Opener, World, wait_until
 
 ROUNDING = "Round totals half up\n\nThe tax office rejects banker's rounding."
 DAY = 86_400
@@ -187,12 +187,23 @@ def test_a_file_is_found_by_its_name_alone_if_no_other_has_it(world: World, shop
     assert world.app.get(WhyServices).place_reasons.reasons(world.caller, "cup.py:1") == []
 
 
-def test_a_history_that_takes_long_is_named(world: World, shop: Path) -> None:
+def test_a_history_that_takes_long_is_named_and_told_to_the_next_question(
+    world: World, shop: Path
+) -> None:
+    repository = pygit2.Repository(str(shop))
+    at = pygit2.Signature("Ana", "ana@example.org", FIRST + 2 * DAY, 0)
+    tree, last = repository.head.peel(pygit2.Tree).id, repository.head.target
+    for number in range(1000):
+        last = repository.create_commit(None, at, at, f"Nothing {number}", tree, [last])
+    repository.reset(last, pygit2.enums.ResetMode.SOFT)
     indexed(world, shop)
     caller = in_call(world.caller, patience=0.0)
     assert world.app.get(WhyServices).place_reasons.reasons(caller, "why is pay.py:2 so") == []
     said = caller.call.notes["why"].text
     assert said == "The history of pay.py:2 is long; `minutebook why pay.py:2` tells it."
+    reasons = world.app.get(WhyServices).place_reasons.reasons
+    # It is read on, and the next question finds it.
+    wait_until(lambda: bool(reasons(caller, "why is pay.py:2 so")))
 
 
 def test_reasons_stand_below_the_code_in_lines(world: World, shop: Path) -> None:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import TYPE_CHECKING, TypeVar
 
 import pygit2
@@ -27,9 +26,9 @@ from minutebook.features.code.references import Reference, below, references_in
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
 from minutebook.features.why.commits import UNREADABLE, record_of, repository_of
-from minutebook.features.why.line_history import history_of
+from minutebook.features.why.line_histories import LineHistories
 from minutebook.features.why.session_requests import WrittenCode, instant_of, requests_of
-from minutebook.features.why.telling import LineChange, Rank, looked_at
+from minutebook.features.why.telling import LineChange, Rank
 from minutebook.search.fusion import FusedHit
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import View
@@ -75,6 +74,7 @@ class PlaceReasons:
         self._app = app
         self._projects = projects
         self._about = about
+        self._histories = LineHistories(COMMITS)
 
     def reasons(self, caller: Caller, query: str, project: str | None = None) -> list[Ranked]:
         """Return the reasons for the places that a query names, the most telling first.
@@ -91,9 +91,7 @@ class PlaceReasons:
             its = view if project is None else view.where(ids=frozenset({project}))
             for known in its.find(Project):
                 for each in named:
-                    if question.has_time:
-                        of_one = self._of(question, view, known, each)
-                        found |= {one.hit.id: one for one in of_one}
+                    found |= {one.hit.id: one for one in self._of(question, view, known, each)}
         if not found and not question.has_time:
             place = named[0].written
             text = Reason(
@@ -131,10 +129,8 @@ class PlaceReasons:
             about = self._about(caller, question.text, project.path, asked.lines.path)[:ABOUT]
             commits = [repository[sha].peel(pygit2.Commit) for sha in about]
         if not commits:
-            head = repository.head.peel(pygit2.Commit)
-            history = history_of(Blobs(repository), head, asked.lines)
-            in_time = takewhile(lambda _: question.has_time, history)
-            commits = list(looked_at(in_time, COMMITS))
+            read = self._histories.of(repository, asked.lines, question.end - time.monotonic())
+            commits = [repository[sha].peel(pygit2.Commit) for sha in read]
         names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
         written = [WrittenCode(instant_of(each), names) for each in commits]
         requests = requests_of(self._app.infrastructure.records, caller, written) if commits else []
