@@ -137,6 +137,16 @@ def test_a_decorator_belongs_to_what_it_decorates(
     assert [each.verdict for each in judged(tmp_path, "`total`")] == [verdict]
 
 
+def test_code_in_a_string_is_code(tmp_path: Path) -> None:
+    before = "const a = html`<b>${f({ total: () => 1 })}</b>`\n"
+    committed(tmp_path, {"a.ts": before})
+    assert [each.verdict for each in judged(tmp_path, "`total`")] == ["holds"]
+    (tmp_path / "a.ts").write_text(before.replace("f({ total", "f({\n  total"))
+    assert [each.verdict for each in judged(tmp_path, "`total`")] == ["holds"]
+    (tmp_path / "a.ts").write_text(before.replace("=> 1", "=> 2"))
+    assert [each.verdict for each in judged(tmp_path, "`total`")] == ["changed"]
+
+
 def test_what_is_in_no_commit_yet_counts(tmp_path: Path) -> None:
     committed(tmp_path, SHOP)
     (tmp_path / "src/pay.py").write_text(ORDER)

@@ -96,6 +96,8 @@ def test_what_is_judged_is_read_from_the_table(here: World, shop: Path) -> None:
     assert hits(here) == {id: "holds"}
     (row,) = rows_of(here).in_tree("default", str(shop))
     assert row.name == (Kind.MEMORY, id)
+    # The rest of the folder has no say in whether it is fresh.
+    assert row.stamps.keys() == {"src/pay.py"}
     rows_of(here).put(
         "default", [replace(row, judged=(replace(row.judged[0], verdict=CitationVerdict.CHANGED),))]
     )

@@ -1,16 +1,15 @@
 """Check the citations of records against a project's files as they are."""
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache, cached_property, partial
+from functools import cache, partial
+from itertools import count, takewhile
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import SortMode
 
-from minutebook.features.citations.cited import CitationVerdict, Cited, Judged
+from minutebook.features.citations.cited import Cited, Judged
 from minutebook.features.citations.judging import cited_in, judge
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import (
@@ -51,6 +50,7 @@ class CodeCheck:
     def __init__(self, folder: Path, base: str | None) -> None:
         self.repository = open_repository(folder)
         self._head = self.repository.head.peel(pygit2.Commit)
+        self._read = [self._head]
         self._base = None if base is None else self._branched_from(base)
         self._blobs = Blobs(self.repository)
         self.root = Path(self.repository.workdir)
@@ -107,30 +107,21 @@ class CodeCheck:
 
     def judged(self, cited: Iterable[Cited], base: pygit2.Commit) -> list[Judged]:
         """Judge citations of a commit by the work tree."""
-        return [
-            self._judged_new(each, base) if each.is_new else self._judged(each, base)
-            for each in cited
-        ]
+        return [self._judged(each, base) for each in cited]
 
     def _judged(self, cited: Cited, base: pygit2.Commit) -> Judged:
+        if cited.is_new:
+            # It is judged from the first commit that has what was new.
+            having = (each for each in self._changing(cited.path, base) if self._has(each, cited))
+            if (first := next(having, None)) is None:
+                return judge(cited, self._compared(base).with_changed(cited.path))
+            base = first
         judged = judge(cited, self._compared(base))
         return judged if judged.holds else replace(judged, since=self._since(judged, base))
 
-    def _judged_new(self, cited: Cited, base: pygit2.Commit) -> Judged:
-        """Judge a citation from the first commit that has what was new; by its name alone while none has it."""
-        for commit in self._changing(cited.path, base):
-            if any(
-                _is_same(cited, replace(cited, definition=each))
-                for each in self._before(commit).definitions(cited.path)
-            ):
-                return self._judged(cited, commit)
-        after, definition = self._compared(base).after, cited.definition
-        assert definition is not None
-        here = after.definitions(cited.path) if cited.path in after else []
-        found = [each for each in here if each.names == definition.names]
-        if any(each.digest == definition.digest for each in found):
-            return Judged(cited, CitationVerdict.HOLDS, cited.path)
-        return Judged(cited, CitationVerdict.CHANGED if found else CitationVerdict.GONE)
+    def _has(self, commit: pygit2.Commit, cited: Cited) -> bool:
+        here = self._before(commit).definitions(cited.path)
+        return any(_is_same(cited, replace(cited, definition=each)) for each in here)
 
     def _branched_from(self, name: str) -> pygit2.Commit:
         base = commit_named(self.repository, "--diff", name)
@@ -142,24 +133,28 @@ class CodeCheck:
         """The id of the last commit."""
         return str(self._head.id)
 
-    @cached_property
-    def _line(self) -> Sequence[pygit2.Commit]:
-        """The commits of the branch, oldest first."""
-        walk = self.repository.walk(self._head.id, SortMode.TOPOLOGICAL)
-        walk.simplify_first_parent()
-        return list(walk)[::-1]
+    def _line(self) -> Iterator[pygit2.Commit]:
+        """Yield the commits of the branch, newest first; each is read once."""
+        for number in count():
+            if number == len(self._read):
+                parents = self._read[-1].parent_ids
+                parent = self.repository.get(parents[0]) if parents else None
+                if parent is None:
+                    return
+                self._read.append(parent.peel(pygit2.Commit))
+            yield self._read[number]
 
     def _after(self, base: pygit2.Commit) -> Sequence[pygit2.Commit]:
-        """Return the commits of the branch after one of them; where it is none, those that are not older."""
-        place = next((n for n, each in enumerate(self._line, 1) if each.id == base.id), None)
-        if place is None:
-            return [each for each in self._line if each.commit_time >= base.commit_time]
-        return self._line[place:]
+        """Return the commits of the branch after one of them, oldest first; where it is none, those that are not older."""
+        later = list(takewhile(lambda each: each.id != base.id, self._line()))
+        if len(later) == len(self._read):
+            later = [each for each in later if each.commit_time >= base.commit_time]
+        return later[::-1]
 
     def at(self, at: datetime) -> pygit2.Commit:
         """Return the last commit before an instant, else the first."""
-        before = bisect_right(self._line, at.timestamp(), key=lambda each: each.commit_time)
-        return self._line[max(before - 1, 0)]
+        before = (each for each in self._line() if each.commit_time <= at.timestamp())
+        return next(before, None) or self._read[-1]
 
     def _since(self, judged: Judged, base: pygit2.Commit) -> str:
         """Return the short id of the first commit after a base in which it does not stand as it did."""

@@ -3,6 +3,7 @@
 import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from tree_sitter import Tree
 
@@ -14,6 +15,8 @@ from minutebook.features.code.chunking.outline import Definition
 _CLOSING = frozenset({b")", b"]", b"}"})
 # Grammars put these beside the definition; Java's annotations and the like stand in it.
 _DECORATORS = frozenset({"decorator", "attribute_item"})
+# A string is one token, with the blanks in it, unless it holds code.
+_INTERPOLATIONS = frozenset({"template_substitution", "interpolation", "interpolated_expression"})
 _EXPORTS = frozenset({b"export", b"default"})
 
 
@@ -93,8 +96,10 @@ class _Tokens:
             if "comment" not in node.type:
                 if node.type in _DECORATORS:
                     self._decorators[node.end_byte] = node.start_byte
-                # A string is one token, with the blanks in it.
-                if "string" not in node.type and cursor.goto_first_child():
+                if (
+                    "string" not in node.type
+                    or any(each.type in _INTERPOLATIONS for each in node.children)
+                ) and cursor.goto_first_child():
                     continue
                 if node.end_byte > node.start_byte:
                     yield node.byte_range
@@ -107,7 +112,7 @@ def _digest(tokens: Sequence[bytes]) -> str:
     """Return a digest of tokens, but for a comma before a closing bracket."""
     said = [
         each
-        for each, after in zip(tokens, [*tokens[1:], b""], strict=True)
+        for each, after in zip_longest(tokens, tokens[1:])
         if each != b"," or after not in _CLOSING
     ]
     return hashlib.sha1(b"\0".join(said), usedforsecurity=False).hexdigest()

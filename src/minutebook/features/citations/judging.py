@@ -28,7 +28,8 @@ def cited_in(
 def judge(cited: Cited, comparison: TreeComparison) -> Judged:
     """Judge something that is cited in the tree before by the tree after."""
     if cited.path not in comparison.now:
-        return Judged(cited, CitationVerdict.HOLDS, cited.path)
+        place = cited.path if cited.definition is None else _place(cited.definition)
+        return Judged(cited, CitationVerdict.HOLDS, place)
     path = comparison.now[cited.path]
     if cited.definition is not None:
         return _definition(cited, cited.definition, path, comparison)

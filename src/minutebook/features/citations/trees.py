@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -76,7 +76,7 @@ class FileTree(Protocol):
 
 
 class Blobs:
-    """The contents of files in a repository, each read once; empty for one that is too large."""
+    """The contents of files in a repository, each read once; empty for one that is too large, or that a partial clone lacks."""
 
     def __init__(self, repository: pygit2.Repository) -> None:
         self.repository = repository
@@ -85,9 +85,10 @@ class Blobs:
     def read(self, id: pygit2.Oid) -> bytes:
         """Return the content of a blob."""
         if id not in self._read:
-            blob = self.repository[id].peel(pygit2.Blob)
-            self._read[id] = blob.data if blob.size <= MAX_BYTES else b""
-        return self._read[id]
+            blob = self.repository.get(id)
+            if isinstance(blob, pygit2.Blob) and blob.size <= MAX_BYTES:
+                self._read[id] = blob.data
+        return self._read.setdefault(id, b"")
 
     def text(self, id: pygit2.Oid) -> str:
         """Return the text of a blob."""
@@ -234,6 +235,11 @@ class TreeComparison:
     def differing(self) -> frozenset[str]:
         """The files after that are new or changed."""
         return self.added | {path for path in self.now.values() if path is not None}
+
+    def with_changed(self, path: str) -> "TreeComparison":
+        """Return the comparison with a file that was another when something new in it was cited."""
+        where = self.now.get(path, path if path in self.after else None)
+        return replace(self, now={**self.now, path: where})
 
 
 def compared_with_folder(
