@@ -6,7 +6,8 @@ without the parser of the product: of Python by `ast.unparse`, which keeps neith
 definition's text without either, which must stand in the file. Without a clone: this repository, as far as its history goes.
 
 Then what a verdict costs: a store of memories that cite the first clone's definitions, of which files of half have changed, asked
-for ten hits from its table, and by `recall` with verdicts and without, in turn.
+for ten hits from its table, and by `recall` with verdicts and without, in turn. And what citing costs a write: the same memories
+stored where the clone is an indexed project and where it is none, in turn, then judged by the job, fifty at once and one alone.
 """
 
 import ast
@@ -15,6 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,8 +37,9 @@ from benchmarks.measure import (
     timed,
     timed_in_turn,
 )
+from minutebook.app import App
 from minutebook.domain.caller import WorkTree, in_call
-from minutebook.domain.records import Memory, MemoryType, Role
+from minutebook.domain.records import IndexState, Memory, MemoryType, Project, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.citations.cited import CitationVerdict, Cited, Judged
 from minutebook.features.citations.judging import cited_in, judge
@@ -79,11 +82,69 @@ def main() -> None:
             )
         )
     rows.append(_row("all", total, None))
-    costs = costs_of_verdicts(given.clones[0] if given.clones else ROOT, quick=given.quick)
+    first = given.clones[0] if given.clones else ROOT
+    costs = costs_of_verdicts(first, quick=given.quick)
+    writes = costs_of_writes(first, quick=given.quick)
     columns = ("repository", "cited", "alerts", "right", "precision", "removed or renamed", "found", "alerts a catch", "CPU ms a comparison")  # fmt: skip
     method = {**machine(), "commits": COMMITS, "judged every": EVERY}
     truth = Table("What became of what is cited", columns, rows)
-    publish("rot", method, [truth, costs], quick=given.quick)
+    publish("rot", method, [truth, costs, writes], quick=given.quick)
+
+
+def costs_of_writes(clone: Path, *, quick: bool) -> Table:
+    """Measure what citing adds to writes, and keeps."""
+    with (
+        TemporaryDirectory() as folder,
+        opened(Path(folder, "with")) as citing,
+        opened(Path(folder, "without")) as silent,
+    ):
+        root = Path(folder, "code")
+        pygit2.clone_repository(pygit2.discover_repository(str(clone)) or str(clone), str(root))
+        names = list(_definitions(root, 20 if quick else 200))
+
+        def storing(app: App, word: str) -> tuple[Callable[[int], object], Callable[[], float]]:
+            caller = replace(app.settings.caller(), role=Role.HUMAN)
+
+            # Each its own words, so that no vector is known from the other.
+            def store(number: int) -> object:
+                path, name = names[number % len(names)]
+                text = f"{word} rule {number} of {path}:{name}"
+                return app.memories.store(caller, Draft(content=text, type=MemoryType.FACT))
+
+            return store, process_time
+
+        project = Project(
+            organization="default",
+            id="code",
+            path=str(root),
+            author="ana",
+            state=IndexState.COMPLETED,
+            started_at=datetime.now(UTC),
+        )
+        citing.infrastructure.store.put(project)
+        with_it, caller = storing(citing, "the"), citing.settings.caller()
+        works = {"with": with_it, "without": storing(silent, "a")}
+        stored = timed_in_turn(works, 20 if quick else 300)
+        follow = citing.get(CitationServices).citations.follow
+        follow(caller)
+        judged = {}
+        for many in (50, 1):
+            for number in range(many):
+                with_it[0](1000 + number)
+            with stopwatch() as judged[many]:
+                follow(caller)
+        with citing.infrastructure.store.database.reading() as connection:
+            size = "length(stamps) + length(judged) + length(tree) + length(said) + length(base) + length(head) + length(id)"
+            kept = connection.row(f"SELECT avg({size}) FROM citations WHERE tree <> ''")
+    rows: list[tuple[Cell, ...]] = [
+        *((f"store {name}, ms", stored[name].p50) for name in works),
+        ("ratio", stored["with"].p50 / stored["without"].p50),
+        *((f"store {name}, ms CPU", stored[name].cpu) for name in works),
+        ("ratio", stored["with"].cpu / stored["without"].cpu),
+        *((f"judged by the job, {many} at once, ms CPU a memory", each.cpu * 1e3 / many) for many, each in judged.items()),
+        ("bytes of a row with one citation", float(kept[0]) if kept else None),
+    ]  # fmt: skip
+    return Table("What citing costs a write", ("what", "figure"), rows)
 
 
 def costs_of_verdicts(clone: Path, *, quick: bool) -> Table:

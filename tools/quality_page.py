@@ -56,6 +56,9 @@ alert is right if the definition was in truth removed, renamed or changed beyond
 | sindresorhus/ky | 17 | 10 | 10 | 0 | 0 | 15 |
 | **all** | **908** | **335** | **332** (99.1 %) | **74** | **74** | |
 
+Ten hits get their verdicts from the table in 0.4 ms (99 in 100 within 4.5), which is 1.1 × the CPU of `recall` without. `store_memory` takes what it takes where nothing is cited (1.00 × in time, 1.01 × in CPU), as
+citing happens afterwards, in a job: 5 ms of CPU a memory, of fifty at once; 16 ms for one alone. A record with one citation is a row of 700 bytes, each further citation 500 more.
+
 """
 
 CODE_REASONS = """\
