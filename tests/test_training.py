@@ -1,9 +1,12 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from tools.training.deltas import deltas
+from tools.training.judging import left_out
 from tools.training.residual import Batch, Objective, Residual, Tokens, loss, unit
 from tools.training.sources import Pool, usable
 
@@ -56,3 +59,16 @@ def test_a_question_is_kept_once_and_only_with_a_text_that_says_something():
     pool = usable(Pool(texts, [("asked", [0, 1]), ("asked", [2]), ("of nothing", [1, 3])]))
     assert pool is not None
     assert pool.questions == [("asked", [0])]
+
+
+def test_deltas_are_read_as_kept_and_scaled(tmp_path):
+    kept: dict[str, Any] = {"l1.q.a": np.ones((RANK, WIDTH)), "l1.q.u": np.full((5, RANK), 0.5)}
+    np.savez(tmp_path / "some.npz", **kept)
+    (found,) = deltas(tmp_path / "some.npz", 0.5).items()
+    assert found[0] == "l1.q.w"
+    assert_allclose(found[1], np.full((5, WIDTH), 0.75))
+
+
+def test_a_set_that_is_left_out_is_told_what_the_others_chose():
+    gains = {"bold": {"talk": 3.0, "notes": -5.0}, "mild": {"talk": 1.0, "notes": 0.5}}
+    assert list(left_out(gains)) == [("talk", "mild", 1.0), ("notes", "bold", -5.0)]

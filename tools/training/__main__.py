@@ -2,15 +2,19 @@
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from tools.training import sources
 
 if TYPE_CHECKING:
+    from tools.training.judging import Figures, Judge
     from tools.training.states import Shard
+
+    Candidate = Callable[[Judge], Figures]
 
 WORK = Path("/tmp/training")
 SEED = 34
@@ -33,13 +37,15 @@ def fetch(work: Path) -> None:
 def states(work: Path, part: str) -> None:
     """Compute the states of what is `trained` or `measured` by, unless they are there."""
     from tools.training import measured
+    from tools.training.sharpened import sharpened
     from tools.training.states import MEASURED_TOKENS, TEXT_TOKENS, Maker, sampled, write
 
     maker = Maker()
     makers: dict[str, Callable[[], list[sources.Pool]]] = {}
     if part == "trained":
         for name, (source, count) in sources.TRAINING.items():
-            makers[name] = partial(sampled, source, work, count, SEED)
+            drawn = partial(sharpened, maker) if name in sources.STRETCHES else sampled
+            makers[name] = partial(drawn, source, work, count, SEED)
     else:
         for name, pools in measured.measured().items():
             makers[name] = partial(list, pools)
@@ -75,7 +81,7 @@ def residual(given: argparse.Namespace) -> None:
     from tools.training.learning import Plan, learnt
     from tools.training.residual import Objective
 
-    objective = Objective(given.logistic, given.keeping, not given.questions_only)
+    objective = Objective(keeping=given.keeping, of_texts=not given.questions_only)
     plan = Plan(given.rank, given.steps, given.rate, objective, tuple(given.left_out), SEED)
     judges = [
         Judge(each, EVERY)
@@ -88,44 +94,71 @@ def residual(given: argparse.Namespace) -> None:
 
 
 def lora(given: argparse.Namespace) -> None:
-    """Change the last layers; what they add to each matrix is kept as half floats."""
-    import numpy as np
+    """Change all layers, each matrix by a product of two narrow ones."""
     import torch
 
-    from tools.training.lora import Plan, last_states, learnt
+    from tools.training.lora import Plan, learnt
 
     torch.set_num_threads(1)
-    plan = Plan(given.rank, given.steps, given.rate, left_out=tuple(given.left_out), seed=SEED)
-    layers = learnt(shards(given.work, "trained"), plan, given.work / f"{given.name}.jsonl")
-    changed: dict[str, Any] = {
-        name: delta.astype(np.float16) for name, delta in layers.deltas().items()
-    }
-    np.savez(given.work / f"{given.name}.npz", **changed)
-    for shard in shards(given.work, "measured"):
-        np.save(
-            given.work / "measured" / shard.name / f"{given.name}.npy", last_states(layers, shard)
-        )
+    plan = Plan(
+        given.rank,
+        given.steps,
+        given.rate,
+        keeping=given.keeping,
+        left_out=tuple(given.left_out),
+        seed=SEED,
+    )
+    learnt(shards(given.work, "trained"), plan, given.work / f"{given.name}.jsonl")
+
+
+def candidates(given: argparse.Namespace) -> Iterator[tuple[str, "Candidate"]]:
+    """Yield each change that is judged: of residuals or of LoRA's matrices, at each scale."""
+    import numpy as np
+
+    from tools.training.deltas import deltas, merged
+    from tools.training.judging import Judge, unchanged
+    from tools.training.residual import Residual
+    from tools.training.states import Maker
+
+    def by_residual(made: Residual, judge: Judge) -> "Figures":
+        return judge.figures(made, unchanged if given.questions_only else made)
+
+    def by_model(maker: Maker, judge: Judge) -> "Figures":
+        return Judge(judge.shard.by(maker), judge.every).figures()
+
+    for path in given.change:
+        for scale in given.scale:
+            name = f"{path.stem}×{scale:g}"
+            with np.load(path) as kept:
+                of_states = "down" in kept
+            if of_states:
+                yield name, partial(by_residual, Residual.read(path, scale))
+            else:
+                with TemporaryDirectory() as models:
+                    folder = merged(deltas(path, scale), Path(models))
+                    yield name, partial(by_model, Maker(folder))
 
 
 def judge(given: argparse.Namespace) -> None:
-    """Print what a change gains on each set that no training saw, with its 95 % interval."""
-    import numpy as np
+    """Print what changes gain on each set that no training saw, and what a set gains by the others' choice."""
+    from tools.training.judging import Judge, gain, left_out
 
-    from tools.training.judging import Judge, gain, unchanged
-    from tools.training.residual import Residual
-
-    for shard in shards(given.work, "measured"):
-        if given.set and shard.name not in given.set:
-            continue
-        plain = Judge(shard).figures()
-        if given.residual:
-            matrices = np.load(given.residual)
-            made = Residual(matrices["down"], matrices["up"])
-            found = Judge(shard).figures(made, unchanged if given.questions_only else made)
-        else:
-            changed = shard.with_last(given.name)
-            found = Judge(changed).figures()
-        print(gain(shard.name, plain, found), flush=True)
+    judges = [
+        Judge(each, given.every)
+        for each in shards(given.work, "measured")
+        if not given.set or each.name in given.set
+    ]
+    plain = {each.shard.name: each.figures() for each in judges}
+    gains = dict[str, dict[str, float]]()
+    for name, candidate in candidates(given):
+        print(name)
+        for each in judges:
+            before, found = plain[each.shard.name], candidate(each)
+            print(gain(each.shard.name, before, found), flush=True)
+            gained = float(100 * (found.ndcg - before.ndcg).mean())
+            gains.setdefault(name, {})[each.shard.name] = gained
+    for left, best, gained in left_out(gains):
+        print(f"{left:<12} left out: {best} {gained:+.2f}")
 
 
 def fusion(given: argparse.Namespace) -> None:
@@ -137,17 +170,20 @@ def fusion(given: argparse.Namespace) -> None:
 
     from minutebook.config import load
     from tools.training import fusion as whole_search
+    from tools.training.deltas import deltas, merged
     from tools.training.residual import Residual
 
     plain = settings = load({})
     entered: Callable[[], AbstractContextManager[None]] = nullcontext
-    if given.residual:
-        matrices = np.load(given.residual)
-        made = Residual(matrices["down"], matrices["up"])
+    (path,), (scale,) = given.change, given.scale
+    with np.load(path) as kept:
+        of_states = "down" in kept
+    if of_states:
+        made = Residual.read(path, scale)
         entered = partial(whole_search.changed, made, of_texts=not given.questions_only)
     else:
-        models = given.work / f"{given.name}-models"
-        whole_search.merged(given.work / f"{given.name}.npz", models)
+        models = given.work / f"{path.stem}-{scale:g}-models"
+        merged(deltas(path, scale), models)
         settings = replace(plain, models=models)
     for path in whole_search.SETS:
         if path.exists() and (not given.set or path.stem in given.set):
@@ -168,11 +204,12 @@ def main() -> None:
         step.add_argument("--rank", type=int, default=64 if name == "residual" else 16)
         step.add_argument("--steps", type=int, default=1200 if name == "residual" else 400)
         step.add_argument("--rate", type=float, default=1e-3)
-        step.add_argument("--logistic", type=float, default=0.3)
         step.add_argument("--keeping", type=float, default=1.0)
         step.add_argument("--left-out", nargs="*", default=[])
         step.add_argument("--questions-only", action="store_true")
-        step.add_argument("--residual", type=Path)
+        step.add_argument("--change", type=Path, nargs="*")
+        step.add_argument("--scale", type=float, nargs="*", default=[1.0])
+        step.add_argument("--every", type=int, default=1)
         step.add_argument("--set", nargs="*")
     given = parser.parse_args()
     if given.step == "fetch":

@@ -10,16 +10,15 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.quality import OURS, PUBLIC
 from minutebook.config import Settings
 from minutebook.embedding.protocol import Embedded
 from minutebook.features.bench import datasets, runs
 from minutebook.features.bench.metrics import interval, score
-from minutebook.features.models.built_in import builtin, quantize
+from minutebook.features.models.built_in import builtin
 from minutebook.features.models.built_in.builtin import BuiltInEmbedder
-from minutebook.features.models.built_in.weights import Floats, Weights
+from minutebook.features.models.built_in.weights import Floats
 from minutebook.search.late_interaction import Signs, signs_of
 from tools.training.residual import Residual
 
@@ -32,27 +31,6 @@ SETS: Mapping[Path, tuple[str, int]] = {
     PUBLIC / "cosqa-dev.json": ("", 200),
 }
 """The sets, the group of questions that is asked (empty: all), and how many of each category."""
-
-
-class Changed(Weights):
-    """The weights with something added to some matrices."""
-
-    def __init__(self, path: Path, deltas: Mapping[str, NDArray[np.float16]]) -> None:
-        super().__init__(path)
-        self._deltas = deltas
-
-    def matrix(self, name: str, columns: int) -> Floats:
-        """Return a matrix with what is added to it."""
-        plain = super().matrix(name, columns)
-        added = self._deltas.get(name)
-        return plain if added is None else plain + added.astype(np.float32)
-
-
-def merged(deltas: Path, models: Path) -> Path:
-    """Derive the model's files from changed weights into a folder of models of its own."""
-    arrays = dict(np.load(deltas))
-    with mock.patch.object(quantize, "Weights", lambda path: Changed(path, arrays)):
-        return builtin.prepare(models)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """How well late interaction alone ranks the texts of a shard, by the product's own packing and comparing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -96,3 +96,17 @@ def gain(name: str, plain: Figures, found: Figures) -> str:
         f"  first {100 * plain.first.mean():5.1f}{100 * (found.first.mean() - plain.first.mean()):+6.2f}"
         f"  area {plain.area:.3f}{found.area - plain.area:+.3f}"
     )
+
+
+def left_out(gains: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, str, float]]:
+    """Yield each set with the candidate that the other sets would choose, and what the set gains by it.
+
+    `gains` has each candidate's by set. Chosen is the greatest mean; the model as it is, which gains
+    nothing, is a candidate, too.
+    """
+    names = list(next(iter(gains.values())))
+    candidates = {"plain": dict.fromkeys(names, 0.0), **gains}
+    for name in names:
+        others = [each for each in names if each != name]
+        best = max(candidates, key=lambda of: sum(candidates[of][each] for each in others))
+        yield name, best, candidates[best][name]

@@ -15,7 +15,7 @@ from tools.training.residual import Adam, Batch, Objective, Residual, Tokens, lo
 from tools.training.states import Asked, Shard
 
 SHARES = {
-    **dict.fromkeys(("qmsum", "crd3", "molweni"), 0.12),
+    "molweni": 0.12,
     **dict.fromkeys(("arcd", "jaquad", "cmrc", "iapp"), 0.06),
     **dict.fromkeys(("gnome", "libreoffice"), 0.09),
     **dict.fromkeys(("python", "npm"), 0.07),

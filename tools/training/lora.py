@@ -1,13 +1,15 @@
-"""Low-rank changes (Hu et al., 2021) of the last layers, in float32 on what the layers below them give.
+"""Low-rank changes (Hu et al., 2021) of all layers, products in bfloat16, all else in float32.
 
 Needs torch, which is in requirements.lock here and no part of the product.
 """
 
 import json
+import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,25 +17,23 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from minutebook.features.models.built_in import builtin
-from minutebook.features.models.built_in.weights import Weights
+from minutebook.features.models.built_in.weights import Weights, dequantise
 from minutebook.search.calibration import ABOUT_MIDDLE, ABOUT_SLOPE
 from tools.training.judging import MEAN
 from tools.training.learning import Drawing, tokens_of
 from tools.training.residual import ANSWER_WEIGHT, token_weights
-from tools.training.states import FIRST_TRAINED, Asked, Shard
+from tools.training.states import Asked, Shard
 
 STEPS = ("q", "k", "v", "ao", "fi", "fo")
 """The matrices of a layer."""
 COSINE_SCALE = 20.0
-PADDED = 4096
-"""Positions that one run may hold where nothing is learnt."""
 
 Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the last layers are changed; `left_out` names the sources that they do not see."""
+    """How the layers are changed; `left_out` names the sources that they do not see."""
 
     rank: int = 16
     steps: int = 400
@@ -41,21 +41,29 @@ class Plan:
     cosine: float = 0.3
     logistic: float = 0.3
     keeping: float = 2.0
+    others: int = 8
+    """Texts of all sources in each batch that are only kept near where they were."""
     left_out: tuple[str, ...] = ()
     seed: int = 34
 
 
 class Layers(nn.Module):
-    """The last layers, each matrix W as W + BA; A and B alone are learnt."""
+    """The transformer, each matrix W of a layer as W + UA; A and U alone are learnt."""
 
-    def __init__(self, weights: Weights, rank: int, seed: int) -> None:
+    def __init__(self, weights: Weights, plan: Plan) -> None:
         super().__init__()
-        torch.manual_seed(seed)
+        torch.manual_seed(plan.seed)
         shape = weights.shape
         self.heads, self.epsilon = shape.heads, shape.epsilon
-        self.numbers = range(FIRST_TRAINED, shape.layers)
+        self.numbers = range(shape.layers)
         self.fixed = dict[str, Tensor]()
         self.learnt = nn.ParameterDict()
+        self._table = weights.blocks("emb.word", shape.width)
+        places = weights.tensor("emb.pos").reshape(-1, shape.width)
+        self._places = places + weights.tensor("emb.type")[: shape.width]
+        norms = [f"l{layer}.{norm}" for layer in self.numbers for norm in ("aln", "oln")]
+        for name in (f"{norm}.{part}" for norm in ["emb.ln", *norms] for part in "wb"):
+            self.fixed[name] = torch.from_numpy(weights.tensor(name))
         for layer in self.numbers:
             for step in STEPS:
                 name = f"l{layer}.{step}"
@@ -63,18 +71,25 @@ class Layers(nn.Module):
                 matrix = torch.from_numpy(weights.matrix(f"{name}.w", columns))
                 self.fixed[f"{name}.w"] = matrix
                 self.fixed[f"{name}.b"] = torch.from_numpy(weights.tensor(f"{name}.b"))
-                down = torch.randn(rank, columns) / columns**0.5
+                down = torch.randn(plan.rank, columns) / columns**0.5
+                up = torch.zeros(len(matrix), plan.rank)
                 self.learnt[f"{name}.a".replace(".", "_")] = nn.Parameter(down)
-                self.learnt[f"{name}.u".replace(".", "_")] = nn.Parameter(
-                    torch.zeros(len(matrix), rank)
-                )
-            for norm in ("aln", "oln"):
-                for part in "wb":
-                    name = f"l{layer}.{norm}.{part}"
-                    self.fixed[name] = torch.from_numpy(weights.tensor(name))
+                self.learnt[f"{name}.u".replace(".", "_")] = nn.Parameter(up)
+
+    def of(self, shard: Shard, sequences: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return the last states of some sequences, (b, s, d), and the mask."""
+        texts = [shard.ids[shard.place(each)] for each in sequences]
+        states = np.zeros((len(texts), max(map(len, texts)), len(MEAN)), np.float32)
+        mask = np.zeros(states.shape[:2], bool)
+        for row, ids in enumerate(texts):
+            states[row, : len(ids)] = dequantise(self._table[ids]) + self._places[: len(ids)]
+            mask[row, : len(ids)] = True
+        shown = torch.from_numpy(mask)
+        with torch.autocast("cpu", torch.bfloat16):
+            return self(self._norm("emb.ln", torch.from_numpy(states)), shown), shown
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the last states (b, s, d) of those that the layers begin with; `mask` (b, s) is false on padding."""
+        """Return the last states (b, s, d) of what the layers begin with; `mask` (b, s) is false on padding."""
         batch, length, width = states.shape
         shut = mask[:, None, None, :]
         for layer in self.numbers:
@@ -84,7 +99,9 @@ class Layers(nn.Module):
                 .transpose(1, 2)
                 for step in "qkv"
             )
-            context = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=shut)
+            # Written out: the fused step takes three times as long on a processor.
+            heights = (query / query.shape[-1] ** 0.5) @ key.transpose(2, 3)
+            context = heights.masked_fill(~shut, -1e9).softmax(-1) @ value
             joined = context.transpose(1, 2).reshape(batch, length, width)
             states = self._norm(f"l{layer}.aln", self._linear(f"l{layer}.ao", joined) + states)
             inner = nn.functional.gelu(self._linear(f"l{layer}.fi", states))
@@ -100,56 +117,20 @@ class Layers(nn.Module):
         weight, bias = self.fixed[f"{name}.w"], self.fixed[f"{name}.b"]
         return nn.functional.layer_norm(value, weight.shape, weight, bias, self.epsilon)
 
-    def deltas(self) -> dict[str, Floats]:
-        """Return what is added to each matrix, by its name."""
+    def kept(self) -> dict[str, Any]:
+        """Return what is learnt as `deltas.py` reads it."""
         return {
-            f"l{layer}.{step}.w": (
-                self.learnt[f"l{layer}_{step}_u"] @ self.learnt[f"l{layer}_{step}_a"]
-            )
-            .detach()
-            .numpy()
-            for layer in self.numbers
-            for step in STEPS
+            name.replace("_", "."): each.detach().numpy().astype(np.float16)
+            for name, each in self.learnt.items()
         }
-
-
-def padded(shard: Shard, sequences: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Return what the layers begin with for some sequences, (b, s, d), and the mask."""
-    places = [shard.place(each) for each in sequences]
-    longest = max(each.stop - each.start for each in places)
-    states = np.zeros((len(places), longest, len(MEAN)), np.float32)
-    mask = np.zeros((len(places), longest), bool)
-    for row, place in enumerate(places):
-        states[row, : place.stop - place.start] = shard.begin[place]
-        mask[row, : place.stop - place.start] = True
-    return torch.from_numpy(states), torch.from_numpy(mask)
-
-
-def last_states(layers: Layers, shard: Shard) -> NDArray[np.float16]:
-    """Return the last states of all positions of a shard."""
-    made = np.empty(shard.last.shape, np.float16)
-    lengths = np.diff(shard.ends, prepend=0)
-    order = np.argsort(lengths, kind="stable").tolist()
-    with torch.no_grad():
-        while order:
-            longest, some = 0, list[int]()
-            while order and max(longest, int(lengths[order[0]])) * (len(some) + 1) <= PADDED:
-                longest = int(lengths[order[0]])
-                some.append(order.pop(0))
-            found = layers(*padded(shard, some)).numpy()
-            for row, each in enumerate(some):
-                made[shard.place(each)] = found[row, : lengths[each]]
-    return made
 
 
 def loss(
     layers: Layers, shard: Shard, asked: Sequence[Asked], texts: Sequence[int], plan: Plan
 ) -> Tensor:
     """Return the mean loss of a batch."""
-    (told, asked_mask), (stored, text_mask) = (
-        padded(shard, each) for each in ([each.question for each in asked], texts)
-    )
-    made, of_texts = layers(told, asked_mask), layers(stored, text_mask)
+    made, asked_mask = layers.of(shard, [each.question for each in asked])
+    of_texts, text_mask = layers.of(shard, texts)
     moved = _moved(shard, [each.question for each in asked], made) + _moved(shard, texts, of_texts)
     rows, vectors = list[Tensor](), list[Tensor]()
     for number, text in enumerate(texts):
@@ -207,12 +188,14 @@ def _moved(shard: Shard, sequences: Sequence[int], made: Tensor) -> Tensor:
     return torch.cat(parts).mean()
 
 
-def learnt(shards: Sequence[Shard], plan: Plan, log: Path, every: int = 50) -> Layers:
+def learnt(shards: Sequence[Shard], plan: Plan, log: Path, every: int = 50) -> None:
     """Learn by a plan; the loss goes to a log, and what is learnt beside it."""
-    layers = Layers(Weights(builtin.check_source()), plan.rank, plan.seed)
+    torch.backends.mkldnn.matmul.fp32_precision = "bf16"
+    layers = Layers(Weights(builtin.check_source()), plan)
     learner = torch.optim.AdamW(layers.parameters(), plan.rate, weight_decay=0.01)
     falling = torch.optim.lr_scheduler.CosineAnnealingLR(learner, plan.steps)
     drawing = Drawing([each for each in shards if each.name not in plan.left_out], plan.seed)
+    chance = random.Random(plan.seed)
     started, losses = time.process_time(), list[float]()
     with log.open("w", encoding="utf-8") as file:
         for step, (shard, asked, texts) in zip(
@@ -220,6 +203,10 @@ def learnt(shards: Sequence[Shard], plan: Plan, log: Path, every: int = 50) -> L
         ):
             learner.zero_grad()
             value = loss(layers, shard, asked, texts, plan)
+            if plan.others:
+                other = chance.choice(shards)
+                some = chance.sample(range(len(other.ends)), plan.others)
+                value = value + plan.keeping * _moved(other, some, layers.of(other, some)[0])
             value.backward()
             learner.step()
             falling.step()
@@ -231,5 +218,4 @@ def learnt(shards: Sequence[Shard], plan: Plan, log: Path, every: int = 50) -> L
                 file.write(json.dumps(told) + "\n")
                 file.flush()
                 losses = []
-                torch.save(layers.learnt.state_dict(), log.with_suffix(f".{step}.pt"))
-    return layers
+                np.savez(log.with_suffix(f".{step}.npz"), **layers.kept())

@@ -7,6 +7,7 @@ relevance by (the same for all questions), and the distance by which states move
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,12 @@ class Residual:
         """Begin as the identity."""
         down = np.random.default_rng(seed).standard_normal((width, rank)) / np.sqrt(width)
         return cls(down.astype(np.float32), np.zeros((rank, width), np.float32))
+
+    @classmethod
+    def read(cls, path: Path, scale: float = 1.0) -> "Residual":
+        """Read the matrices; a scale below 1 stays nearer to the identity."""
+        kept = np.load(path)
+        return cls(kept["down"], scale * kept["up"])
 
     def __call__(self, rows: Floats) -> Floats:
         """Return the states x' of states x, shape (tokens, d)."""

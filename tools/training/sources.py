@@ -380,8 +380,8 @@ TRAINING: Mapping[str, tuple[Source, int]] = {
     "gnome": (gnome, 1300),
     "libreoffice": (libreoffice, 1300),
     "tatoeba": (tatoeba, 1500),
-    "qmsum": (qmsum, 1200),
-    "crd3": (crd3, 2200),
+    "qmsum": (qmsum, 700),
+    "crd3": (crd3, 1400),
     "molweni": (molweni, 800),
     "arcd": (arcd, 800),
     "jaquad": (jaquad, 800),
@@ -389,6 +389,8 @@ TRAINING: Mapping[str, tuple[Source, int]] = {
     "iapp": (iapp, 300),
 }
 """What training may use, and how many questions of each it uses."""
+STRETCHES = ("qmsum", "crd3")
+"""Whose labels are stretches of a talk: see `sharpened.py`."""
 
 MEASURING: Mapping[str, tuple[Source, int]] = {
     "friends": (friends, 700),

@@ -1,4 +1,4 @@
-"""Compute the states of texts once: those that the last layers begin with, and the last ones.
+"""Compute the last states of texts once.
 
 A shard is a folder of arrays: all positions of all sequences one after the other, prefix and end included.
 """
@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
 
 from minutebook.config import load
@@ -20,8 +19,6 @@ from minutebook.features.models.built_in import builtin, weights
 from minutebook.features.models.built_in.tokenizer import Tokenizer
 from tools.training.sources import Pool, Source, usable
 
-FIRST_TRAINED = 10
-"""The layer whose input is kept: those below it are never changed."""
 QUESTION_TOKENS, TEXT_TOKENS, MEASURED_TOKENS = 64, 112, 256
 TEXTS_OF_A_POOL, QUESTIONS_OF_A_POOL, ANSWERS = 16, 10, 6
 BATCH = 64
@@ -44,7 +41,6 @@ class Shard:
 
     def __init__(self, folder: Path) -> None:
         self.name, self._folder = folder.name, folder
-        self.begin: Halves = np.load(folder / "begin.npy", mmap_mode="r")
         self.last: Halves = np.load(folder / "last.npy", mmap_mode="r")
         self.ids: NDArray[np.int32] = np.load(folder / "ids.npy")
         self.surprise: Floats = np.load(folder / "surprise.npy")
@@ -53,10 +49,12 @@ class Shard:
         """How many positions of each sequence are its prefix."""
         self._told = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
 
-    def with_last(self, name: str) -> "Shard":
-        """Return the same with last states that were kept beside its own."""
+    def by(self, maker: "Maker") -> "Shard":
+        """Return the same with the last states of another model."""
         other = Shard(self._folder)
-        other.last = np.load(self._folder / f"{name}.npy", mmap_mode="r")
+        places = [self.place(each) for each in range(len(self.ends))]
+        made = maker.run([self.ids[place].tolist() for place in places])
+        other.last = np.concatenate(made)
         return other
 
     @cached_property
@@ -126,16 +124,11 @@ def _cut(pool: Pool, count: int, chance: random.Random) -> tuple[Pool, Pool]:
 
 
 class Maker:
-    """The built-in model, with what its upper layers begin with as a further output."""
+    """The built-in model, or one whose files another folder holds."""
 
-    def __init__(self, threads: int = 1) -> None:
-        folder = builtin.folder_of(load({}).models)
-        body = onnx.load(folder / builtin.BODY)
-        step = f"l{FIRST_TRAINED}.qkv.inverse"
-        (node,) = (each for each in body.graph.node if step in each.input)
-        (self._begin,) = set(node.input) - {step}
-        body.graph.output.append(onnx.ValueInfoProto(name=self._begin))
-        self._session = runtime.ModelSession(body.SerializeToString(), threads)
+    def __init__(self, folder: Path | None = None) -> None:
+        folder = folder or builtin.folder_of(load({}).models)
+        self._session = runtime.ModelSession((folder / builtin.BODY).read_bytes(), 1)
         self.tokenizer = Tokenizer(folder / builtin.TOKENIZER)
         words = np.memmap(folder / builtin.WORDS, dtype=np.uint8, mode="r")
         blocks = builtin.WIDTH // weights.BLOCK
@@ -146,9 +139,9 @@ class Maker:
         start = [self.tokenizer.begin, *self.tokenizer.ids(prefix)]
         return [*start, *self.tokenizer.ids(text)[:most], self.tokenizer.end]
 
-    def run(self, sequences: Sequence[list[int]]) -> list[tuple[Halves, Halves]]:
-        """Return what the upper layers of each sequence begin with, and its last states, (positions, 384) each."""
-        made: list[tuple[Halves, Halves]] = [None] * len(sequences)  # type: ignore[list-item]
+    def run(self, sequences: Sequence[list[int]]) -> list[Halves]:
+        """Return the last states of each sequence, (positions, 384)."""
+        made: list[Halves] = [None] * len(sequences)  # type: ignore[list-item]
         for group in runtime.batches([len(each) for each in sequences]):
             longest = max(len(sequences[at]) for at in group)
             words = np.zeros((len(group), longest, builtin.WIDTH), np.float32)
@@ -156,13 +149,10 @@ class Maker:
             for row, at in enumerate(group):
                 words[row, : len(sequences[at])] = weights.dequantise(self._words[sequences[at]])
                 mask[row, : len(sequences[at])] = 1
-            names = [self._begin, runtime.STATES]
-            found = self._session.run({runtime.WORDS: words, runtime.MASK: mask}, names)
+            told = {runtime.WORDS: words, runtime.MASK: mask}
+            found = self._session.run(told, [runtime.STATES])[runtime.STATES]
             for row, at in enumerate(group):
-                begin, last = (
-                    found[name][row, : len(sequences[at])].astype(np.float16) for name in names
-                )
-                made[at] = begin, last
+                made[at] = found[row, : len(sequences[at])].astype(np.float16)
         return made
 
 
@@ -185,13 +175,12 @@ def write(maker: Maker, pools: Iterable[Pool], folder: Path, most: int) -> None:
             (first + len(texts) + at, list(held)) for at, (_, held) in enumerate(pool.questions)
         ]
         told.append({"texts": list(range(first, first + len(texts))), "questions": questions})
-    made = list[tuple[Halves, Halves]]()
+    made = list[Halves]()
     for start in range(0, len(sequences), BATCH):
         made += maker.run(sequences[start : start + BATCH])
     folder.mkdir(parents=True, exist_ok=True)
     ids = np.concatenate(sequences)
-    np.save(folder / "begin.npy", np.concatenate([begin for begin, _ in made]))
-    np.save(folder / "last.npy", np.concatenate([last for _, last in made]))
+    np.save(folder / "last.npy", np.concatenate(made))
     np.save(folder / "ids.npy", ids.astype(np.int32))
     np.save(folder / "surprise.npy", maker.tokenizer.surprise(ids.tolist()))
     np.save(folder / "ends.npy", np.cumsum([len(each) for each in sequences]))
