@@ -88,6 +88,13 @@ def test_commits_that_say_why_come_before_tidying_ones(run: Run, shop: Path) -> 
     assert places == sorted(places)
 
 
+def test_a_blank_line_is_no_whole_file(run: Run, shop: Path) -> None:
+    remembered(run, "src/pay.py has no tests.")
+    assert (shop / "src/pay.py").read_text().splitlines()[2] == ""
+    found = run("why", "src/pay.py:3").output
+    assert found.index("a commit") < found.index("no tests")
+
+
 @pytest.mark.usefixtures("begun")
 def test_a_constant_is_found_by_its_name(run: Run, shop: Path) -> None:
     committed(shop, {"pool.yaml": "name: pool\nsize: 6\n"}, message="pool")

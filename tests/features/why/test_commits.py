@@ -206,6 +206,13 @@ def test_a_history_that_takes_long_is_named_and_told_to_the_next_question(
     wait_until(lambda: bool(reasons(caller, "why is pay.py:2 so")))
 
 
+def test_of_a_place_that_is_not_there_no_history_is_long(world: World, shop: Path) -> None:
+    indexed(world, shop)
+    caller = in_call(world.caller, patience=0.0, notes={})
+    assert world.app.get(WhyServices).place_reasons.reasons(caller, "why is milk.py:2 so") == []
+    assert caller.call.notes == {}
+
+
 def test_reasons_stand_below_the_code_in_lines(world: World, shop: Path) -> None:
     indexed(world, shop)
     text = as_lines(world.call("search_code", query="why is pay.py:2 so"))

@@ -221,7 +221,7 @@ def _narrowed(caller: Caller, filters: Mapping[str, Any] | None) -> tuple[Caller
 def _ranked(app: App, caller: Caller, ranked: Ranked) -> Shape:
     record = ranked.record
     shape: Shape = {
-        **shapes.told(ranked),
+        **shapes.hit(ranked),
         "signals": {
             share.signal: {"rank": share.rank, "share": share.share} for share in ranked.hit.shares
         },

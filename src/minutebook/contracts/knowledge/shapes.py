@@ -51,8 +51,8 @@ def weighed(record: TextRecord) -> Shape:
     return shape | {name: value for name, value in further.items() if value is not None}
 
 
-def told(ranked: Ranked) -> Shape:
-    """Show a record that answers, without its score."""
+def hit(ranked: Ranked) -> Shape:
+    """Show a hit without its scores."""
     source = SOURCES[ranked.record.kind]
     return {"id": ranked.record.id, "content": ranked.text, "source": source, **judged(ranked)}
 

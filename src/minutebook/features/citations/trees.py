@@ -14,6 +14,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.cited import CodeDefinition
 from minutebook.features.citations.definitions import definitions_of
 from minutebook.features.code.chunking.files import MAX_BYTES, decode
+from minutebook.features.code.references import file_meant
 
 MOST_FILES = 20_000
 """Files of a repository that are read unasked, at most."""
@@ -174,10 +175,7 @@ class SearchedTree:
         """Return the path of the file that a text means: it, or the only one that ends with it; else None."""
         if path in self:
             return path
-        found = [
-            each for each in self._by_name[path.rpartition("/")[2]] if each.endswith(f"/{path}")
-        ]
-        return found[0] if len(found) == 1 else None
+        return file_meant(path, self._by_name[path.rpartition("/")[2]])
 
     def lines(self, path: str) -> list[str]:
         """Return the lines of a file."""

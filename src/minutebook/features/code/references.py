@@ -45,6 +45,12 @@ def below(root: str, path: str) -> str:
     return f"/{path}".removeprefix(f"{root}/").removeprefix("/")
 
 
+def file_meant(path: str, files: Iterable[str]) -> str | None:
+    """Return the only one of some files whose path ends with a path in a text; None if there is none, or several."""
+    found = [each for each in files if each.endswith(f"/{path}")]
+    return found[0] if len(found) == 1 else None
+
+
 def as_given(citations: Iterable[str]) -> str:
     """Return a text with citations that were given by hand, one a line, each quoted: its name need not look like code."""
     return "\n".join(f"`{each}`" for each in citations)

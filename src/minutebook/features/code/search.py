@@ -170,18 +170,19 @@ class CodeSearch:
 
     def _at_lines(self, caller: Caller, query: str, views: Sequence[View]) -> list[CodeChunk]:
         """Return the chunks at the lines of places in a query."""
-        named = [(each.path, each.lines) for each in references_in(query) if each.lines]
+        named = [
+            (each.path, *each.lines) for each in references_in(query) if each.path and each.lines
+        ]
         return [
             chunk
             for project in (self._store.seen_by(caller).find(Project) if named else ())
-            for path, lines in named
-            if path and lines
+            for path, first, last in named
             for view in views
             for chunk in view.narrowed(path=below(project.path, path)).find(CodeChunk)
             if chunk.project == project.id
             and chunk.organization == project.organization
-            and chunk.start_line <= lines[1]
-            and chunk.end_line >= lines[0]
+            and chunk.start_line <= last
+            and chunk.end_line >= first
         ]
 
     def _selected(

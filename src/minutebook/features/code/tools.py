@@ -42,7 +42,7 @@ def search_code(
     beside = [
         each for tell in loaded("beside_code") for each in tell(app, caller, query, project_id)
     ]
-    reasons = app.combined.told(caller, beside)
+    reasons = app.combined.annotated(caller, beside)
     answers = (
         *((each.chunk, each.score) for each in found),
         *((each.record, each.score) for each in reasons),
@@ -65,7 +65,7 @@ def search_code(
         for each in found
     ]
     answer: Shape = {"results": results, "count": len(results)}
-    return answer | ({"reasons": list(map(shapes.told, reasons))} if reasons else {})
+    return answer | ({"reasons": list(map(shapes.hit, reasons))} if reasons else {})
 
 
 def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:

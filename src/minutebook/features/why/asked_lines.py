@@ -31,11 +31,7 @@ class AskedLines:
     lines: LineRange
     names: tuple[str, ...]
     words: frozenset[str]
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is a whole file."""
-        return not self.words
+    is_whole: bool = False
 
     def rank(self, cited: CitingText) -> Rank | None:
         """Return the place of a record among the reasons: by whether it cites the lines or their file alone; None if neither."""
@@ -80,7 +76,7 @@ def asked_lines(blobs: Blobs, folder: Path, place: str) -> AskedLines:
     if match["symbol"]:
         return _named(path, text, match["symbol"])
     if match["first"] is None:
-        return AskedLines(LineRange(path, 0, len(lines)), (), frozenset())
+        return AskedLines(LineRange(path, 0, len(lines)), (), frozenset(), is_whole=True)
     first, last = int(match["first"]), int(match["last"] or match["first"])
     if not 1 <= first <= last <= len(lines):
         raise InvalidInput("LINE", "{path} has lines 1 to {count}", path=path, count=len(lines))

@@ -22,11 +22,11 @@ from minutebook.domain.records import (
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import Blobs
 from minutebook.features.code.projects import Projects
-from minutebook.features.code.references import Reference, below, references_in
+from minutebook.features.code.references import Reference, below, file_meant, references_in
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
 from minutebook.features.why.commits import UNREADABLE, record_of, repository_of
-from minutebook.features.why.line_histories import LineHistories
+from minutebook.features.why.history_cache import HistoryCache
 from minutebook.features.why.session_requests import WrittenCode, instant_of, requests_of
 from minutebook.features.why.telling import LineChange, Rank
 from minutebook.search.fusion import FusedHit
@@ -52,19 +52,17 @@ CommitsAbout = Callable[[Caller, str, str, str], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question of a caller, and the instant until which it waits for histories."""
+    """A question of a caller, the place in it, and the instant until which it waits for histories."""
 
     caller: Caller
     text: str
     end: float
+    place: str = ""
 
-    @property
-    def has_time(self) -> bool:
-        return time.monotonic() < self.end
-
-    def without(self, named: Reference) -> "_Question":
-        """Return the question without the name of a place, which says nothing about its reasons."""
-        return replace(self, text=self.text.replace(named.written, ""))
+    def about(self, named: Reference) -> "_Question":
+        """Return the question about a place, without its name, which says nothing about the reasons."""
+        text = self.text.replace(named.written, "")
+        return replace(self, text=text, place=named.written)
 
 
 class PlaceReasons:
@@ -74,13 +72,13 @@ class PlaceReasons:
         self._app = app
         self._projects = projects
         self._about = about
-        self._histories = LineHistories(COMMITS)
+        self._histories = HistoryCache(COMMITS)
 
     def reasons(self, caller: Caller, query: str, project: str | None = None) -> list[Ranked]:
         """Return the reasons for the places that a query names, the most telling first.
 
-        `project` is the id of the one whose places are meant; None: any. The call's patience bounds how long a history is read; where
-        that finds nothing, a note says so.
+        `project` is the id of the one whose places are meant; None: any. The call's patience bounds how long they wait for a history;
+        a note names one that takes longer.
         """
         named = references_in(query)[:PLACES]
         if not named:
@@ -92,16 +90,10 @@ class PlaceReasons:
             for known in its.find(Project):
                 for each in named:
                     found |= {one.hit.id: one for one in self._of(question, view, known, each)}
-        if not found and not question.has_time:
-            place = named[0].written
-            text = Reason(
-                "The history of {place} is long; `minutebook why {place}` tells it.", place=place
-            )
-            caller.call.notes["why"] = Note({"place": place}, text)
         return list(found.values())
 
     def _of(
-        self, question: "_Question", view: View, project: Project, named: Reference
+        self, question: _Question, view: View, project: Project, named: Reference
     ) -> list[Ranked]:
         try:
             root = self._projects.check_allowed(project, project.path)
@@ -112,14 +104,14 @@ class PlaceReasons:
             if place is None:
                 return []
             asked = asked_lines(Blobs(repository), root, place)
-            return list(self._told(question.without(named), project, repository, asked))
+            return list(self._told(question.about(named), project, repository, asked))
         except (MinutebookError, *UNREADABLE):
             # It names nothing that is there, or Git cannot read it: a question is answered without.
             return []
 
     def _told(
         self,
-        question: "_Question",
+        question: _Question,
         project: Project,
         repository: pygit2.Repository,
         asked: AskedLines,
@@ -129,8 +121,7 @@ class PlaceReasons:
             about = self._about(caller, question.text, project.path, asked.lines.path)[:ABOUT]
             commits = [repository[sha].peel(pygit2.Commit) for sha in about]
         if not commits:
-            read = self._histories.of(repository, asked.lines, question.end - time.monotonic())
-            commits = [repository[sha].peel(pygit2.Commit) for sha in read]
+            commits = self._history(question, repository, asked)
         names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
         written = [WrittenCode(instant_of(each), names) for each in commits]
         requests = requests_of(self._app.infrastructure.records, caller, written) if commits else []
@@ -144,6 +135,21 @@ class PlaceReasons:
                 turn = view.get(Turn, change.request.turn)
                 if turn is not None:
                     yield _ranked(turn, said(turn))
+
+    def _history(
+        self, question: _Question, repository: pygit2.Repository, asked: AskedLines
+    ) -> list[pygit2.Commit]:
+        """Return the last commits that changed the lines; none, with a note, if reading them takes too long."""
+        try:
+            read = self._histories.of(repository, asked.lines, question.end - time.monotonic())
+        except TimeoutError:
+            place = question.place
+            text = Reason(
+                "The history of {place} is long; `minutebook why {place}` tells it.", place=place
+            )
+            question.caller.call.notes["why"] = Note({"place": place}, text)
+            return []
+        return [repository[sha].peel(pygit2.Commit) for sha in read]
 
     def _citing(self, view: View, asked: AskedLines, names: tuple[str, ...]) -> Iterator[Ranked]:
         """Yield the decisions that hold and the memories that cite the lines, of those with their names in them."""
@@ -167,7 +173,9 @@ def _place(
 ) -> str | None:
     """Return the place of a reference as `asked_lines` reads it; a definition alone is looked up in the index of code."""
     if named.path is not None:
-        path = _file(repository, below(project.path, named.path))
+        path = below(project.path, named.path)
+        if path not in repository.index:
+            path = file_meant(path, (each.path for each in repository.index)) or path
         after = "-".join(map(str, named.lines)) if named.lines else ".".join(named.symbol)
         return f"{path}:{after}" if after else path
     symbol, its = ".".join(named.symbol), view.narrowed(project=project.id)
@@ -178,14 +186,6 @@ def _place(
     rows = sorted(its.where(ids=ids).values(CodeChunk, ("path", "start_line", "name")))
     methods = (path for path, _, name in rows if name.endswith(f".{symbol}"))
     return next((f"{path}:{symbol}" for path in methods), None)
-
-
-def _file(repository: pygit2.Repository, path: str) -> str:
-    """Return the path of the only file with such an end, else the given one."""
-    if path in repository.index:
-        return path
-    found = [each.path for each in repository.index if each.path.endswith(f"/{path}")]
-    return found[0] if len(found) == 1 else path
 
 
 def _ranked(record: Answering | ProjectCommit, text: str) -> Ranked:

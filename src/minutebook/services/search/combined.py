@@ -157,9 +157,9 @@ class CombinedRecall:
             del notes["relevance"]
         if caller.call.in_lines:
             note_perhaps(caller, (each.relevance for each in ranked))
-        return replace(ranking, results=self.told(caller, ranked))
+        return replace(ranking, results=self.annotated(caller, ranked))
 
-    def told(self, caller: Caller, ranked: Sequence[Ranked]) -> list[Ranked]:
+    def annotated(self, caller: Caller, ranked: Sequence[Ranked]) -> list[Ranked]:
         """Return hits with the notes of features, in their order but for those that are told last, and note their authors in the call."""
         attribute(caller, (each.record for each in ranked))
         found = self._notes.of(caller, (each.record for each in ranked))

@@ -1,4 +1,4 @@
-"""The histories of lines that questions name, read beside the questions."""
+"""A cache of the histories of lines that questions name."""
 
 import threading
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from minutebook.features.why.line_history import LineRange, history_of
 from minutebook.features.why.telling import looked_at
 
 MOST = 200
-"""Histories that are remembered."""
+"""Histories that are kept."""
 
 
-class LineHistories:
+class HistoryCache:
     """Reads each history once, in a thread of its own, one after the other: a question waits for it, and the next one finds it."""
 
     def __init__(self, commits: int) -> None:
@@ -25,9 +25,9 @@ class LineHistories:
         self._read: dict[tuple[str, str, LineRange], Future[Sequence[str]]] = {}
 
     def of(self, repository: pygit2.Repository, lines: LineRange, wait: float) -> Sequence[str]:
-        """Return the ids of the last commits that changed lines; none if reading them takes longer than some seconds.
+        """Return the ids of the last commits that changed lines.
 
-        Raises what Git raises where the repository is broken.
+        Raises TimeoutError if reading them takes longer than some seconds, one of UNREADABLE if the repository is broken.
         """
         head = repository.head.peel(pygit2.Commit)
         key = (repository.path, str(head.id), lines)
@@ -40,10 +40,7 @@ class LineHistories:
                 threading.Thread(
                     target=self._run, args=(future, *key), name="line history", daemon=True
                 ).start()
-        try:
-            return future.result(max(0.0, wait))
-        except TimeoutError:
-            return []
+        return future.result(max(0.0, wait))
 
     def _run(self, future: Future[Sequence[str]], path: str, head: str, lines: LineRange) -> None:
         with self._turn:
