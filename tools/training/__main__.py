@@ -113,8 +113,6 @@ def lora(given: argparse.Namespace) -> None:
 
 def candidates(given: argparse.Namespace) -> Iterator[tuple[str, "Candidate"]]:
     """Yield each change that is judged: of residuals or of LoRA's matrices, at each scale."""
-    import numpy as np
-
     from tools.training.deltas import deltas, merged
     from tools.training.judging import Judge, unchanged
     from tools.training.residual import Residual
@@ -129,9 +127,7 @@ def candidates(given: argparse.Namespace) -> Iterator[tuple[str, "Candidate"]]:
     for path in given.change:
         for scale in given.scale:
             name = f"{path.stem}×{scale:g}"
-            with np.load(path) as kept:
-                of_states = "down" in kept
-            if of_states:
+            if Residual.is_in(path):
                 yield name, partial(by_residual, Residual.read(path, scale))
             else:
                 with TemporaryDirectory() as models:
@@ -166,8 +162,6 @@ def fusion(given: argparse.Namespace) -> None:
     from contextlib import AbstractContextManager, nullcontext
     from dataclasses import replace
 
-    import numpy as np
-
     from minutebook.config import load
     from tools.training import fusion as whole_search
     from tools.training.deltas import deltas, merged
@@ -176,9 +170,7 @@ def fusion(given: argparse.Namespace) -> None:
     plain = settings = load({})
     entered: Callable[[], AbstractContextManager[None]] = nullcontext
     (path,), (scale,) = given.change, given.scale
-    with np.load(path) as kept:
-        of_states = "down" in kept
-    if of_states:
+    if Residual.is_in(path):
         made = Residual.read(path, scale)
         entered = partial(whole_search.changed, made, of_texts=not given.questions_only)
     else:
@@ -207,7 +199,8 @@ def main() -> None:
         step.add_argument("--keeping", type=float, default=1.0)
         step.add_argument("--left-out", nargs="*", default=[])
         step.add_argument("--questions-only", action="store_true")
-        step.add_argument("--change", type=Path, nargs="*")
+        judges = name in ("judge", "fusion")
+        step.add_argument("--change", type=Path, nargs="+", required=judges, default=[])
         step.add_argument("--scale", type=float, nargs="*", default=[1.0])
         step.add_argument("--every", type=int, default=1)
         step.add_argument("--set", nargs="*")

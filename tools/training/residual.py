@@ -70,6 +70,12 @@ class Residual:
         down = np.random.default_rng(seed).standard_normal((width, rank)) / np.sqrt(width)
         return cls(down.astype(np.float32), np.zeros((rank, width), np.float32))
 
+    @staticmethod
+    def is_in(path: Path) -> bool:
+        """Tell whether a file has a residual's matrices."""
+        with np.load(path) as kept:
+            return "down" in kept
+
     @classmethod
     def read(cls, path: Path, scale: float = 1.0) -> "Residual":
         """Read the matrices; a scale below 1 stays nearer to the identity."""
