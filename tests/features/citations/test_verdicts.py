@@ -63,6 +63,13 @@ def index(world: World, root: Path, **fields: Any) -> None:
     world.store.put(project)
 
 
+def test_code_is_cited_by_whole_paths_of_the_machine_too(here: World, shop: Path) -> None:
+    total = here.remember(f"An order counts in cents: {shop}/src/pay.py:Order.total")
+    assert hits(here) == {total: "holds"}
+    (shop / "src/pay.py").unlink()
+    assert hits(here) == {total: "gone, in no commit yet"}
+
+
 def test_a_hit_says_what_became_of_the_code(here: World, shop: Path) -> None:
     total = here.remember("An order counts in cents: src/pay.py:Order.total")
     refund = here.remember("An order is paid back by `refund`")

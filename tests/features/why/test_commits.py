@@ -3,6 +3,8 @@
 import json
 import shutil
 import subprocess
+import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from minutebook.domain.records import ProjectCommit
 from minutebook.features.code.services import CodeServices
 from minutebook.features.why import following
 from minutebook.features.why.commits import MOST_FILES
+from minutebook.features.why.history_cache import WAITING, HistoryCache
+from minutebook.features.why.line_history import LineRange
 from minutebook.features.why.services import WhyServices
 from tests.features.citations.repositories import committed
 from tests.terminal import Run, remembered
@@ -29,7 +33,6 @@ FIRST = 1_700_000_000
 @pytest.fixture(autouse=True)
 def look_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "LOOK_EVERY", 0.0)
-    monkeypatch.setattr(following, "PATIENCE", 20.0)
 
 
 @pytest.fixture
@@ -204,6 +207,24 @@ def test_a_history_that_takes_long_is_named_and_told_to_the_next_question(
     reasons = world.app.get(WhyServices).place_reasons.reasons
     # It is read on, and the next question finds it.
     wait_until(lambda: bool(reasons(caller, "why is pay.py:2 so")))
+
+
+def test_a_flood_of_places_is_no_flood_of_threads(shop: Path) -> None:
+    repository = pygit2.Repository(str(shop))
+    histories = HistoryCache(3)
+    files = {f"{number}.py": "1\n" * 50 for number in range(2 * WAITING)}
+    committed(shop, files, FIRST + 2 * DAY)
+    found = 0
+    for path in files:
+        with suppress(TimeoutError):
+            found += bool(histories.of(repository, LineRange(path, 0, 50), 0.0))
+        assert len(readers()) <= WAITING
+    wait_until(lambda: not readers())
+    assert histories.of(repository, LineRange("pay.py", 0, 1), 20.0)
+
+
+def readers() -> list[threading.Thread]:
+    return [each for each in threading.enumerate() if each.name == "line history"]
 
 
 def test_of_a_place_that_is_not_there_no_history_is_long(world: World, shop: Path) -> None:

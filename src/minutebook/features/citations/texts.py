@@ -1,11 +1,11 @@
 """The texts of records that may cite code."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from minutebook.domain.records import Decision, Kind, Memory, MemoryType, Summary
-from minutebook.features.code.references import Reference, as_given, references_in
+from minutebook.features.code.references import Reference, as_given, below, references_in
 
 CITES = "cites"
 """The field of a memory's metadata with citations given by hand."""
@@ -34,9 +34,13 @@ class CitingText:
     files: tuple[str, ...] = ()
 
     def references(self, root: str = "/") -> list[Reference]:
-        """Return the possible citations in the folder of a work tree, each once."""
+        """Return the possible citations, each once, with paths below the root of a work tree."""
         files = [each.removeprefix(f"{root}/") for each in self.files]
-        return list(dict.fromkeys((*references_in(self.text), *map(Reference, files, files))))
+        found = [
+            each if each.path is None else replace(each, path=below(root, each.path))
+            for each in references_in(self.text)
+        ]
+        return list(dict.fromkeys((*found, *map(Reference, files, files))))
 
     @property
     def label(self) -> str:

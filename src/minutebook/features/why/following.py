@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pygit2
@@ -37,9 +37,6 @@ AT_ONCE = 16
 
 LOOK_EVERY = 0.5
 """Seconds after which a question looks again whether a project has new commits."""
-
-PATIENCE = 0.4
-"""Seconds for which a question waits for new commits to be read."""
 
 
 class Histories:
@@ -86,7 +83,13 @@ class Histories:
         except (MinutebookError, OSError) as error:
             log.info("the history around %s is not read: %s", folder, error)
 
-    def catch_up(self, project: Project, wait: float | None = PATIENCE) -> None:
+    def catch_up_all(self, projects: Iterable[Project], wait: float) -> None:
+        """Read new commits of projects, and wait some seconds for all of them together."""
+        end = time.monotonic() + wait
+        for each in projects:
+            self.catch_up(each, wait=max(0.0, end - time.monotonic()))
+
+    def catch_up(self, project: Project, wait: float | None) -> None:
         """Read a project's new commits in a thread, and wait some seconds for it (None: until it ends); look at most so often."""
         key, now = (project.organization, project.id), time.monotonic()
         with self._guard:

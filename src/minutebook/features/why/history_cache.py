@@ -11,8 +11,8 @@ from minutebook.features.why.commits import UNREADABLE
 from minutebook.features.why.line_history import LineRange, history_of
 from minutebook.features.why.telling import looked_at
 
-MOST = 200
-"""Histories that are kept."""
+MOST, WAITING = 200, 16
+"""Histories that are kept, and those that are read or wait for it at a time."""
 
 
 class HistoryCache:
@@ -27,13 +27,16 @@ class HistoryCache:
     def of(self, repository: pygit2.Repository, lines: LineRange, wait: float) -> Sequence[str]:
         """Return the ids of the last commits that changed lines.
 
-        Raises TimeoutError if reading them takes longer than some seconds, one of UNREADABLE if the repository is broken.
+        Raises TimeoutError if reading them takes longer than some seconds, or too many wait for it already, one of UNREADABLE if the
+        repository is broken.
         """
         head = repository.head.peel(pygit2.Commit)
         key = (repository.path, str(head.id), lines)
         with self._guard:
             future = self._read.get(key)
             if future is None:
+                if sum(not each.done() for each in self._read.values()) >= WAITING:
+                    raise TimeoutError
                 if len(self._read) >= MOST:
                     del self._read[next(iter(self._read))]
                 future = self._read[key] = Future()

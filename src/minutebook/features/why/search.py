@@ -64,8 +64,7 @@ class CommitSearch:
             return []
         # The model is there from here on, so that new commits get their vectors.
         self._signals.embed(query, caller, ProjectCommit)
-        for each in projects:
-            self._histories().catch_up(each)
+        self._histories().catch_up_all(projects, caller.call.patience)
         if project is not None:
             seen = seen.narrowed(project=project)
         return [
@@ -77,8 +76,9 @@ class CommitSearch:
         """Return which commits to a file, of the projects in a folder, are about a query, best first; by their whole ids."""
         views = []
         for view in self._store.seen_by(caller):
-            for project in view.narrowed(path=root).find(Project):
-                self._histories().catch_up(project)
+            projects = view.narrowed(path=root).find(Project)
+            self._histories().catch_up_all(projects, caller.call.patience)
+            for project in projects:
                 its = view.narrowed(project=project.id)
                 touched = its.values(ProjectCommit, ("id", "files"))
                 ids = frozenset(
