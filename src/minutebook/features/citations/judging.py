@@ -37,9 +37,12 @@ def judge(cited: Cited, comparison: TreeComparison) -> Judged:
         return Judged(cited, CitationVerdict.GONE)
     if cited.lines is not None and not _has_lines(cited, cited.lines, path, comparison):
         return Judged(cited, CitationVerdict.CHANGED, path)
-    return Judged(
-        cited, CitationVerdict.HOLDS if path == cited.path else CitationVerdict.MOVED, path
-    )
+    return _unchanged(cited, path, path)
+
+
+def _unchanged(cited: Cited, path: str | None, place: str) -> Judged:
+    is_here = path == cited.path
+    return Judged(cited, CitationVerdict.HOLDS if is_here else CitationVerdict.MOVED, place)
 
 
 def _definition(
@@ -48,11 +51,7 @@ def _definition(
     here = [] if path is None else comparison.after.definitions(path)
     if same := [each for each in here if each.names == before.names]:
         if any(each.digest == before.digest for each in same):
-            return Judged(
-                cited,
-                CitationVerdict.HOLDS if path == cited.path else CitationVerdict.MOVED,
-                _place(same[0]),
-            )
+            return _unchanged(cited, path, _place(same[0]))
         return Judged(cited, CitationVerdict.CHANGED, _place(same[0]))
     known = {each.names for each in comparison.before.definitions(cited.path)}
     elsewhere = [

@@ -44,10 +44,5 @@ def _judged(
         row = JudgedRecord(each.name, tree, each.said, str(base.id), code.head, {}, judged)
         stamps = {path: stamp_of(code.root, path) for path in files_of(row)}
         # What was changed meanwhile is judged again.
-        yield replace(
-            row,
-            stamps={
-                path: stamp if stamp is None or stamp[1] < began else NEVER
-                for path, stamp in stamps.items()
-            },
-        )
+        meanwhile = {path: NEVER for path, at in stamps.items() if at and at[1] >= began}
+        yield replace(row, stamps=stamps | meanwhile)

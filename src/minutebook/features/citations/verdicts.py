@@ -104,10 +104,8 @@ class Citations:
 
         What is in no commit yet may be somebody's work under way; a session is history, and holds as long as anything of it does.
         """
-        (citing,), organization = (
-            self._citing.of(record.organization, [record]),
-            record.organization,
-        )
+        organization = record.organization
+        (citing,) = self._citing.of(organization, [record])
         rows = self._rows.of(organization, {citing.name}).get(citing.name, {})
         rows = {tree: row for tree, row in rows.items() if tree_around(tree) == tree}
         wanted = [(citing, tree, row) for tree, row in sorted(rows.items())]
