@@ -165,6 +165,11 @@ class Judgement(Generic[K]):
         return verdict_of(self.chance)
 
     @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is about the question."""
+        return self.verdict is AnswerVerdict.NOTHING
+
+    @property
     def nearest(self) -> K | None:
         """The text that says most for itself, None if none was compared."""
         return max(self.merits, key=self.merits.__getitem__, default=None)

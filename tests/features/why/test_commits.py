@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +16,14 @@ from minutebook.app import App
 from minutebook.contracts.lines import as_lines
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.records import ProjectCommit
+from minutebook.domain.sources import TEXTS, Source
 from minutebook.features.code.services import CodeServices
 from minutebook.features.why import following
 from minutebook.features.why.commits import MOST_FILES
 from minutebook.features.why.history_cache import WAITING, HistoryCache
 from minutebook.features.why.line_history import LineRange
 from minutebook.features.why.services import WhyServices
+from minutebook.services.search.recall import WEIGHTS
 from tests.features.citations.repositories import committed
 from tests.terminal import Run, remembered
 from tests.world import Opener, World, wait_until
@@ -207,6 +210,26 @@ def test_a_history_that_takes_long_is_named_and_told_to_the_next_question(
     reasons = world.app.get(WhyServices).place_reasons.reasons
     # It is read on, and the next question finds it.
     wait_until(lambda: bool(reasons(caller, "why is pay.py:2 so")))
+
+
+def test_where_nothing_is_found_commits_count_as_looked_through(world: World, shop: Path) -> None:
+    indexed(world, shop)
+    stranger = "Which soup do Brazilian guests prefer?"
+    for sources in (TEXTS, [Source.COMMIT]):
+        assert noted(world, stranger, sources) == [
+            "Nothing here is about that. Looked through: commits 2."
+        ]
+    assert noted(world, "why do totals round half up") == []
+    world.remember("Brazilian guests prefer the soup of black beans.")
+    assert noted(world, stranger) == []
+    (lead,) = noted(world, "Who waters ferns?")
+    assert lead == "Nothing here is about that. Looked through: memories 1, commits 2."
+
+
+def noted(world: World, question: str, sources: Sequence[Source] = TEXTS) -> list[str]:
+    caller = in_call(world.caller, notes={})
+    world.app.combined.recall(caller, question, 5, WEIGHTS, sources)
+    return [each.text for each in caller.call.notes.values() if each.text]
 
 
 def test_a_flood_of_places_is_no_flood_of_threads(shop: Path) -> None:

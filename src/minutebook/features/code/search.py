@@ -22,7 +22,7 @@ from minutebook.search.verdict import Verdict, verdict_of_relevance
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.combined import Ranked
-from minutebook.services.search.nothing import found_nothing
+from minutebook.services.search.nothing import note_nothing
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 
 CANDIDATES = 100
@@ -121,7 +121,8 @@ class CodeSearch:
         at_lines = self._at_lines(caller, query, views)
         if at_lines or _holds_few_words(query, signals) or is_named(query, sights):
             judged = judged.at_least_perhaps()
-        if found_nothing(caller, judged, {CodeChunk: views}, NO_CODE_ABOUT_IT, name="code"):
+        if judged.is_nothing:
+            note_nothing(caller, {CodeChunk: views}, NO_CODE_ABOUT_IT, name="code")
             return []
         seen = {each.id: each for each in sights}
         ranked = rerank(query, sights, limit)

@@ -16,7 +16,7 @@ from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.services.search.nothing import found_nothing
+from minutebook.services.search.nothing import note_nothing
 from minutebook.services.search.signals import Asked, Key, Retriever, Signals
 from minutebook.services.search.sources import Candidates
 
@@ -105,9 +105,10 @@ class DecisionSearch:
         # What is followed to has the scores of what matched, which count once.
         own = signals.among(signals.keys() - found.followed.keys())
         judged = self._signals.judged(query, parsed, own, looked_through)
-        is_nothing = found_nothing(caller, judged, looked_through, NOTHING_DECIDED)
-        if is_nothing and mode is not DecisionMode.AUDIT:
-            return []
+        if judged.is_nothing:
+            note_nothing(caller, looked_through, NOTHING_DECIDED)
+            if mode is not DecisionMode.AUDIT:
+                return []
         hits = fuse(signals.found(), TEXT_WEIGHTS, len(found.records), signals.strengths())
         ranked = []
         for hit in hits:

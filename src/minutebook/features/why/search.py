@@ -12,6 +12,7 @@ from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.combined import Ranked
+from minutebook.services.search.nothing import note_nothing
 from minutebook.services.search.signals import Retriever
 
 if TYPE_CHECKING:
@@ -67,10 +68,11 @@ class CommitSearch:
         self._histories().catch_up_all(projects, caller.call.patience)
         if project is not None:
             seen = seen.narrowed(project=project)
-        return [
-            *self._places().reasons(caller, query),
-            *self._best(caller, list(seen), query, limit),
-        ]
+        places, views = self._places().reasons(caller, query), list(seen)
+        found = [*places, *self._best(caller, views, query, limit)]
+        if not found:
+            note_nothing(caller, {ProjectCommit: views})
+        return found
 
     def among(self, caller: Caller, query: str, root: str, path: str) -> list[str]:
         """Return which commits to a file, of the projects in a folder, are about a query, best first; by their whole ids."""

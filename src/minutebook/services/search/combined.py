@@ -153,7 +153,9 @@ class CombinedRecall:
         for name in {"relevance", "code"} & notes.keys() if ranked else ():
             # One source had nothing, and another has: what it has comes first.
             notes[name] = replace(notes[name], leads=False)
-        if ranked and "relevance" in notes and notes["relevance"].facts.get("looked_through") == {}:
+        looked = notes["relevance"].facts.get("looked_through") if "relevance" in notes else None
+        if ranked and looked is not None and (ranking.results or not looked):
+            # Beside texts it is not worth a line that no commit is about the question, nor where there is no text that no text is.
             del notes["relevance"]
         if caller.call.in_lines:
             note_perhaps(caller, (each.relevance for each in ranked))

@@ -21,7 +21,7 @@ from minutebook.search.text import TextQuery, parse_query, word_terms
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.services.search.nothing import found_nothing, note_nothing
+from minutebook.services.search.nothing import note_nothing
 from minutebook.services.search.recall import CANDIDATES, Found
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 from minutebook.store.values import Vectors
@@ -163,7 +163,8 @@ class FilteredSearch:
                 found = self._near(view, embedding, parsed, CUT, room)
             total.add(found)
         judged = self._signals.judged(query, parsed, total, {Memory: views})
-        if found_nothing(caller, judged, {Memory: views}):
+        if judged.is_nothing:
+            note_nothing(caller, {Memory: views})
             return {}
         matching = {key for key in total.vector or () if self._is_about(total, judged, key)}
         return {key: round(judged.relevance(key), 2) for key in matching | total.lexical.keys()}

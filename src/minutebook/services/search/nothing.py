@@ -16,9 +16,8 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
-from minutebook.search.answerability import FOUND_FROM, AnswerVerdict, Judgement
+from minutebook.search.answerability import FOUND_FROM
 from minutebook.services.access.visibility import View
-from minutebook.services.search.signals import Key
 
 KINDS: Mapping[type[TextRecord], str] = {
     Memory: "memories",
@@ -51,24 +50,6 @@ def nothing_note(looked_through: Mapping[str, int], said: Reason = NOTHING) -> N
     return Note(facts, Reason("{said} {amount}", said=said, amount=amount), leads=True)
 
 
-def found_nothing(
-    caller: Caller,
-    judged: Judgement[Key],
-    looked_through: Mapping[type[TextRecord], Iterable[View]],
-    said: Reason = NOTHING,
-    name: str = "relevance",
-    at: datetime | None = None,
-) -> bool:
-    """Tell whether a search found nothing, and note it in the call by a name.
-
-    `looked_through` has what was searched, by class; it is counted only to be said, without what came later than `at`.
-    """
-    if judged.verdict is not AnswerVerdict.NOTHING:
-        return False
-    note_nothing(caller, looked_through, said, name, at)
-    return True
-
-
 def note_nothing(
     caller: Caller,
     looked_through: Mapping[type[TextRecord], Iterable[View]],
@@ -76,12 +57,17 @@ def note_nothing(
     name: str = "relevance",
     at: datetime | None = None,
 ) -> None:
-    """Note in the call, by a name, that nothing was found, and how much was looked through."""
+    """Note in the call, by a name, that nothing was found, and how much was looked through, by what else noted so as well.
+
+    `looked_through` has what was searched, by class; it is counted only to be said, without what came later than `at`.
+    """
+    known = caller.call.notes.get(name, Note({}, "")).facts.get("looked_through")
     counts = {
         KINDS[of]: sum(_count(view, of, at) for view in views)
         for of, views in looked_through.items()
     }
     held = {kind: count for kind, count in counts.items() if count}
+    held |= known if isinstance(known, dict) else {}
     caller.call.notes[name] = nothing_note(held, said)
 
 

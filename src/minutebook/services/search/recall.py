@@ -26,7 +26,7 @@ from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.services.search.nothing import found_nothing, note_nothing
+from minutebook.services.search.nothing import note_nothing
 from minutebook.services.search.relations import RelationSearch
 from minutebook.services.search.signals import COMPARED, Asked, Key, Retriever, Signals
 from minutebook.services.search.sources import Candidates, TextSource
@@ -171,7 +171,8 @@ class Recall:
             self._signals.complete(Memory, view, embedding, found)
             total.add(found)
         judged = self._signals.judged(query, parse_query(query), total, {Memory: views})
-        if found_nothing(caller, judged, {Memory: views}):
+        if judged.is_nothing:
+            note_nothing(caller, {Memory: views})
             if (pending := self._embeddings.note_of_pending([Memory], views)) is not None:
                 caller.call.notes["meaning"] = pending
             return []
@@ -232,7 +233,8 @@ class Recall:
                 found.views[of] = list(seen)
                 found.add(of, self._said(of, found.views[of], asked, selection.at))
         judged = self._judged(asked, found)
-        if found_nothing(caller, judged, found.views, at=selection.at):
+        if judged.is_nothing:
+            note_nothing(caller, found.views, at=selection.at)
             return Recollection([], found.nodes, asked)
         fused = Fused(found.signals.found(), weights, found.signals.strengths())
         best = fused.best(max(limit, ranked))

@@ -11,7 +11,7 @@ from minutebook.search.text import parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.search.nothing import found_nothing
+from minutebook.services.search.nothing import note_nothing
 from minutebook.services.search.signals import COMPARED, Retriever
 
 CANDIDATES = 150
@@ -64,7 +64,8 @@ class JournalSearch:
         parsed = parse_query(query)
         signals = self._signals.gather(of, reach, embedding, parsed, CANDIDATES)
         judged = self._signals.judged(query, parsed, signals, {of: reach})
-        if found_nothing(caller, judged, {of: reach}):
+        if judged.is_nothing:
+            note_nothing(caller, {of: reach})
             return []
         signals.keep(signals.best(max(limit, COMPARED)))
         standings = self._signals.standings(of, reach, signals.keys())

@@ -15,7 +15,6 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import Memory, Summary, TextRecord, Turn
 from minutebook.search.answerability import (
     NOTHING_ACROSS_BELOW,
-    AnswerVerdict,
     Judgement,
     judge,
     judge_words,
@@ -345,7 +344,7 @@ class Retriever:
         """
         texts = sum(self.count(of, views) for of, views in looked_through.items())
         judged = found.judged(query, texts)
-        if judged.verdict is not AnswerVerdict.NOTHING:
+        if not judged.is_nothing:
             return judged
         is_held = any(
             self._is_held(of, view, parsed, found.lexical)
