@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.features.code.services import CodeServices
+from minutebook.features.why import following
 from tests.features.citations.repositories import committed
 from tests.features.pages.site import OWNER, Site
 from tests.store import samples
@@ -26,10 +27,16 @@ def shop(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_a_commit_is_a_hit(site: Site, shop: Path) -> None:
+def test_a_commit_is_a_hit(site: Site, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = site.owner().get("/find?q=totals+round+half+up").text
     assert "Round totals half up &lt;b&gt;" in page
     assert "<code>shop@" in page
+    assert "The tax office rejects" in page
+    monkeypatch.setattr(following, "LOOK_EVERY", 0.0)
+    committed(shop, {"milk.py": "milk = 1\n"}, int(AT.timestamp()) + 60, "Warm the milk first")
+    site.app.get(CodeServices).projects.index(OWNER, str(shop))
+    # Nothing is said twice where a message is one line.
+    assert site.owner().get("/find?q=warm+the+milk+first").text.count("Warm the milk first") == 1
 
 
 def test_code_says_why_it_is_so(site: Site, shop: Path) -> None:

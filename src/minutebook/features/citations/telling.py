@@ -35,7 +35,7 @@ def note_on(judged: Sequence[Judged]) -> HitNote:
     is_exact = worst.cited.definition is not None or worst.cited.lines is not None
     deciding = [worst] if is_exact else judged
     is_gone = all(each.verdict is CitationVerdict.GONE for each in deciding)
-    return HitNote(text, f"code {worst.verdict}", is_gone)
+    return HitNote(Reason("The code that it cites"), text, f"code {worst.verdict}", is_gone)
 
 
 def phrase(judged: Judged) -> Reason:

@@ -11,8 +11,9 @@ from minutebook.feature import features
 
 @dataclass(frozen=True, slots=True)
 class HitNote:
-    """A note beside a hit: a phrase, the same in two words, and whether the hit is told after those that have no such note."""
+    """A note beside a hit: a label, a phrase, the same in two words, and whether the hit is told after those that have no such note."""
 
+    label: str
     text: str
     short: str
     is_last: bool = False
