@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pygit2
+import pytest
 from pygit2.enums import ResetMode
 
 from minutebook.features.citations.trees import Blobs
@@ -80,13 +81,18 @@ def test_of_a_merge_the_side_that_has_the_lines_is_followed(tmp_path: Path) -> N
     assert history(tmp_path, "pay.py", 6, 6)[0] == theirs_short
 
 
-def test_a_shallow_clone_ends_where_it_ends(tmp_path: Path) -> None:
+def test_a_shallow_clone_does_not_know_who_brought_its_lines(tmp_path: Path) -> None:
     committed(tmp_path, {"pay.py": TOTAL})
-    last = committed(tmp_path, {"pay.py": TOTAL.replace("cents", "amount")})
+    committed(tmp_path, {"pay.py": TOTAL.replace("cents", "amount")})
     head = pygit2.Repository(str(tmp_path)).head.target
     # So does `git clone --depth 1` note where it ends.
     (tmp_path / ".git/shallow").write_text(f"{head}\n")
-    assert history(tmp_path, "pay.py", 1, 2) == [last]
+    last = committed(tmp_path, {"pay.py": TOTAL.replace("cents", "euros")})
+    repository = pygit2.Repository(str(tmp_path))
+    found = history_of(Blobs(repository), repository.head.peel(pygit2.Commit), LineRange("pay.py", 0, 2))  # fmt: skip
+    assert next(found).short_id == last
+    with pytest.raises(LookupError, match="shallow"):
+        next(found)
 
 
 def test_a_line_of_a_long_file_that_was_rewritten_is_followed(tmp_path: Path) -> None:

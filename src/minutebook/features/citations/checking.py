@@ -16,11 +16,13 @@ from minutebook.features.citations.trees import (
     Blobs,
     CommitTree,
     SearchedTree,
+    check_whole,
     commit_named,
     compared_commits,
     compared_with_folder,
     file_id,
     open_repository,
+    reading_git,
 )
 from minutebook.features.code.references import as_given, references_in
 
@@ -47,6 +49,7 @@ class CodeCheck:
     Raises InvalidInput if the folder is in no repository with commits and files, Git cannot read it, or the base is no commit.
     """
 
+    @reading_git()
     def __init__(self, folder: Path, base: str | None) -> None:
         self.repository = open_repository(folder)
         self._head = self.repository.head.peel(pygit2.Commit)
@@ -61,9 +64,12 @@ class CodeCheck:
         )
         self._between = cache(partial(compared_commits, self._blobs))
 
+    @reading_git()
     def check(self, texts: Iterable[CitingText]) -> CheckReport:
-        """Judge the citations of files that changed."""
+        """Judge the citations of files that changed. Raises InvalidInput if the history is cut off, or cannot be read."""
         citing, doubtful = 0, []
+        if self._base is None:
+            check_whole(self.repository)
         for text in texts:
             base = self._base or self.at(text.at)
             comparison = self._compared(base)
@@ -100,16 +106,19 @@ class CodeCheck:
         except (OSError, ValueError):
             return False
 
+    @reading_git()
     def missing(self, given: Iterable[str]) -> list[str]:
         """Return those of some citations, given by hand, that cite nothing in the last commit."""
         tree = self._before(self._head)
         return [each for each in given if not list(cited_in(references_in(as_given([each])), tree))]
 
     def judged(self, cited: Iterable[Cited], base: pygit2.Commit) -> list[Judged]:
-        """Judge citations of a commit by the work tree."""
-        return [self._judged(each, base) for each in cited]
+        """Judge citations of a commit by the work tree; those in files that cannot be read are left out."""
+        return [judged for each in cited if (judged := self._judged(each, base)) is not None]
 
-    def _judged(self, cited: Cited, base: pygit2.Commit) -> Judged:
+    def _judged(self, cited: Cited, base: pygit2.Commit) -> Judged | None:
+        if not self._compared(base).tells(cited):
+            return None
         if cited.is_new:
             # It is judged from the first commit that has what was new.
             having = (each for each in self._changing(cited.path, base) if self._has(each, cited))
@@ -126,7 +135,9 @@ class CodeCheck:
     def _branched_from(self, name: str) -> pygit2.Commit:
         base = commit_named(self.repository, "--diff", name)
         common = self.repository.merge_base(base.id, self._head.id)
-        return base if common is None else self.repository[common].peel(pygit2.Commit)
+        if not common:
+            check_whole(self.repository)
+        return self.repository[common].peel(pygit2.Commit) if common else base
 
     @property
     def head(self) -> str:
@@ -159,9 +170,11 @@ class CodeCheck:
     def _since(self, judged: Judged, base: pygit2.Commit) -> str:
         """Return the short id of the first commit after a base in which it does not stand as it did."""
         cited = judged.cited
-        changing = self._changing(cited.path, base)
-        found = (each for each in changing if not judge(cited, self._between(base, each)).holds)
-        return next((each.short_id for each in found), "")
+        for commit in self._changing(cited.path, base):
+            comparison = self._between(base, commit)
+            if comparison.tells(cited) and not judge(cited, comparison).holds:
+                return commit.short_id
+        return ""
 
     def _changing(self, path: str, base: pygit2.Commit) -> Iterator[pygit2.Commit]:
         """Yield the commits of the branch after a base in which a file is another than before."""

@@ -1,9 +1,14 @@
 """Judge a citation: does it hold, was the code changed, renamed, moved, or is it gone."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from minutebook.features.citations.cited import CitationVerdict, Cited, CodeDefinition, Judged
-from minutebook.features.citations.trees import SearchedTree, TreeComparison, is_meant
+from minutebook.features.citations.trees import (
+    MOST_SEARCHED,
+    SearchedTree,
+    TreeComparison,
+    is_meant,
+)
 from minutebook.features.code.references import Reference
 
 
@@ -16,7 +21,8 @@ def cited_in(
         if each.path is not None and (path is None or (among is not None and path not in among)):
             continue
         if path is not None and not each.symbol:
-            yield Cited(each.written, path, each.lines)
+            lines = each.lines if each.lines and tree.is_text(path) else None
+            yield Cited(each.written, path, lines)
             continue
         found = tree.defined(each.symbol, among if path is None else frozenset({path}))
         if found and path is None and among is not None:
@@ -54,11 +60,7 @@ def _definition(
             return _unchanged(cited, path, _place(same[0]))
         return Judged(cited, CitationVerdict.CHANGED, _place(same[0]))
     known = {each.names for each in comparison.before.definitions(cited.path)}
-    elsewhere = [
-        each
-        for other in sorted(comparison.differing - {path})
-        for each in comparison.after.definitions(other)
-    ]
+    elsewhere = _elsewhere(before, comparison, comparison.differing - {path})
     new = [each for each in here if each.names not in known]
     for verdict, among in ((CitationVerdict.RENAMED, new), (CitationVerdict.MOVED, elsewhere)):
         if found := [each for each in among if is_renamed(before, each)]:
@@ -68,6 +70,15 @@ def _definition(
     if len(moved) == 1:
         return Judged(cited, CitationVerdict.CHANGED, _place(moved[0]))
     return Judged(cited, CitationVerdict.GONE)
+
+
+def _elsewhere(
+    before: CodeDefinition, comparison: TreeComparison, files: Collection[str]
+) -> list[CodeDefinition]:
+    """Return the definitions of other files that differ; where those are many, the ones with its name."""
+    if len(files) > MOST_SEARCHED:
+        return comparison.after.defined(before.names[-1:], frozenset(files))
+    return [each for other in sorted(files) for each in comparison.after.definitions(other)]
 
 
 def is_renamed(before: CodeDefinition, after: CodeDefinition) -> bool:

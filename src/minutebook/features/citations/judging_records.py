@@ -5,13 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import pygit2
-
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.checking import CodeCheck
 from minutebook.features.citations.citing import CitingRecord
 from minutebook.features.citations.rows import JudgedRecord, RecordName
-from minutebook.features.citations.trees import check_size
+from minutebook.features.citations.trees import PROJECT, check_size, check_whole, reading_git
 from minutebook.features.citations.work_trees import NEVER, files_of, stamp_of
 
 
@@ -22,17 +20,18 @@ def judged_by(
 
     Raises InvalidInput for one that is too large or a shallow clone, or that cannot be read.
     """
-    try:
+    with reading_git():
         return list(_judged(tree, citing, known))
-    except (pygit2.GitError, LookupError, ValueError, OSError) as error:
-        reason = str(error)
-        raise InvalidInput("--project", "cannot be read by Git: {reason}", reason=reason) from error
 
 
 def _judged(
     tree: str, citing: Iterable[CitingRecord], known: Mapping[RecordName, JudgedRecord]
 ) -> Iterator[JudgedRecord]:
     code, began = CodeCheck(Path(tree), None), time.time_ns()
+    if not code.root.samefile(tree):
+        # The repository around another that is none.
+        raise InvalidInput(PROJECT, "is in no Git repository: {folder}", folder=tree)
+    check_whole(code.repository)
     check_size(code.repository)
     for each in citing:
         base = code.at(each.text.at)

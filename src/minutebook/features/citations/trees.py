@@ -1,61 +1,90 @@
 """The files of a project at a commit and in its folder, and the changes between the two."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 import pygit2
-from pygit2.enums import DeltaStatus, DiffFind, DiffOption, FileMode, ObjectType
+from pygit2.enums import DeltaStatus, DiffFind, DiffOption, FileMode
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.citations.cited import CodeDefinition
+from minutebook.features.citations.cited import Cited, CodeDefinition
 from minutebook.features.citations.definitions import definitions_of
-from minutebook.features.code.chunking.files import MAX_BYTES, decode
+from minutebook.features.code.chunking.files import MAX_BYTES, decode, is_text, read_regular
 from minutebook.features.code.references import file_meant
 
 MOST_FILES = 20_000
 """Files of a repository that are read unasked, at most."""
 
+MOST_SEARCHED = 1_000
+"""Files of a change that are looked into, at most."""
+
+MOST_KEPT = 1 << 28
+"""Bytes of files that are kept in memory; the others are read each time."""
+
+UNREADABLE = (pygit2.GitError, LookupError, ValueError, OSError)
+"""The errors of pygit2 where a repository is broken, cut off, or none."""
+
+PROJECT = "--project"
+
 _IN_FOLDER = DiffOption.INCLUDE_UNTRACKED | DiffOption.RECURSE_UNTRACKED_DIRS
 _FOLLOWED = DiffFind.FIND_RENAMES | DiffFind.FIND_FOR_UNTRACKED
 
 
-def open_repository(folder: Path) -> pygit2.Repository:
-    """Open the repository around a folder. Raises InvalidInput if there is none with commits and files, or Git cannot read it."""
+@contextmanager
+def reading_git(argument: str = PROJECT) -> Iterator[None]:
+    """Raise InvalidInput about an argument, in one line, if Git cannot read a repository within."""
     try:
+        yield
+    except UNREADABLE as error:
+        reason = reason_of(error)
+        raise InvalidInput(argument, "cannot be read by Git: {reason}", reason=reason) from error
+
+
+def reason_of(error: Exception) -> str:
+    """Return the text of an error of pygit2; a KeyError would put it in quotation marks."""
+    return str(error.args[0] if isinstance(error, KeyError) and error.args else error)
+
+
+def open_repository(folder: Path, argument: str = PROJECT) -> pygit2.Repository:
+    """Open the repository around a folder. Raises InvalidInput if there is none with commits and files, or Git cannot read it."""
+    folder = folder.absolute()
+    with reading_git(argument):
         found = pygit2.discover_repository(str(folder))
         if found is None:
-            raise InvalidInput("--project", "is in no Git repository: {folder}", folder=str(folder))
+            raise InvalidInput(argument, "is in no Git repository: {folder}", folder=str(folder))
         repository = pygit2.Repository(found)
         if repository.is_bare:
-            raise InvalidInput(
-                "--project", "has no files, it is bare: {folder}", folder=str(folder)
-            )
+            raise InvalidInput(argument, "has no files, it is bare: {folder}", folder=str(folder))
         if repository.head_is_unborn:
-            raise InvalidInput("--project", "has no commit yet: {folder}", folder=str(folder))
-    except pygit2.GitError as error:
-        raise InvalidInput(
-            "--project", "cannot be read by Git: {reason}", reason=str(error)
-        ) from error
+            raise InvalidInput(argument, "has no commit yet: {folder}", folder=str(folder))
+        repository.head.peel(pygit2.Commit)
     return repository
 
 
-def check_size(repository: pygit2.Repository) -> None:
-    """Raise InvalidInput if a repository has more than MOST_FILES files, or its history is cut off."""
+def check_whole(repository: pygit2.Repository) -> None:
+    """Raise InvalidInput if the history of a repository is cut off."""
     if repository.is_shallow:
-        raise InvalidInput("--project", "has no history: it is a shallow clone")
+        raise InvalidInput(
+            PROJECT, "has no history, it is a shallow clone: `git fetch --unshallow` brings it"
+        )
+
+
+def check_size(repository: pygit2.Repository) -> None:
+    """Raise InvalidInput if a repository has more than MOST_FILES files."""
     if len(repository.index) > MOST_FILES:
-        raise InvalidInput("--project", "has more than {most:,} files", most=MOST_FILES)
+        raise InvalidInput(PROJECT, "has more than {most:,} files", most=MOST_FILES)
 
 
 def commit_named(repository: pygit2.Repository, option: str, name: str) -> pygit2.Commit:
     """Return the commit of a name that was given to an option. Raises InvalidInput if there is none."""
     try:
         return repository.revparse_single(name).peel(pygit2.Commit)
-    except (KeyError, ValueError, pygit2.InvalidSpecError) as error:
+    except UNREADABLE as error:
         remedy = "names no commit here: {name}; fetch it first (`git fetch origin {name}`)"
         raise InvalidInput(option, remedy, name=name) from error
 
@@ -72,28 +101,49 @@ class FileTree(Protocol):
     def paths(self) -> Mapping[str, object]:
         """The paths, with forward slashes."""
 
-    def read(self, path: str) -> bytes:
-        """Return the content of a file; none of one that is too large or cannot be read."""
+    def read(self, path: str) -> bytes | None:
+        """Return the content of a file, None if that is no text, too large or cannot be read."""
+
+
+class KeptContents:
+    """The contents of files that were read, as long as there is room for them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, bytes | None] = {}
+        self._room = MOST_KEPT
+
+    def of(self, key: str | pygit2.Oid, read: Callable[[], bytes | None]) -> bytes | None:
+        """Return the content with a key, read if need be; None if it is no text, or too large."""
+        if key in self._kept:
+            return self._kept[key]
+        data = read()
+        if data is not None and (len(data) > MAX_BYTES or not is_text(data)):
+            data = None
+        self._room -= len(data or b"")
+        if self._room > 0:
+            self._kept[key] = data
+        return data
 
 
 class Blobs:
-    """The contents of files in a repository, each read once; empty for one that is too large, or that a partial clone lacks."""
+    """The texts in a repository; None for a file that is no text, is too large, or is lacking in a partial clone."""
 
     def __init__(self, repository: pygit2.Repository) -> None:
         self.repository = repository
-        self._read: dict[pygit2.Oid, bytes] = {}
+        self._contents = KeptContents()
 
-    def read(self, id: pygit2.Oid) -> bytes:
+    def read(self, id: pygit2.Oid) -> bytes | None:
         """Return the content of a blob."""
-        if id not in self._read:
-            blob = self.repository.get(id)
-            if isinstance(blob, pygit2.Blob) and blob.size <= MAX_BYTES:
-                self._read[id] = blob.data
-        return self._read.setdefault(id, b"")
+        return self._contents.of(id, lambda: self._data(id))
 
-    def text(self, id: pygit2.Oid) -> str:
-        """Return the text of a blob."""
-        return decode(self.read(id))
+    def _data(self, id: pygit2.Oid) -> bytes | None:
+        blob = self.repository.get(id)
+        return blob.data if isinstance(blob, pygit2.Blob) and blob.size <= MAX_BYTES else None
+
+    def lines(self, id: pygit2.Oid) -> list[str] | None:
+        """Return the lines of a blob."""
+        data = self.read(id)
+        return None if data is None else decode(data).splitlines()
 
 
 class CommitTree:
@@ -113,19 +163,15 @@ class CommitTree:
         while folders:
             tree, prefix = folders.pop()
             for entry in tree:
-                if entry.filemode == FileMode.TREE:
-                    folders.append(
-                        (
-                            self._blobs.repository[entry.id].peel(pygit2.Tree),
-                            f"{prefix}{entry.name}/",
-                        )
-                    )
-                elif entry.type == ObjectType.BLOB and entry.filemode != FileMode.LINK:
+                if isinstance(entry, pygit2.Tree):
+                    folders.append((entry, f"{prefix}{entry.name}/"))
+                elif isinstance(entry, pygit2.Blob) and entry.filemode != FileMode.LINK:
                     yield f"{prefix}{entry.name}", entry.id
 
-    def read(self, path: str) -> bytes:
-        """Return the content of a file; none of one that is too large."""
-        return self._blobs.read(self.paths[path])
+    def read(self, path: str) -> bytes | None:
+        """Return the content of a file, None if that is no text, too large or not there, as of a submodule."""
+        id = self.paths.get(path)
+        return None if id is None else self._blobs.read(id)
 
 
 class FolderTree:
@@ -140,17 +186,14 @@ class FolderTree:
         gone = now.keys() - self._differing
         self.paths: Mapping[str, object] = dict.fromkeys(same.paths.keys() - gone | self._differing)
 
-    def read(self, path: str) -> bytes:
-        """Return the content of a file; none of one that is too large, a link, or cannot be read."""
+    def read(self, path: str) -> bytes | None:
+        """Return the content of a file, None if that is no text, too large, a link or a pipe, or cannot be read."""
         if path not in self._differing:
             return self._same.read(path)
-        place = self._root / path
         try:
-            if place.is_symlink() or place.stat().st_size > MAX_BYTES:
-                return b""
-            return place.read_bytes()
+            return read_regular(str(self._root / path), MAX_BYTES + 1)[0]
         except OSError:
-            return b""
+            return None
 
 
 class SearchedTree:
@@ -158,7 +201,7 @@ class SearchedTree:
 
     def __init__(self, files: FileTree) -> None:
         self._files = files
-        self._contents: dict[str, bytes] = {}
+        self._contents = KeptContents()
         self._definitions: dict[str, list[CodeDefinition]] = {}
 
     def __contains__(self, path: str) -> bool:
@@ -177,14 +220,18 @@ class SearchedTree:
             return path
         return file_meant(path, self._by_name[path.rpartition("/")[2]])
 
+    def is_text(self, path: str) -> bool:
+        """Tell whether a file can be read as a text."""
+        return self._content(path) is not None
+
     def lines(self, path: str) -> list[str]:
-        """Return the lines of a file."""
-        return decode(self._content(path)).splitlines()
+        """Return the lines of a file; none of one that is no text."""
+        return decode(self._content(path) or b"").splitlines()
 
     def definitions(self, path: str) -> list[CodeDefinition]:
         """Return the definitions of a file."""
         if path not in self._definitions:
-            self._definitions[path] = definitions_of(path, decode(self._content(path)))
+            self._definitions[path] = definitions_of(path, decode(self._content(path) or b""))
         return self._definitions[path]
 
     def defined(
@@ -198,15 +245,13 @@ class SearchedTree:
         return [
             each
             for path in (self._files.paths if among is None else sorted(among))
-            if name in self._content(path)
+            if name in (self._content(path) or b"")
             for each in self.definitions(path)
             if is_meant(symbol, each)
         ]
 
-    def _content(self, path: str) -> bytes:
-        if path not in self._contents:
-            self._contents[path] = self._files.read(path)
-        return self._contents[path]
+    def _content(self, path: str) -> bytes | None:
+        return self._contents.of(path, lambda: self._files.read(path))
 
 
 def is_meant(symbol: tuple[str, ...], definition: CodeDefinition) -> bool:
@@ -234,6 +279,12 @@ class TreeComparison:
         """The files after that are new or changed."""
         return self.added | {path for path in self.now.values() if path is not None}
 
+    def tells(self, cited: Cited) -> bool:
+        """Tell whether the file of a citation can be read as it is after, if need be."""
+        path = self.now.get(cited.path)
+        is_exact = cited.definition is not None or cited.lines is not None
+        return path is None or not is_exact or self.after.is_text(path)
+
     def with_changed(self, path: str) -> "TreeComparison":
         """Return the comparison with a file that was another when something new in it was cited."""
         where = self.now.get(path, path if path in self.after else None)
@@ -245,19 +296,35 @@ def compared_with_folder(
 ) -> TreeComparison:
     """Compare a commit with the work tree as it is; `before` is the commit's tree if it was read already."""
     same = CommitTree(blobs, base)
-    now, added = _changes(blobs.repository.diff(base, None, flags=_IN_FOLDER))
+    # In a copy of the index Git knows the files that are as in the commit by their times, and reads the others alone.
+    index = pygit2.Repository(blobs.repository.path).index
+    index.read_tree(base.tree)
+    now, added = _changes(index.diff_to_workdir(_IN_FOLDER))
+    for path in _left_out(blobs.repository, now):
+        if same.paths.get(path) == blobs.repository.index[path].id:
+            del now[path]
+        else:
+            now[path] = path
     after = FolderTree(Path(blobs.repository.workdir), same, now, added)
     return TreeComparison(before or SearchedTree(same), SearchedTree(after), now, added)
 
 
+def _left_out(repository: pygit2.Repository, now: Mapping[str, str | None]) -> list[str]:
+    """Return the files of the index that a work tree lacks, if it leaves files out (`git sparse-checkout`)."""
+    name, config = "core.sparseCheckout", repository.config
+    if name not in config or not config.get_bool(name):
+        return []
+    return [path for path, where in now.items() if where is None and path in repository.index]
+
+
 def compared_commits(blobs: Blobs, base: pygit2.Commit, later: pygit2.Commit) -> TreeComparison:
     """Compare two commits."""
-    now, added = _changes(blobs.repository.diff(base, later))
+    now, added = _changes(base.tree.diff_to_tree(later.tree))
     before, after = (SearchedTree(CommitTree(blobs, each)) for each in (base, later))
     return TreeComparison(before, after, now, added)
 
 
-def _changes(diff: pygit2.Diff) -> tuple[Mapping[str, str | None], frozenset[str]]:
+def _changes(diff: pygit2.Diff) -> tuple[dict[str, str | None], frozenset[str]]:
     diff.find_similar(flags=_FOLLOWED)
     now: dict[str, str | None] = {}
     added = set()

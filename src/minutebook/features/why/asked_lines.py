@@ -1,5 +1,6 @@
 """The lines of a file that somebody asks about, and how far records cite them."""
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +16,8 @@ from minutebook.features.code.references import Reference, references_in
 from minutebook.features.why.line_history import LineRange
 from minutebook.features.why.telling import Rank
 
-_PLACE = re.compile(
-    r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?|:(?P<symbol>[^:\d/\\].*))?", re.DOTALL
-)
+_LINES = re.compile(r"(?P<first>\d+)(?:-(?P<last>\d+))?")
+_PART = re.compile(r":(?:\d+(?:-\d+)?|[^:\d/\\].*)\Z", re.DOTALL)
 _WORD = re.compile(r"\w[\w-]*")
 
 
@@ -59,24 +59,15 @@ class AskedLines:
 
 def asked_lines(blobs: Blobs, folder: Path, place: str) -> AskedLines:
     """Return the lines of the last commit that an argument names. Raises InvalidInput if it has none of that."""
-    match = _PLACE.fullmatch(place)
-    assert match is not None
-    repository = blobs.repository
-    root = Path(repository.workdir).resolve()
-    real = (folder / match["path"]).resolve()
-    if not real.is_relative_to(root):
-        raise InvalidInput("FILE", "is outside of this repository: {path}", path=match["path"])
-    path = real.relative_to(root).as_posix()
-    tree = repository.head.peel(pygit2.Tree)
-    file = tree[path] if path in tree else None  # noqa: SIM401 (a Tree has no `get`)
-    if not isinstance(file, pygit2.Blob):
-        raise InvalidInput("FILE", "is not in the last commit: {path}", path=match["path"])
-    text = blobs.text(file.id)
-    lines = text.splitlines()
-    if match["symbol"]:
-        return _named(path, text, match["symbol"])
-    if match["first"] is None:
-        return AskedLines(LineRange(path, 0, len(lines)), (), frozenset(), is_whole=True)
+    path, id, part = _file_of(blobs.repository, folder, place)
+    lines = blobs.lines(id)
+    if not part:
+        return AskedLines(LineRange(path, 0, len(lines or ())), (), frozenset(), is_whole=True)
+    if lines is None:
+        raise InvalidInput("FILE", "is no text that can be read: {path}", path=path)
+    text = "\n".join([*lines, ""])
+    if (match := _LINES.fullmatch(part)) is None:
+        return _named(path, text, part)
     first, last = int(match["first"]), int(match["last"] or match["first"])
     if not 1 <= first <= last <= len(lines):
         raise InvalidInput("LINE", "{path} has lines 1 to {count}", path=path, count=len(lines))
@@ -84,6 +75,24 @@ def asked_lines(blobs: Blobs, folder: Path, place: str) -> AskedLines:
         each for each in definitions_of(path, text) if each.first <= first and last <= each.last
     ]
     return _asked_lines(path, lines, (first - 1, last), around[-1].names if around else ())
+
+
+def _file_of(
+    repository: pygit2.Repository, folder: Path, place: str
+) -> tuple[str, pygit2.Oid, str]:
+    """Return the path and id of the file that an argument names, and what stands behind it: lines or a name, else nothing."""
+    root = os.path.realpath(repository.workdir)
+    tree = repository.head.peel(pygit2.Tree)
+    colons = [at for at, sign in enumerate(place) if sign == ":" and _PART.match(place, at)]
+    for at in (len(place), *colons):
+        real = os.path.realpath(folder / place[:at])
+        path = os.path.relpath(real, root).replace(os.sep, "/")
+        if path in tree and isinstance(file := tree[path], pygit2.Blob):
+            return path, file.id, place[at + 1 :]
+    named = place[: colons[0]] if colons else place
+    if Path(os.path.realpath(folder / named)).is_relative_to(root):
+        raise InvalidInput("FILE", "is not in the last commit: {path}", path=named)
+    raise InvalidInput("FILE", "is outside of this repository: {path}", path=named)
 
 
 def _named(path: str, text: str, symbol: str) -> AskedLines:

@@ -7,18 +7,17 @@ import click
 import pygit2
 
 from minutebook.cli.opening import opened
-from minutebook.cli.printing import body, say, short, style
+from minutebook.cli.printing import body, say, short, style, warn
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations import operations as citing
 from minutebook.features.citations.texts import CitingText
-from minutebook.features.citations.trees import Blobs, open_repository
+from minutebook.features.citations.trees import Blobs, open_repository, reading_git, reason_of
 from minutebook.features.why import operations
 from minutebook.features.why.asked_lines import asked_lines
-from minutebook.features.why.commits import UNREADABLE
 from minutebook.features.why.line_history import history_of
 from minutebook.features.why.session_requests import WrittenCode, instant_of
-from minutebook.features.why.telling import LineChange, Reason, in_order, looked_at
+from minutebook.features.why.telling import LineChange, Reason, in_order, read_history
 from minutebook.folders.finding import find_place
 from minutebook.whereabouts import scope_of
 
@@ -54,17 +53,16 @@ def why(
     with opened(options) as api:
         scope = scope_of(find_place(folder))
         texts = api.run(citing.citing_texts, scope)
-        repository = open_repository(folder)
-        blobs = Blobs(repository)
-        asked = asked_lines(blobs, folder, place)
-        try:
+        repository = open_repository(folder, "FILE")
+        blobs, cut = Blobs(repository), None
+        with reading_git("FILE"):
+            asked = asked_lines(blobs, folder, place)
             root, path = str(Path(repository.workdir).resolve()), asked.lines.path
             about = api.run(operations.commits_about, question, root, path) if question else []
-            history = history_of(blobs, repository.head.peel(pygit2.Commit), asked.lines)
-            chosen = (repository[sha].peel(pygit2.Commit) for sha in about[:limit])
-            commits = list(chosen if about else looked_at(history, limit))
-        except UNREADABLE as error:
-            raise InvalidInput("FILE", "has a history that Git cannot read") from error
+            commits = [repository[sha].peel(pygit2.Commit) for sha in about[:limit]]
+            if not about:
+                history = history_of(blobs, repository.head.peel(pygit2.Commit), asked.lines)
+                commits, cut = read_history(history, limit)
         names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
         written = [WrittenCode(instant_of(each), names) for each in commits]
         requests = api.run(operations.requests_before, written, scope) if commits else []
@@ -75,6 +73,13 @@ def why(
     if about:
         places = {sha: place for place, sha in enumerate(about)}
         reasons.sort(key=lambda each: places.get(each.id, len(places)))
+    if cut is not None:
+        if not reasons:
+            reason = reason_of(cut)
+            raise InvalidInput(
+                "FILE", "has a history that Git cannot read: {reason}", reason=reason
+            )
+        warn(f"Older commits cannot be read: {reason_of(cut)}")
     lines = [line for each in reasons for line in _lines(each)]
     say(list(map(_shape, reasons)), lines or _NOTHING, as_json)
 

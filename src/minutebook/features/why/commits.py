@@ -9,6 +9,7 @@ import pygit2
 from pygit2.enums import RepositoryOpenFlag, SortMode
 
 from minutebook.domain.records import Project, ProjectCommit
+from minutebook.features.citations.trees import UNREADABLE
 from minutebook.features.code.chunking.languages import language_of
 from minutebook.features.why.session_requests import instant_of
 
@@ -22,9 +23,6 @@ _ASIDE = re.compile(
     r"(^|/)(tests?|testing|docs|examples?|bench\w*|dist|deno_dist)/|test|spec\.|(^|/)(setup|conf)\.py$|\.(md|rst|txt|json|lock)$",
     re.IGNORECASE,
 )
-
-UNREADABLE = (pygit2.GitError, KeyError, ValueError, OSError)
-"""The errors of libgit2 where a repository is broken, shallow, or none."""
 
 
 def repository_of(root: Path) -> pygit2.Repository | None:
@@ -58,7 +56,7 @@ def reachable(
 
 def record_of(commit: pygit2.Commit, project: Project, repository: str | None) -> ProjectCommit:
     """Return a commit as the record of a project. Raises one of UNREADABLE."""
-    diff = _diff(commit)
+    diff = diff_of(commit)
     deltas = list(islice(diff.deltas, MOST_FILES))
     return ProjectCommit(
         organization=project.organization,
@@ -80,7 +78,8 @@ def id_of(project: Project, sha: object) -> str:
     return f"{project.id}@{str(sha)[:12]}"
 
 
-def _diff(commit: pygit2.Commit) -> pygit2.Diff:
+def diff_of(commit: pygit2.Commit) -> pygit2.Diff:
+    """Return the changes of a commit, without the lines around them."""
     if commit.parent_ids:
         return commit.tree.diff_to_tree(commit.parents[0].tree, swap=True, context_lines=0)
     return commit.tree.diff_to_tree(swap=True, context_lines=0)

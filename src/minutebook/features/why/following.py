@@ -14,9 +14,9 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.filters import scope_of_writes
 from minutebook.domain.records import Project, ProjectCommit
+from minutebook.features.citations.trees import UNREADABLE
 from minutebook.features.code.projects import Projects
 from minutebook.features.why.commits import (
-    UNREADABLE,
     id_of,
     reachable,
     record_of,

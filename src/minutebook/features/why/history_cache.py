@@ -6,10 +6,9 @@ from concurrent.futures import Future
 
 import pygit2
 
-from minutebook.features.citations.trees import Blobs
-from minutebook.features.why.commits import UNREADABLE
+from minutebook.features.citations.trees import UNREADABLE, Blobs
 from minutebook.features.why.line_history import LineRange, history_of
-from minutebook.features.why.telling import looked_at
+from minutebook.features.why.telling import read_history
 
 MOST, WAITING = 200, 16
 """Histories that are kept, and those that are read or wait for it at a time."""
@@ -51,6 +50,7 @@ class HistoryCache:
                 repository = pygit2.Repository(path)
                 commit = repository[head].peel(pygit2.Commit)
                 history = history_of(Blobs(repository), commit, lines)
-                future.set_result([str(each.id) for each in looked_at(history, self._commits)])
+                commits, _ = read_history(history, self._commits)
+                future.set_result([str(each.id) for each in commits])
             except UNREADABLE as error:
                 future.set_exception(error)

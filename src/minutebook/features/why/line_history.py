@@ -11,7 +11,7 @@ from operator import eq
 import pygit2
 from pygit2.enums import DiffOption
 
-from minutebook.features.citations.trees import Blobs, file_id
+from minutebook.features.citations.trees import MOST_SEARCHED, Blobs, file_id
 
 STEPS = 100_000
 """Commits that are looked at, at most."""
@@ -24,7 +24,10 @@ LIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Lines of a file at a commit: from `first`, counted from 0, up to `end`, which is not among them."""
+    """Lines of a file at a commit: from `first`, counted from 0, up to `end`, which is not among them.
+
+    Where both are 0 it is the whole of a file without lines, which is empty or no text.
+    """
 
     path: str
     first: int
@@ -35,7 +38,7 @@ def history_of(blobs: Blobs, head: pygit2.Commit, lines: LineRange) -> Iterator[
     """Yield the commits that changed lines of a file as of a commit, newest first; the last one brought them.
 
     Commits that changed their formatting alone are left out. Of the parents of a merge it follows one that has the lines as they are,
-    else the first.
+    else the first. Raises one of UNREADABLE where the history is cut off: at a commit or a content that is not there.
     """
     files, commit = _Files(blobs), head
     for _ in range(STEPS):
@@ -47,9 +50,16 @@ def history_of(blobs: Blobs, head: pygit2.Commit, lines: LineRange) -> Iterator[
             commit = same[0]
             continue
         if not parents:
+            if blobs.repository.is_shallow:
+                raise LookupError(f"{commit.short_id} is the first commit of a shallow clone")
             yield commit
             return
-        kept = [(each, _before(files, commit, each, lines)) for each in parents]
+        try:
+            kept = [(each, _before(files, commit, each, lines)) for each in parents]
+        except LookupError:
+            # It changed their file, and perhaps them.
+            yield commit
+            raise
         said = files.said(commit, lines)
         # Of a merge, the side that has the lines as they are.
         kept.sort(key=lambda each: each[1] is None or files.said(each[0], each[1]) != said)
@@ -67,15 +77,23 @@ class _Files:
 
     def __init__(self, blobs: Blobs) -> None:
         self.repository = blobs.repository
-        self._lines = lru_cache(maxsize=8)(lambda blob: blobs.text(blob).splitlines())
+        self._read = lru_cache(maxsize=8)(blobs.lines)
+
+    def found(self, commit: pygit2.Commit, path: str) -> list[str] | None:
+        """Return the lines of a file, none if it is not there; None if it is no text that can be read."""
+        id = file_id(commit, path)
+        return [] if id is None else self._read(id)
 
     def lines(self, commit: pygit2.Commit, path: str) -> list[str]:
-        """Return the lines of a file; none if it is not there."""
-        id = file_id(commit, path)
-        return [] if id is None else self._lines(id)
+        """Return the lines of a file; none if it is not there. Raises LookupError if it is no text that can be read."""
+        if (found := self.found(commit, path)) is None:
+            raise LookupError(f"{path} is no text that can be read in {commit.short_id}")
+        return found
 
     def said(self, commit: pygit2.Commit, lines: LineRange) -> str:
         """Return the text of lines without blanks, quotes, commas and semicolons, which formatters change."""
+        if not lines.end:
+            return str(file_id(commit, lines.path))
         return _FORM.sub("", "".join(self.lines(commit, lines.path)[lines.first : lines.end]))
 
 
@@ -83,24 +101,34 @@ def _before(
     files: _Files, commit: pygit2.Commit, parent: pygit2.Commit, lines: LineRange
 ) -> LineRange | None:
     """Return where lines were in a commit's parent; None if they are new."""
-    after = files.lines(commit, lines.path)
-    if file_id(parent, lines.path) is not None:
-        found = _mapped(files.lines(parent, lines.path), after, lines)
-        if found is not None:
-            return found
+    if (found := _in_file(files, commit, parent, lines, lines.path)) is not None:
+        return found
     diff = files.repository.diff(parent, commit)
     diff.find_similar()
     changed = [(each.old_file.path, each.new_file.path) for each in diff.deltas]
     old = next((was for was, now in changed if now == lines.path), lines.path)
-    if old != lines.path:
-        found = _mapped(files.lines(parent, old), after, replace(lines, path=old))
-        if found is not None:
-            return found
-    block = after[lines.first : lines.end]
-    for path in dict.fromkeys((old, *(was for was, _ in changed))):
-        if (found := _block(block, path, files.lines(parent, path))) is not None:
+    if old != lines.path and (found := _in_file(files, commit, parent, lines, old)) is not None:
+        return found
+    if not lines.end:
+        return None
+    block = files.lines(commit, lines.path)[lines.first : lines.end]
+    others = (was for was, _ in changed[:MOST_SEARCHED])
+    for path in dict.fromkeys((old, *others)):
+        if (found := _block(block, path, files.found(parent, path) or [])) is not None:
             return found
     return None
+
+
+def _in_file(
+    files: _Files, commit: pygit2.Commit, parent: pygit2.Commit, lines: LineRange, old: str
+) -> LineRange | None:
+    """Return where lines were in a file of a commit's parent; None if they are new."""
+    if file_id(parent, old) is None:
+        return None
+    there = replace(lines, path=old)
+    if not lines.end:
+        return there
+    return _mapped(files.lines(parent, old), files.lines(commit, lines.path), there)
 
 
 def _mapped(before: list[str], after: list[str], lines: LineRange) -> LineRange | None:

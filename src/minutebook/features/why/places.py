@@ -20,12 +20,12 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.features.citations.texts import CitingText
-from minutebook.features.citations.trees import Blobs
+from minutebook.features.citations.trees import UNREADABLE, Blobs
 from minutebook.features.code.projects import Projects
 from minutebook.features.code.references import Reference, below, file_meant, references_in
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
-from minutebook.features.why.commits import UNREADABLE, record_of, repository_of
+from minutebook.features.why.commits import record_of, repository_of
 from minutebook.features.why.history_cache import HistoryCache
 from minutebook.features.why.session_requests import WrittenCode, instant_of, requests_of
 from minutebook.features.why.telling import LineChange, Rank

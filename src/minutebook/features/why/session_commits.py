@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +28,14 @@ def _session_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
     """Tell in which session a commit was written, if one was named; tell whether one was."""
     if typed["commit"] is None:
         return False
-    from minutebook.features.citations.trees import commit_named, open_repository
+    from minutebook.features.citations.trees import commit_named, open_repository, reading_git
 
     folder = Path.cwd()
-    commit = commit_named(open_repository(folder), "--commit", typed["commit"])
+    commit = commit_named(open_repository(folder, "--commit"), "--commit", typed["commit"])
+    with reading_git("--commit"):
+        written = _written(commit)
     with opened(options) as api:
-        scope = scope_of(find_place(folder))
-        (found,) = api.run(operations.requests_before, [_written(commit)], scope)
+        (found,) = api.run(operations.requests_before, [written], scope_of(find_place(folder)))
     if found is None:
         say([], "No session is known in which this commit was written.", typed["as_json"])
         return True
@@ -48,10 +49,10 @@ def _commits_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
     """List the commits that were made in a session, if that was asked for; tell whether it was."""
     if not typed["commits"]:
         return False
-    from minutebook.features.citations.trees import open_repository
+    from minutebook.features.citations.trees import open_repository, reading_git
 
     folder = Path.cwd()
-    repository = open_repository(folder)
+    repository = open_repository(folder, "--commits")
     with opened(options) as api:
         scope = scope_of(find_place(folder))
         name = name_meant(
@@ -59,8 +60,9 @@ def _commits_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
         )
         turns = api.run(journal.session, name).turns
         first, last = turns[0].at, turns[-1].at + NAMING
-        commits = list(_between(repository, first, last))
-        written = [_written(each) for each in commits]
+        with reading_git("--commits"):
+            commits = list(_between(repository, first, last))
+            written = [_written(each) for each in commits]
         requests = api.run(operations.requests_before, written, scope) if written else []
     made = [
         commit
@@ -93,13 +95,12 @@ def _between(
 
 
 def _written(commit: "pygit2.Commit") -> WrittenCode:
-    """Return a commit with the names of the files that it changed."""
-    diff = (
-        commit.tree.diff_to_tree(commit.parents[0].tree, swap=True)
-        if commit.parents
-        else commit.tree.diff_to_tree(swap=True)
-    )
-    names = {each.new_file.path.rpartition("/")[2] for each in diff.deltas}
+    """Return a commit with the names of files that it changed."""
+    from minutebook.features.citations.trees import MOST_SEARCHED
+    from minutebook.features.why.commits import diff_of
+
+    deltas = islice(diff_of(commit).deltas, MOST_SEARCHED)
+    names = {each.new_file.path.rpartition("/")[2] for each in deltas}
     return WrittenCode(instant_of(commit), tuple(sorted(names)))
 
 

@@ -1,7 +1,7 @@
 """The order in which reasons are told: by how much a message says, then the newest first."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
@@ -11,6 +11,7 @@ from pathlib import Path
 import pygit2
 
 from minutebook.features.citations.texts import CitingText
+from minutebook.features.citations.trees import UNREADABLE
 from minutebook.features.why.session_requests import Request, instant_of
 
 LOOKED_AT = 30
@@ -78,14 +79,20 @@ def in_order(ranked: Sequence[tuple[Rank, Reason]]) -> list[Reason]:
     return [reason for _, reason in sorted(newest, key=lambda each: each[0])]
 
 
-def looked_at(history: Iterable[pygit2.Commit], limit: int) -> Iterator[pygit2.Commit]:
-    """Yield commits until enough of their messages say why, or there are too many."""
-    telling = 0
-    for commit in islice(history, max(LOOKED_AT, limit)):
-        yield commit
-        telling += rank_of(commit.message) is Rank.TELLING
-        if telling == limit:
-            return
+def read_history(
+    history: Iterable[pygit2.Commit], limit: int
+) -> tuple[list[pygit2.Commit], Exception | None]:
+    """Return commits until enough of their messages say why, or there are too many, and the error that cut the history off."""
+    found, telling = list[pygit2.Commit](), 0
+    try:
+        for commit in islice(history, max(LOOKED_AT, limit)):
+            found.append(commit)
+            telling += rank_of(commit.message) is Rank.TELLING
+            if telling == limit:
+                break
+    except UNREADABLE as error:
+        return found, error
+    return found, None
 
 
 def rank_of(message: str) -> Rank:

@@ -73,13 +73,13 @@ def test_a_file_that_kept_its_stamp_is_not_opened_again(
     (tmp_path / "c.py").unlink()
     os.mkfifo(tmp_path / "c.py")
     opened: list[str] = []
-    read = files._read
+    read = files.read_regular
 
     def noted(real: str, count: int) -> tuple[bytes, os.stat_result]:
         opened.append(Path(real).name)
         return read(real, count)
 
-    monkeypatch.setattr(files, "_read", noted)
+    monkeypatch.setattr(files, "read_regular", noted)
     first, changed = walk(tmp_path, Counter(), stamps)
     assert opened == ["b.py"]
     assert first == found[0]

@@ -277,7 +277,7 @@ def _is_utf8(name: str) -> bool:
 
 def _source_file(real: str, path: str, skipped: Counter[Skip]) -> CodeFile | None:
     try:
-        head, status = _read(real, _HEAD)
+        head, status = read_regular(real, _HEAD)
     except OSError:
         skipped[Skip.UNREADABLE] += 1
         return None
@@ -310,8 +310,8 @@ _OPEN = os.O_RDONLY | sum(
 )
 
 
-def _read(real: str, count: int) -> tuple[bytes, os.stat_result]:
-    """Read the first bytes of a regular file; raise OSError for anything else, links included."""
+def read_regular(real: str, count: int) -> tuple[bytes, os.stat_result]:
+    """Read the first bytes of a regular file. Raises OSError for anything else, links included."""
     handle = os.open(real, _OPEN)
     try:
         status = os.fstat(handle)
@@ -342,15 +342,20 @@ def _skip_by_head(head: bytes) -> Skip | None:
     return Skip.GENERATED if is_packed or _GENERATED_MARK.search(b"\n".join(lines)) else None
 
 
+def is_text(data: bytes) -> bool:
+    """Tell whether bytes are those of a text."""
+    return _skip_by_head(data[:_HEAD]) is not Skip.BINARY
+
+
 def read_source(root: Path, path: str) -> FileContent:
     """Read a file that `walk` gave. Raises Unreadable if it is missing, too large or binary now."""
     try:
-        data, _ = _read(str(root / path), MAX_BYTES + 1)
+        data, _ = read_regular(str(root / path), MAX_BYTES + 1)
     except OSError as error:
         raise Unreadable(path, Reason(error.strerror or str(error))) from error
     if len(data) > MAX_BYTES:
         raise Unreadable(path, Reason("larger than a megabyte"))
-    if _skip_by_head(data[:_HEAD]) is Skip.BINARY:
+    if not is_text(data):
         raise Unreadable(path, Reason("binary"))
     return FileContent(decode(data), hashlib.sha256(data).hexdigest())
 
