@@ -4,12 +4,12 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pygit2
 import pytest
 
+from minutebook.features.citations.trees import MOST_FILES
 from tests.features.citations.repositories import committed
 from tests.world import NOON
 
@@ -341,74 +341,42 @@ def hostile_tree(root: Path) -> None:
 # Huge ones.
 
 
-def _imported(root: Path, commands: Sequence[bytes]) -> None:
-    given = b"".join(commands)
-    git(root, "fast-import", "--quiet", "--force", given=given)
+def _grown(root: Path, count: int, at: int, pay: str, *, stays: bool) -> None:
+    """Commit many files with a change of `pay.py`, and remove them in the next commit unless they stay."""
+    branch = git(root, "symbolic-ref", "HEAD").encode()
+    head = git(root, "rev-parse", "HEAD").encode()
+    commit = b"commit %b\nmark :%d\ncommitter Ana <ana@example.org> %d +0000\ndata 4\n%b\nfrom %b\n"
+    file = b"M 100644 inline %b\ndata %d\n%b\n"
+    given = [
+        commit % (branch, 1, at, b"Many", head),
+        file % (b"pay.py", len(pay), pay.encode()),
+        *(file % (b"many/%d/%d.py" % (n % 100, n), 12, b"x = %07d\n" % n) for n in range(count)),
+    ]
+    if not stays:
+        given += [commit % (branch, 2, at + 5, b"Few.", b":1"), b"D many\n"]
+    git(root, "fast-import", "--quiet", "--force", given=b"".join(given))
     git(root, "reset", "-q", "--hard")
-
-
-def _who(at: int) -> bytes:
-    return b"committer Ana <ana@example.org> %d +0000\n" % at
 
 
 def many_in_history(root: Path) -> None:
     """A commit of 100,000 files, which the next one removes."""
-    branch = git(root, "symbolic-ref", "HEAD").encode()
-    head = git(root, "rev-parse", "HEAD").encode()
-    blob = git(root, "rev-parse", "HEAD:deep/ship.py").encode()
-    _imported(
-        root,
-        [
-            b"commit %b\nmark :1\n" % branch,
-            _who(BEFORE + 90),
-            b"data 4\nMany\nfrom %b\n" % head,
-            *(b"M 100644 %b many/%d/%d.py\n" % (blob, each % 100, each) for each in range(MANY)),
-            b"commit %b\n" % branch,
-            _who(BEFORE + 95),
-            b"data 3\nFewfrom :1\nD many\n",
-        ],
-    )
+    _grown(root, MANY, BEFORE + 90, (root / "pay.py").read_text(), stays=False)
+
+
+def many_in_a_change(root: Path) -> None:
+    """A commit of 100,000 files that changes what is cited, and the line that is asked about."""
+    _grown(root, MANY, AFTER, "def total(lines):\n    return 1\n", stays=False)
+
+
+def of_many_entries(root: Path) -> None:
+    """More files in the index than are judged unasked, none of them in the folder."""
+    index = pygit2.Repository(str(root)).index
+    blob = index["pay.py"].id
+    for number in range(MOST_FILES):
+        index.add(pygit2.IndexEntry(f"f{number}", blob, pygit2.enums.FileMode.BLOB))
+    index.write()
 
 
 def many_files(root: Path) -> None:
-    """100,000 files in the last commit, each of its own content."""
-    branch = git(root, "symbolic-ref", "HEAD").encode()
-    head = git(root, "rev-parse", "HEAD").encode()
-    blobs = [b"blob\nmark :%d\ndata %d\nx = %06d\n" % (each + 1, 11, each) for each in range(MANY)]
-    _imported(
-        root,
-        [
-            *blobs,
-            b"commit %b\n" % branch,
-            _who(BEFORE + 90),
-            b"data 4\nMany\nfrom %b\n" % head,
-            *(
-                b"M 100644 :%d many/%d/%d.py\n" % (each + 1, each % 100, each)
-                for each in range(MANY)
-            ),
-        ],
-    )
-
-
-def _large_change(root: Path, count: int) -> None:
-    """Many files come in the commit that removes what is cited and brings another line."""
-    branch = git(root, "symbolic-ref", "HEAD").encode()
-    head = git(root, "rev-parse", "HEAD").encode()
-    text = b"def total(lines):\n    return 1\n"
-    moved = b"def refund(order):\n    return -order\n"
-    files = [b"M 100644 inline many/%d/%d.py\ndata 11\nx = %06d\n" % (n % 100, n, n) for n in range(count)]  # fmt: skip
-    _imported(
-        root,
-        [
-            b"commit %b\n" % branch,
-            _who(BEFORE + 90),
-            b"data 4\nMany\nfrom %b\n" % head,
-            *files,
-            b"M 100644 inline pay.py\ndata %d\n%b" % (len(text), text),
-            b"M 100644 inline many/moved.py\ndata %d\n%b" % (len(moved), moved),
-        ],
-    )
-
-
-def a_large_change(root: Path) -> None:
-    _large_change(root, MANY)
+    """More files than are judged unasked."""
+    _grown(root, MOST_FILES + 100, BEFORE + 90, (root / "pay.py").read_text(), stays=True)

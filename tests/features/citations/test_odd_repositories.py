@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +10,21 @@ import pytest
 from click.testing import Result
 
 from minutebook.domain.caller import WorkTree
+from minutebook.domain.records import Project
 from minutebook.features.why import following
 from tests.examples import parametrize_in_part
 from tests.features.citations import odd_repositories as odd
 from tests.features.citations.repositories import committed
 from tests.terminal import Run, remembered
-from tests.world import Opener, World
+from tests.world import Opener, World, wait_until
 
 Harm = Callable[[Path], None]
 
 REASON = "The tax office wants it."
 NOTED = "Refunds are booked at night: pay.py:refund"
 CHANGED = "changed, in no commit yet"
+
+SLOW = pytest.mark.slow
 
 
 @dataclass(frozen=True)
@@ -90,25 +93,25 @@ ANSWERS = ""
         (odd.without_objects, UNREAD, UNREAD),
         (odd.shallow, "has no history, it is a shallow clone", CUT),
         (odd.without_git, IN_NONE, IN_NONE),
-        (odd.leading_nowhere, IN_NONE, IN_NONE),
+        pytest.param(odd.leading_nowhere, IN_NONE, IN_NONE, marks=SLOW),
         (odd.rubbish_for_git, UNREAD, UNREAD),
         (odd.rubbish_for_head, UNREAD, UNREAD),
-        (odd.empty_git, IN_NONE, IN_NONE),
-        (odd.dangling_git, IN_NONE, IN_NONE),
+        pytest.param(odd.empty_git, IN_NONE, IN_NONE, marks=SLOW),
+        pytest.param(odd.dangling_git, IN_NONE, IN_NONE, marks=SLOW),
         (odd.bare, "has no files, it is bare: ", "has no files, it is bare: "),
         (odd.unborn, "has no commit yet: ", "has no commit yet: "),
-        (odd.empty_head, UNREAD, UNREAD),
+        pytest.param(odd.empty_head, UNREAD, UNREAD, marks=SLOW),
         (odd.without_its_tree, UNREAD, UNREAD),
-        (odd.head_of_no_ref, "has no commit yet: ", "has no commit yet: "),
+        pytest.param(odd.head_of_no_ref, "has no commit yet: ", "has no commit yet: ", marks=SLOW),
         (odd.head_of_no_commit, UNREAD, UNREAD),
-        (odd.head_of_a_blob, UNREAD, UNREAD),
-        (odd.rubbish_for_objects, UNREAD, UNREAD),
+        pytest.param(odd.head_of_a_blob, UNREAD, UNREAD, marks=SLOW),
+        pytest.param(odd.rubbish_for_objects, UNREAD, UNREAD, marks=SLOW),
         (odd.torn_pack, UNREAD, UNREAD),
         (odd.without_a_folder, UNREAD, ANSWERS),
         (odd.rubbish_for_the_index, UNREAD, ANSWERS),
-        (odd.rubbish_for_the_config, UNREAD, UNREAD),
-        (odd.rubbish_for_packed_refs, UNREAD, UNREAD),
-        (odd.of_sha256, UNREAD, UNREAD),
+        pytest.param(odd.rubbish_for_the_config, UNREAD, UNREAD, marks=SLOW),
+        pytest.param(odd.rubbish_for_packed_refs, UNREAD, UNREAD, marks=SLOW),
+        pytest.param(odd.of_sha256, UNREAD, UNREAD, marks=SLOW),
         pytest.param(odd.of_another_owner, UNREAD, UNREAD, marks=odd.AS_ROOT),
         (odd.lost_submodule, UNREAD, ANSWERS),
         (odd.hostile_tree, UNREAD, ANSWERS),
@@ -147,8 +150,8 @@ def test_of_what_git_cannot_read_nothing_is_said(
         odd.a_submodule_itself,
         odd.a_work_tree,
         odd.sparse,
-        pytest.param(odd.deep_folders, marks=pytest.mark.thorough),
-        pytest.param(odd.many_in_history, marks=pytest.mark.slow),
+        pytest.param(odd.deep_folders, marks=SLOW),
+        pytest.param(odd.many_in_history, marks=SLOW),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
@@ -206,7 +209,7 @@ def _left_out(root: Path) -> None:
     assert not (root / "pay.py").exists()
 
 
-@pytest.mark.parametrize(
+@parametrize_in_part(
     ("harm", "verdict"),
     [
         (_large, None),
@@ -219,6 +222,7 @@ def _left_out(root: Path) -> None:
         (_left_out, "holds"),
         (odd.partial, "holds"),
         (odd.without_its_parent, "holds"),
+        (odd.of_many_entries, None),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
@@ -254,53 +258,77 @@ def test_no_repository_is_judged_by_the_one_around_it(
     assert "cited" not in found
 
 
-@pytest.mark.parametrize(
-    ("harm", "place", "said"),
-    [
-        (odd.odd_names, "a:b.py", "Something odd"),
-        (odd.odd_names, "a:b.py:1", "Something odd"),
-        (odd.odd_names, "a\nb.py:1", "Something odd"),
-        (odd.odd_names, "caf\udce9.py:1", "Something odd"),
-        (odd.odd_names, "", "FILE is not in the last commit: "),
-        (odd.odd_names, "deep", "FILE is not in the last commit: deep"),
-        (odd.odd_names, "/etc/passwd:1", "FILE is outside of this repository: /etc/passwd"),
-        (odd.links, "out/passwd", "FILE is outside of this repository: out/passwd"),
-        (odd.links, "loop.py:1", "Something odd"),
-        (odd.links, "file.py:2", REASON),
-        (odd.submodules, "vendor/other", "FILE is not in the last commit: vendor/other"),
-        (odd.large_and_binary, "large.py", "Something odd"),
-        (odd.large_and_binary, "large.py:1", "FILE is no text that can be read: large.py"),
-        (odd.large_and_binary, "binary.py", "Something odd"),
-        (odd.large_and_binary, "binary.py:x", "FILE is no text that can be read: binary.py"),
-        (odd.large_and_binary, "wide.py:1", "Something odd"),
-        (odd.partial, "pay.py:2", REASON),
-        (odd.without_its_parent, "pay.py:2", "FILE has a history that Git cannot read: "),
-        (odd.without_a_day, "pay.py:2", "FILE cannot be read by Git: "),
-    ],
-    ids=lambda each: getattr(each, "__name__", ascii(each)),
-)
-def test_why_of_an_odd_place_is_told_or_refused(
-    shop: Shop, harm: Harm, place: str, said: str
-) -> None:
-    harm(shop.root)
-    shop.here.call("recall", query=f"why is {place.encode(errors='replace').decode()} so")
-    if said.startswith("FILE"):
-        assert said in shop.refused("why", place)
-    else:
-        assert said in shop.typed("why", place).stdout
-        assert shop.typed("why", place, "--json").exit_code == 0
+PLACES: dict[Harm, dict[str, str]] = {
+    odd.odd_names: {
+        "a:b.py": "Something odd",
+        "a:b.py:1": "Something odd",
+        "a\nb.py:1": "Something odd",
+        "caf\udce9.py:1": "Something odd",
+        "": "FILE is not in the last commit: ",
+        "deep": "FILE is not in the last commit: deep",
+        "/etc/passwd:1": "FILE is outside of this repository: /etc/passwd",
+    },
+    odd.links: {
+        "out/passwd": "FILE is outside of this repository: out/passwd",
+        "loop.py:1": "Something odd",
+        "file.py:2": REASON,
+    },
+    odd.submodules: {"vendor/other": "FILE is not in the last commit: vendor/other"},
+    odd.large_and_binary: {
+        "large.py": "Something odd",
+        "large.py:1": "FILE is no text that can be read: large.py",
+        "binary.py": "Something odd",
+        "binary.py:x": "FILE is no text that can be read: binary.py",
+        "wide.py:1": "Something odd",
+    },
+    odd.partial: {"pay.py:2": REASON},
+    odd.without_its_parent: {"pay.py:2": "FILE has a history that Git cannot read: "},
+    odd.without_a_day: {"pay.py:2": "FILE cannot be read by Git: "},
+}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("harm", [odd.many_files, odd.a_large_change])
-def test_a_huge_repository_has_an_answer(shop: Shop, harm: Harm) -> None:
+@parametrize_in_part("harm", PLACES, ids=lambda each: each.__name__)
+def test_why_of_an_odd_place_is_told_or_refused(shop: Shop, harm: Harm) -> None:
     harm(shop.root)
-    assert shop.verdict() is None
+    for place, said in PLACES[harm].items():
+        named = place.encode(errors="replace").decode()
+        shop.here.call("recall", query=f"why is {named} so")
+        if said.startswith("FILE"):
+            assert said in shop.refused("why", place)
+        else:
+            assert said in shop.typed("why", place).stdout
+            assert shop.typed("why", place, "--json").exit_code == 0
+
+
+@SLOW
+def test_of_too_many_files_nothing_is_said_unasked(shop: Shop) -> None:
+    odd.many_files(shop.root)
     pay = shop.root / "pay.py"
     pay.write_text(pay.read_text().replace("-order", "order"))
-    said = shop.typed("check").stdout
-    if harm is odd.many_files:
-        assert "pay.py:refund has changed (in no commit yet)" in said
-        assert REASON in shop.typed("why", "pay.py:2").stdout
-    else:
-        assert "Many" in shop.typed("why", "pay.py:2").stdout
+    assert shop.verdict() is None
+    assert "pay.py:refund has changed (in no commit yet)" in shop.typed("check").stdout
+    assert REASON in shop.typed("why", "pay.py:2").stdout
+
+
+@SLOW
+def test_a_change_of_very_many_files_is_a_change(shop: Shop) -> None:
+    odd.many_in_a_change(shop.root)
+    since = odd.git(shop.root, "rev-parse", "--short=7", "HEAD~1")
+    wait_until(lambda: shop.verdict() == f"gone since {since}")
+    assert f"commit {since}  Many" in shop.typed("why", "pay.py:2").stdout
+    assert shop.typed("sessions", "--commit", since).exit_code == 0
+
+
+@pytest.mark.parametrize("token", ["", "t1"])
+def test_who_may_not_see_a_project_is_told_nothing_of_it(shop: Shop, token: str) -> None:
+    world = shop.here
+    project = world.store.get(Project, "default", shop.project)
+    assert project is not None
+    world.store.put(replace(project, repository="acme/shop"))
+    asker = world.by(token=token, repositories=frozenset({"acme/web"}))
+    for query in ("why is pay.py:2 so", "refunds at night"):
+        found = asker.call("recall", query=query)["results"]
+        assert {each["source"] for each in found} == {"memory"}
+        if token:
+            assert not any("cited" in each for each in found)
+    assert "reasons" not in asker.call("search_code", query="why is pay.py:2 so")

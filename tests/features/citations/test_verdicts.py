@@ -1,6 +1,5 @@
 """What became of the code that hits cite: judged in the background and when somebody asks, told at each hit."""
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from minutebook.features.citations.cited import CitationVerdict
 from minutebook.features.citations.operations import citing_texts
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
 from minutebook.features.citations.services import CitationServices
-from minutebook.features.citations.trees import MOST_FILES
 from minutebook.services.search.hit_notes import HitNote
 from tests.features.citations.repositories import committed
 from tests.world import NOON, Opener, World
@@ -195,59 +193,6 @@ def test_it_goes_with_the_record(here: World, shop: Path) -> None:
 
 def _gone(root: Path) -> None:
     root.rename(root.parent / "away")
-
-
-def _shallow(root: Path) -> None:
-    committed(root, {"a": "1"}, BEFORE)
-    root.rename(root.parent / "origin")
-    given = ["--quiet", "--depth=1", f"file://{root.parent}/origin", str(root)]
-    subprocess.run(["git", "clone", *given], check=True)
-
-
-def _broken(root: Path) -> None:
-    objects = root / ".git/objects"
-    for each in objects.rglob("*"):
-        if each.is_file():
-            each.chmod(0o600)
-            each.write_bytes(b"rubbish")
-
-
-def _bare(root: Path) -> None:
-    _gone(root)
-    pygit2.init_repository(root, bare=True)
-
-
-def _without_commit(root: Path) -> None:
-    _gone(root)
-    pygit2.init_repository(root)
-
-
-def _huge(root: Path) -> None:
-    index = pygit2.Repository(str(root)).index
-    blob = index["src/pay.py"].id
-    for number in range(MOST_FILES):
-        index.add(pygit2.IndexEntry(f"f{number}", blob, pygit2.enums.FileMode.BLOB))
-    index.write()
-
-
-def _no_repository(root: Path) -> None:
-    (root / ".git").rename(root / "git")
-
-
-def _leads_nowhere(root: Path) -> None:
-    (root / ".git").rename(root / "git")
-    (root / ".git").write_text("gitdir: /nowhere\n")
-
-
-@pytest.mark.parametrize(
-    "harm",
-    [_gone, _shallow, _broken, _bare, _without_commit, _huge, _no_repository, _leads_nowhere],
-)
-def test_where_there_is_no_code_there_is_no_verdict(here: World, shop: Path, harm: Any) -> None:
-    id = here.remember("An order is paid back by `refund`")
-    harm(shop)
-    assert hits(here) == {id: None}
-    assert hits(here) == {id: None}
 
 
 def test_a_repository_that_goes_after_it_was_judged_says_nothing(here: World, shop: Path) -> None:

@@ -9,7 +9,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.features.citations.checking import CodeCheck
 from minutebook.features.citations.citing import CitingRecord
 from minutebook.features.citations.rows import JudgedRecord, RecordName
-from minutebook.features.citations.trees import PROJECT, check_size, check_whole, reading_git
+from minutebook.features.citations.trees import PROJECT, check_size, reading_git
 from minutebook.features.citations.work_trees import NEVER, files_of, stamp_of
 
 
@@ -31,7 +31,6 @@ def _judged(
     if not code.root.samefile(tree):
         # The repository around another that is none.
         raise InvalidInput(PROJECT, "is in no Git repository: {folder}", folder=tree)
-    check_whole(code.repository)
     check_size(code.repository)
     for each in citing:
         base = code.at(each.text.at)

@@ -75,7 +75,8 @@ def check_whole(repository: pygit2.Repository) -> None:
 
 
 def check_size(repository: pygit2.Repository) -> None:
-    """Raise InvalidInput if a repository has more than MOST_FILES files."""
+    """Raise InvalidInput if a repository has more than MOST_FILES files, or its history is cut off."""
+    check_whole(repository)
     if len(repository.index) > MOST_FILES:
         raise InvalidInput(PROJECT, "has more than {most:,} files", most=MOST_FILES)
 

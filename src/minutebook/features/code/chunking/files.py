@@ -326,16 +326,10 @@ def read_regular(real: str, count: int) -> tuple[bytes, os.stat_result]:
 
 
 def _skip_by_head(head: bytes) -> Skip | None:
+    if not is_text(head):
+        return Skip.BINARY
     if head.startswith(_UTF16):
         return None
-    if b"\0" in head:
-        return Skip.BINARY
-    try:
-        head.decode()
-    except UnicodeDecodeError as error:
-        is_cut = len(head) == _HEAD and error.start > len(head) - 4
-        if not is_cut and _CONTROLS.search(head):
-            return Skip.BINARY
     breaks = head.count(b"\n") + head.count(b"\r")
     lines = head.split(b"\n", _MARKED_LINES)[:_MARKED_LINES]
     is_packed = len(head) == _HEAD and breaks < 4
@@ -344,7 +338,15 @@ def _skip_by_head(head: bytes) -> Skip | None:
 
 def is_text(data: bytes) -> bool:
     """Tell whether bytes are those of a text."""
-    return _skip_by_head(data[:_HEAD]) is not Skip.BINARY
+    head = data[:_HEAD]
+    if head.startswith(_UTF16):
+        return True
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        is_cut = len(head) == _HEAD and error.start > len(head) - 4
+        return b"\0" not in head and (is_cut or not _CONTROLS.search(head))
+    return b"\0" not in head
 
 
 def read_source(root: Path, path: str) -> FileContent:
