@@ -244,6 +244,15 @@ def test_what_is_left_out_of_the_work_tree_has_no_verdict_if_it_changed(shop: Sh
     assert shop.verdict() is None
 
 
+def test_in_a_folder_that_was_removed_it_is_a_line(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.chdir(shop.root)
+    odd.gone(shop.root)
+    for arguments in (("check",), ("why", "pay.py"), ("sessions", "--commit", "HEAD")):
+        result = shop.run(*arguments)
+        assert result.exit_code == 1
+        assert "cannot be read by Git: [Errno 2]" in result.stderr
+
+
 def test_no_repository_is_judged_by_the_one_around_it(
     world: World, run: Run, tmp_path: Path
 ) -> None:

@@ -99,3 +99,9 @@ def test_a_line_of_a_long_file_that_was_rewritten_is_followed(tmp_path: Path) ->
     brought = committed(tmp_path, {"a.py": "".join(f"x{at} = {at}\n" for at in range(3000))})
     committed(tmp_path, {"a.py": "".join(f"y{at} = {at * 7}\n" for at in range(3000))})
     assert history(tmp_path, "a.py", 5, 5)[-1] == brought
+
+
+def test_a_large_file_that_was_rewritten_is_followed_as_a_whole(tmp_path: Path) -> None:
+    brought = committed(tmp_path, {"a.py": "".join(f"x{at} = {at}\n" for at in range(9000))})
+    changed = committed(tmp_path, {"a.py": "".join(f"y{at} = {at * 7}\n" for at in range(9000))})
+    assert history(tmp_path, "a.py", 1, 9000) == [changed, brought]

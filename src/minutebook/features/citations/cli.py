@@ -14,6 +14,7 @@ from minutebook.domain.counts import count_of
 from minutebook.features.citations import operations
 from minutebook.features.citations.checking import CheckReport, CodeCheck, Doubtful
 from minutebook.features.citations.cited import CitationVerdict, Judged
+from minutebook.features.citations.trees import reading_git
 from minutebook.folders.finding import find_place
 from minutebook.whereabouts import scope_of
 
@@ -43,8 +44,10 @@ def check(
     there, once, when it was written. Without --diff each is compared with the commit before it was last changed or verified: once a
     change is committed, `minutebook verify ID` says that it still holds. Exits with 1 if a decision or a rule is doubtful.
     """
+    with reading_git():
+        project = project.absolute()
     with opened(options) as api:
-        texts = api.run(operations.citing_texts, scope_of(find_place(project.absolute())))
+        texts = api.run(operations.citing_texts, scope_of(find_place(project)))
     checked = CodeCheck(project, base).check(texts)
     say([_shape(each) for each in checked.doubtful], list(_lines(checked)), as_json)
     if any(strict or each.text.is_binding for each in checked.doubtful):

@@ -34,7 +34,7 @@ def _tell_missing(given: Sequence[str]) -> None:
     from minutebook.features.citations.checking import CodeCheck
 
     try:
-        missing = CodeCheck(Path.cwd(), None).missing(given)
+        missing = CodeCheck(Path(), None).missing(given)
     except InvalidInput as error:
         warn(f"Nothing will be said of {', '.join(given)}: {error.remedy}")
         return

@@ -52,8 +52,8 @@ def reason_of(error: Exception) -> str:
 
 def open_repository(folder: Path, argument: str = PROJECT) -> pygit2.Repository:
     """Open the repository around a folder. Raises InvalidInput if there is none with commits and files, or Git cannot read it."""
-    folder = folder.absolute()
     with reading_git(argument):
+        folder = folder.absolute()
         found = pygit2.discover_repository(str(folder))
         if found is None:
             raise InvalidInput(argument, "is in no Git repository: {folder}", folder=str(folder))

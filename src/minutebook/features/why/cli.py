@@ -49,7 +49,8 @@ def why(
 
     With a QUESTION, such as a report of a bug, the commits that are most about it come first, if the project is indexed.
     """
-    folder = Path.cwd()
+    with reading_git("FILE"):
+        folder = Path.cwd()
     with opened(options) as api:
         scope = scope_of(find_place(folder))
         texts = api.run(citing.citing_texts, scope)

@@ -25,7 +25,7 @@ from minutebook.features.code.projects import Projects
 from minutebook.features.code.references import Reference, below, file_meant, references_in
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
-from minutebook.features.why.commits import record_of, repository_of
+from minutebook.features.why.commits import id_of, record_of, repository_of
 from minutebook.features.why.history_cache import HistoryCache
 from minutebook.features.why.session_requests import WrittenCode, instant_of, requests_of
 from minutebook.features.why.telling import LineChange, Rank
@@ -129,7 +129,9 @@ class PlaceReasons:
         view = self._app.infrastructure.records.seen_in(project.organization, caller)
         yield from self._citing(view, asked, names)
         for change in sorted(changes, key=lambda each: each.rank)[:COMMITS]:
-            record = record_of(change.commit, project, None)
+            # To read a commit of many files takes long; it may be kept.
+            kept = view.get(ProjectCommit, id_of(project, change.commit.id))
+            record = kept or record_of(change.commit, project, None)
             yield _ranked(record, shown(record))
             if change.request is not None:
                 turn = view.get(Turn, change.request.turn)

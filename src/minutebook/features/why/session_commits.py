@@ -30,12 +30,11 @@ def _session_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
         return False
     from minutebook.features.citations.trees import commit_named, open_repository, reading_git
 
-    folder = Path.cwd()
-    commit = commit_named(open_repository(folder, "--commit"), "--commit", typed["commit"])
+    commit = commit_named(open_repository(Path(), "--commit"), "--commit", typed["commit"])
     with reading_git("--commit"):
         written = _written(commit)
     with opened(options) as api:
-        (found,) = api.run(operations.requests_before, [written], scope_of(find_place(folder)))
+        (found,) = api.run(operations.requests_before, [written], scope_of(find_place(Path.cwd())))
     if found is None:
         say([], "No session is known in which this commit was written.", typed["as_json"])
         return True
@@ -51,10 +50,9 @@ def _commits_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
         return False
     from minutebook.features.citations.trees import open_repository, reading_git
 
-    folder = Path.cwd()
-    repository = open_repository(folder, "--commits")
+    repository = open_repository(Path(), "--commits")
     with opened(options) as api:
-        scope = scope_of(find_place(folder))
+        scope = scope_of(find_place(Path.cwd()))
         name = name_meant(
             "session's name", api.run(journal.session_names, typed["name"]), typed["name"]
         )
