@@ -68,7 +68,6 @@ class Shop:
 @pytest.fixture
 def shop(tmp_path: Path, run: Run, opener: Opener, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.setattr(following, "LOOK_EVERY", 0.0)
-    monkeypatch.setattr(following, "PATIENCE", 20.0)
     root = odd.shop_in(tmp_path)
     world = opener(index_history=100)
     project = world.call("index_project", path=str(root))["project_id"]

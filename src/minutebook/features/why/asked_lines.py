@@ -80,7 +80,7 @@ def asked_lines(blobs: Blobs, folder: Path, place: str) -> AskedLines:
 def _file_of(
     repository: pygit2.Repository, folder: Path, place: str
 ) -> tuple[str, pygit2.Oid, str]:
-    """Return the path and id of the file that an argument names, and what stands behind it: lines or a name, else nothing."""
+    """Return the path and id of the file that an argument names, and the lines or the name behind it, if any."""
     root = os.path.realpath(repository.workdir)
     tree = repository.head.peel(pygit2.Tree)
     colons = [at for at, sign in enumerate(place) if sign == ":" and _PART.match(place, at)]
