@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -64,6 +65,8 @@ _BLANK = re.compile(r"\s+")
 _ALERTS = frozenset(
     {CitationVerdict.CHANGED, CitationVerdict.RENAMED, CitationVerdict.MOVED, CitationVerdict.GONE}
 )
+
+_DEFINING = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Assign | ast.AnnAssign
 
 
 def main() -> None:
@@ -303,7 +306,9 @@ def became(cited: Cited, comparison: TreeComparison) -> str:
             return "gone"
         return "same" if set(found[0]) & set(found[1]) else "changed"
     wanted = _lines(before, (cited.definition.first, cited.definition.last))
-    if _plain(wanted) in _plain(after):
+    # What looks like a comment is none in JSON.
+    plain = _plain if not cited.path.endswith(".json") else partial(_BLANK.sub, "")
+    if plain(wanted) in plain(after):
         return "same"
     name = re.escape(cited.definition.names[-1])
     declared = rf"\b(?:function\*?|class|const|let|var|interface|type|enum|get|set|async|static|public|private|readonly)\s+{name}\b|^\s*{name}\s*[(=:?<]"
@@ -329,19 +334,20 @@ def _defined(module: ast.Module, names: Sequence[str]) -> list[str]:
     """Return the sources, without comments and blanks, of what is defined under these names."""
     found: list[ast.AST] = [module]
     for name in names:
-        found = [
-            node
-            for outer in found
-            for node in _within(outer)
-            if getattr(node, "name", None) == name
-        ]
+        found = [node for outer in found for node in _within(outer) if name in _names(node)]
     return [ast.unparse(each) for each in found]
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Return the names that a node defines: its own, or those of the values that it assigns."""
+    given = getattr(node, "targets", None) or [getattr(node, "target", None)]
+    return {getattr(node, "name", ""), *(getattr(each, "id", "") for each in given)}
 
 
 def _within(outer: ast.AST) -> Iterator[ast.AST]:
     """Yield the definitions in a node that are in no other definition in it."""
     for node in ast.iter_child_nodes(outer):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, _DEFINING):
             yield node
         else:
             yield from _within(node)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class CodeDefinition:
-    """A definition in a file: its names, outer first, its lines, counted from 1, and its content.
+    """A definition or a named value (`is_value`) in a file: its names, outer first, its lines, counted from 1, and its content.
 
     `digest` is of its tokens but comments. By the others a renamed one is found: `nameless` is the same with its own name left
     out, `headless` with its name left out where it is defined, as its new one may be a word in it.
@@ -19,6 +19,7 @@ class CodeDefinition:
     digest: str
     nameless: str
     headless: str
+    is_value: bool = False
 
 
 class CitationVerdict(StrEnum):

@@ -1,13 +1,14 @@
-"""The definitions of a file, each with digests that blanks and comments do not change, and decorators do."""
+"""The definitions and named values of a file, each with digests that blanks and comments do not change, and decorators do."""
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, zip_longest
 
 from tree_sitter import Tree
 
 from minutebook.features.citations.cited import CodeDefinition
+from minutebook.features.citations.named_values import WITHOUT_GRAMMAR, NamedValue, named_values
 from minutebook.features.code.chunking import syntax
 from minutebook.features.code.chunking.languages import Grammar, language_of
 from minutebook.features.code.chunking.outline import Definition
@@ -21,38 +22,76 @@ _EXPORTS = frozenset({b"export", b"default"})
 
 
 def definitions_of(path: str, text: str) -> list[CodeDefinition]:
-    """Return the definitions of a file in order; none where its language has no grammar, or no parser can read it."""
+    """Return the definitions and named values of a file in order; none where its language is not known, or no parser can read it."""
     language = language_of(path, text)
-    if language is None or language.grammar is None:
-        return []
     lines = text.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True)
+    if language is None or (language.grammar is None and language.name not in WITHOUT_GRAMMAR):
+        return []
+    if language.grammar is None:
+        values = named_values(language.name, lines, ())
+        return [_value(path, each, _words(lines[each.first : each.last + 1])) for each in values]
+    source = "".join(lines).encode("utf-8", "replace")
     try:
         found = syntax.outline(lines, language.grammar).definitions
-        tokens = _Tokens("".join(lines).encode("utf-8", "replace"), language.grammar)
+        tokens = _Tokens(source, language.grammar)
     except syntax.TooLong:
         return []
+    made = [_definition(path, each, outer, tokens) for each, outer in _nested(found)]
+    starts = [0, *accumulate(len(line.encode("utf-8", "replace")) for line in lines)]
+    made += [
+        _value(path, each, said)
+        for each in named_values(language.name, lines, found)
+        # What stands in a comment or a long string has no tokens of its own.
+        if (said := tokens.between(starts[each.first], starts[each.last + 1]))
+    ]
+    return sorted(made, key=lambda each: (each.first, -each.last))
+
+
+def _nested(found: Sequence[Definition]) -> Iterator[tuple[Definition, tuple[Definition, ...]]]:
+    """Yield each definition with those around it."""
     around: list[Definition] = []
-    made = []
     for each in found:
         while around and around[-1].end <= each.start:
             around.pop()
-        outer = [name for one in around for name in (one.within, one.name) if name]
-        own = [name for name in (each.within, each.name) if name]
-        decorators, said = tokens.before(each.start), tokens.between(each.start, each.end)
-        name = each.name.encode()
-        made.append(
-            CodeDefinition(
-                path,
-                (*outer, *own),
-                each.first + 1,
-                each.last + 1,
-                _digest([*decorators, *said]),
-                _digest([b"" if word == name else word for word in (*decorators, *said)]),
-                _digest([*decorators, *_without_first(said, name)]),
-            )
-        )
+        yield each, tuple(around)
         around.append(each)
-    return made
+
+
+def _names(definitions: Iterable[Definition]) -> Iterator[str]:
+    return (name for each in definitions for name in (each.within, each.name) if name)
+
+
+def _definition(
+    path: str, found: Definition, outer: Sequence[Definition], tokens: "_Tokens"
+) -> CodeDefinition:
+    decorators, said = tokens.before(found.start), tokens.between(found.start, found.end)
+    name = found.name.encode()
+    return CodeDefinition(
+        path,
+        tuple(_names((*outer, found))),
+        found.first + 1,
+        found.last + 1,
+        _digest([*decorators, *said]),
+        _digest([b"" if word == name else word for word in (*decorators, *said)]),
+        _digest([*decorators, *_without_first(said, name)]),
+    )
+
+
+def _value(path: str, found: NamedValue, said: Sequence[bytes]) -> CodeDefinition:
+    """Return a named value: one of another name is another, as many are alike."""
+    # Another that follows is no change of this one.
+    digest = _digest(said[:-1] if said[-1:] == [b","] else said)
+    names = (*_names(found.around), *found.names)
+    own = f"{digest} {names[-1]}"
+    return CodeDefinition(
+        path, names, found.first + 1, found.last + 1, digest, own, own, is_value=True
+    )
+
+
+def _words(lines: Iterable[str]) -> list[bytes]:
+    """Return the words of lines that are no comments."""
+    said = (line.split() for line in lines if not line.lstrip().startswith(("#", ";")))
+    return [word.encode("utf-8", "replace") for line in said for word in line]
 
 
 def _without_first(said: Sequence[bytes], name: bytes) -> list[bytes]:

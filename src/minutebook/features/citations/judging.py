@@ -1,6 +1,7 @@
 """Judge a citation: does it hold, was the code changed, renamed, moved, or is it gone."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from minutebook.features.citations.cited import CitationVerdict, Cited, CodeDefinition, Judged
 from minutebook.features.citations.trees import (
@@ -54,13 +55,17 @@ def _unchanged(cited: Cited, path: str | None, place: str) -> Judged:
 def _definition(
     cited: Cited, before: CodeDefinition, path: str | None, comparison: TreeComparison
 ) -> Judged:
-    here = [] if path is None else comparison.after.definitions(path)
+    here = [] if path is None else _like(before, comparison.after.definitions(path))
     if same := [each for each in here if each.names == before.names]:
         if any(each.digest == before.digest for each in same):
             return _unchanged(cited, path, _place(same[0]))
         return Judged(cited, CitationVerdict.CHANGED, _place(same[0]))
-    known = {each.names for each in comparison.before.definitions(cited.path)}
-    elsewhere = _elsewhere(before, comparison, comparison.differing - {path})
+    lines = before.first, before.last
+    if before.is_value and path is not None and _has_lines(cited, lines, path, comparison):
+        # It stands in a condition now, or below another key.
+        return _unchanged(cited, path, _place(replace(before, path=path)))
+    known = {each.names for each in _like(before, comparison.before.definitions(cited.path))}
+    elsewhere = _like(before, _elsewhere(before, comparison, comparison.differing - {path}))
     new = [each for each in here if each.names not in known]
     for verdict, among in ((CitationVerdict.RENAMED, new), (CitationVerdict.MOVED, elsewhere)):
         if found := [each for each in among if is_renamed(before, each)]:
@@ -79,6 +84,11 @@ def _elsewhere(
     if len(files) > MOST_SEARCHED:
         return comparison.after.defined(before.names[-1:], frozenset(files))
     return [each for other in sorted(files) for each in comparison.after.definitions(other)]
+
+
+def _like(definition: CodeDefinition, found: Iterable[CodeDefinition]) -> list[CodeDefinition]:
+    """Return the values where a value is judged, else the definitions."""
+    return [each for each in found if each.is_value == definition.is_value]
 
 
 def is_renamed(before: CodeDefinition, after: CodeDefinition) -> bool:

@@ -243,13 +243,15 @@ class SearchedTree:
         It ends with the definition's own name; the names before that are of its module, or of definitions around it.
         """
         name = symbol[-1].encode()
-        return [
+        found = [
             each
             for path in (self._files.paths if among is None else sorted(among))
             if name in (self._content(path) or b"")
             for each in self.definitions(path)
             if is_meant(symbol, each)
         ]
+        # A value is meant only where no definition has the name.
+        return [each for each in found if not each.is_value] or found
 
     def _content(self, path: str) -> bytes | None:
         return self._contents.of(path, lambda: self._files.read(path))

@@ -1,4 +1,4 @@
-"""Find references to code in a text: paths with or without lines, and names of definitions."""
+"""Find references to code in a text: paths with or without lines, names, and commands."""
 
 import re
 from bisect import bisect_right
@@ -16,13 +16,16 @@ _QUOTED = re.compile(r"`([^`\n]{1,200})`")
 _CODE_LIKE = re.compile(r"\w_\w|[a-z\d][A-Z]|\w(?:\.|::|#)\w")
 _PATH_LIKE = re.compile(r"/\w|\w\.[A-Za-z]")
 _PARTS = re.compile(r"\.|::|#")
+_COMMAND = re.compile(r"(?P<program>make|just|(?:npm|pnpm|yarn|bun) run) (?P<name>[\w:.-]+)")
+_COMMANDS = {"make": ("Makefile",), "just": ("justfile",)}
+"""The file of a program's commands, and the names around each of them there; of the others it is package.json."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A possible citation, as it is written in a text.
 
-    `lines` are the first and the last, counted from 1; `symbol` has the names of a definition, outer first. At least one of
+    `lines` are the first and the last, counted from 1; `symbol` has the names of a definition or a value, outer first. At least one of
     path and symbol is there.
     """
 
@@ -37,7 +40,7 @@ def references_in(text: str) -> list[Reference]:
     paths = [match for match in _TOKEN.finditer(text) if _PATH_LIKE.search(match["path"])]
     # `Order.total` may be a file as well as a name; what has lines or folders is none.
     plain = [match.span() for match in paths if match[0] != match["path"] or "/" in match[0]]
-    return list(dict.fromkeys((*map(_path, paths), *_symbols(text, plain))))
+    return list(dict.fromkeys((*map(_path, paths), *_symbols(text, plain), *_commands(text))))
 
 
 def below(root: str, path: str) -> str:
@@ -64,6 +67,14 @@ def _path(match: re.Match[str]) -> Reference:
         (int(first), max(int(first), int(last or first))) if first else None,
         tuple(_PARTS.split(symbol)) if symbol else (),
     )
+
+
+def _commands(text: str) -> Iterator[Reference]:
+    """Yield the commands of the project that are quoted: `make demo`, `npm run build`."""
+    for quoted in _QUOTED.finditer(text):
+        if found := _COMMAND.fullmatch(quoted[1]):
+            path, *outer = _COMMANDS.get(found["program"], ("package.json", "scripts"))
+            yield Reference(quoted[1], path, symbol=(*outer, found["name"]))
 
 
 def _symbols(text: str, paths: Sequence[tuple[int, int]]) -> Iterator[Reference]:
