@@ -104,9 +104,10 @@ def _has_lines(cited: Cited, lines: tuple[int, int], path: str, comparison: Tree
     """Tell whether lines stand together in a file, wherever; of none it is true."""
     first, last = lines
     wanted = _plain(comparison.before.lines(cited.path)[first - 1 : last])
-    found = _plain(comparison.after.lines(path))
-    return any(found[at : at + len(wanted)] == wanted for at in range(len(found) - len(wanted) + 1))
+    return not wanted or wanted in _plain(comparison.after.lines(path))
 
 
-def _plain(lines: list[str]) -> list[str]:
-    return [" ".join(line.split()) for line in lines if line.strip()]
+def _plain(lines: list[str]) -> str:
+    """Return lines without blanks around and between their words, each between line ends."""
+    said = [" ".join(line.split()) for line in lines if line.strip()]
+    return "".join(f"\n{line}\n" for line in said)
