@@ -95,14 +95,16 @@ class PlaceReasons:
     def _of(
         self, question: _Question, view: View, project: Project, named: Reference
     ) -> list[Ranked]:
+        defined = None if named.path else _place_of_definition(view, project, named)
+        if not (named.path or defined):
+            # For a name that the index of code does not have nothing is read from disk.
+            return []
         try:
             root = self._projects.check_allowed(project, project.path)
             repository = repository_of(root)
             if repository is None or repository.is_bare or repository.head_is_unborn:
                 return []
-            place = _place(view, project, repository, named)
-            if place is None:
-                return []
+            place = defined or _place_in_file(project, repository, named)
             asked = asked_lines(Blobs(repository), root, place)
             return list(self._told(question.about(named), project, repository, asked))
         except (MinutebookError, *UNREADABLE):
@@ -170,16 +172,17 @@ class PlaceReasons:
                 yield _ranked(record, said(record))
 
 
-def _place(
-    view: View, project: Project, repository: pygit2.Repository, named: Reference
-) -> str | None:
-    """Return the place of a reference as `asked_lines` reads it; a definition alone is looked up in the index of code."""
-    if named.path is not None:
-        path = below(project.path, named.path)
-        if path not in repository.index:
-            path = file_meant(path, (each.path for each in repository.index)) or path
-        after = "-".join(map(str, named.lines)) if named.lines else ".".join(named.symbol)
-        return f"{path}:{after}" if after else path
+def _place_in_file(project: Project, repository: pygit2.Repository, named: Reference) -> str:
+    """Return the place of a reference to a file as `asked_lines` reads it."""
+    path = below(project.path, named.path or "")
+    if path not in repository.index:
+        path = file_meant(path, (each.path for each in repository.index)) or path
+    after = "-".join(map(str, named.lines)) if named.lines else ".".join(named.symbol)
+    return f"{path}:{after}" if after else path
+
+
+def _place_of_definition(view: View, project: Project, named: Reference) -> str | None:
+    """Return the place of a definition that is named alone, by the index of code; None if it has none."""
     symbol, its = ".".join(named.symbol), view.narrowed(project=project.id)
     if chunks := its.narrowed(name=symbol).find(CodeChunk, limit=1):
         return f"{chunks[0].path}:{symbol}"
