@@ -202,7 +202,7 @@ READS = {
     "erasing": {"check", "find", "unfinished"},
     "governed": {"read", "search"},
     "inbox": {"listing", "read"},
-    "citations": {"notes", "follow", "judge_anew"},
+    "citations": {"notes", "doubtful", "follow", "judge_anew"},
     "ledgers": {"act", "states", "sync_visible"},
     "memories": {"count", "history", "narrowed", "page", "read", "read_any", "valid_at", "version"},
     "overview": {

@@ -17,6 +17,7 @@ from minutebook.features.tidying.operations import reason_of
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.undo.services import UndoServices
 from tests.features.citations.repositories import committed
+from tests.features.citations.test_verdicts import index
 from tests.features.ledger.decided import draft
 from tests.store.samples import summary
 from tests.world import NOON, World
@@ -84,6 +85,16 @@ def test_what_is_committed_waits_with_the_reason(here: World, shop: Path) -> Non
     # Back again: nothing waits.
     later(here, shop, CODE)
     assert waiting(here) == []
+
+
+def test_what_is_older_than_its_project_waits_without_a_question(world: World, shop: Path) -> None:
+    gone = world.remember("The kettle is paid back by refund()")
+    assert waiting(world) == []
+    since = later(world, shop, WITHOUT)
+    index(world, shop)
+    (found,) = waiting(world)
+    assert [each.id for each in found.records] == [gone]
+    assert reason_of(found) == f"refund is gone (since {since})"
 
 
 def test_confirmed_it_cites_what_is_there_and_is_undone_exactly(here: World, shop: Path) -> None:

@@ -31,8 +31,8 @@ WAIT = 0.1
 REST = 60.0
 """Seconds in which no answer waits for a work tree that took longer, or cannot be judged."""
 
-BATCH = 200
-"""Changes that are followed at once."""
+BATCH, AT_ONCE = 200, 50
+"""Changes that are followed, and earlier records that are judged, at once."""
 
 
 class Citations:
@@ -49,6 +49,7 @@ class Citations:
         self._judging = threading.Lock()
         self._pending: dict[tuple[str, str], Future[list[JudgedRecord]]] = {}
         self._resting: dict[str, float] = {}
+        self._begun: set[tuple[str, str]] = set()
         self.wait = PATIENCE
         """Seconds that an answer waits for verdicts."""
 
@@ -94,8 +95,9 @@ class Citations:
         for tree, some in due.items():
             yield from self._in_time(organization, tree, some)
 
-    def doubtful(self, organization: str) -> set[RecordName]:
-        """Return the records that cite something which does not hold, judged anew where that is not fresh."""
+    def doubtful(self, caller: Caller, organization: str) -> set[RecordName]:
+        """Return the records that cite something which does not hold, judged anew where that is not fresh, or was never done."""
+        self.follow(caller)
         self._judge_stale(organization, self._rows.all(organization))
         return {each.name for each in self._rows.all(organization) if not each.holds}
 
@@ -195,8 +197,9 @@ class Citations:
             names = {(each.kind, each.id) for each in changes if each.kind in kinds}
             self._judge_written(organization, names, trees)
             if any(each.kind is Kind.PROJECT for each in changes):
-                for tree in set(trees.values()):
+                for repository, tree in trees.items():
                     self._judge_stale(organization, self._rows.in_tree(organization, tree))
+                    self._judge_earlier(view, repository, tree)
             self._rows.put_mark(organization, since)
 
     def _judge_written(
@@ -212,6 +215,22 @@ class Citations:
         ]
         self._rows.remove(organization, {each.name for each in citing} & kept.keys())
         self._judge_by_project(organization, trees, citing)
+
+    def _judge_earlier(self, view: View, repository: str | None, tree: str) -> None:
+        """Judge the records of a project that are older than it: once in a process, some at a time, so that answers get their turn."""
+        organization = view.organization
+        if (organization, tree) in self._begun:
+            return
+        self._begun.add((organization, tree))
+        of_project = view.narrowed(repository=repository)
+        citing = self._citing.of(
+            organization, [each for of in (Memory, Decision) for each in of_project.find(of)]
+        )
+        kept = self._rows.of(organization, {each.name for each in citing})
+        due = [each for each in citing if each.may_cite and tree not in kept.get(each.name, {})]
+        due.sort(key=lambda each: each.text.at)
+        for start in range(0, len(due), AT_ONCE):
+            self._judge(organization, tree, due[start : start + AT_ONCE], PATIENCE)
 
     def _judge_by_project(
         self, organization: str, trees: Mapping[str | None, str], citing: Iterable[CitingRecord]

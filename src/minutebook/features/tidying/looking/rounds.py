@@ -162,7 +162,7 @@ class Rounds:
         late = [
             *self._rules_unused(organization),
             *self._sessions(organization),
-            *self._citing(organization),
+            *self._citing(caller, organization),
         ]
         made = self._suggestions(organization, late)
         done.found += take(made, self._mark(since, last))
@@ -264,10 +264,10 @@ class Rounds:
             if found is not None:
                 yield found
 
-    def _citing(self, organization: str) -> Iterator[Examined]:
+    def _citing(self, caller: Caller, organization: str) -> Iterator[Examined]:
         if Topic.CITED not in self._kinds:
             return
-        for kind, id in sorted(self._citations.doubtful(organization)):
+        for kind, id in sorted(self._citations.doubtful(caller, organization)):
             record = self._store.get(CLASSES[kind], organization, id)
             if isinstance(record, CITING) and (found := self._examining.citing(record)):
                 yield found
