@@ -125,7 +125,9 @@ def _importing(copy: Path, names: Collection[str]) -> set[Path]:
         found |= more
         modules = (".".join(path.relative_to(copy).with_suffix("").parts) for path in more)
         gone = re.compile("|".join(map(_import_of, modules)), re.MULTILINE)
-    return found
+    # A command imports its steps when they are asked for.
+    commands = {path.with_name("__main__.py") for path in found if copy / "tools" in path.parents}
+    return found | (commands & files.keys())
 
 
 def _import_of(module: str) -> str:
