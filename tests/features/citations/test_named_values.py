@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pygit2
 import pytest
 
 from minutebook.features.citations.definitions import definitions_of
+from minutebook.features.citations.judging import cited_in
+from minutebook.features.citations.trees import Blobs, CommitTree, SearchedTree
+from minutebook.features.code.references import references_in
 from tests.features.citations.repositories import committed
 from tests.features.citations.test_judging import judged
 
@@ -163,6 +167,14 @@ def test_a_definition_is_meant_before_a_value_of_its_name(tmp_path: Path) -> Non
     committed(tmp_path, {"a.py": "def total():\n    return 1\n", "b.toml": "[order]\ntotal = 3\n"})
     (found,) = judged(tmp_path, "`total`")
     assert found.cited.path == "a.py"
+
+
+def test_a_changed_value_is_not_cited_where_a_definition_elsewhere_is_meant(tmp_path: Path) -> None:
+    committed(tmp_path, {"a.py": "def total():\n    return 1\n", "b.toml": "[order]\ntotal = 3\n"})
+    repository = pygit2.Repository(str(tmp_path))
+    tree = SearchedTree(CommitTree(Blobs(repository), repository.head.peel(pygit2.Commit)))
+    cited = cited_in(references_in("`total`"), tree, frozenset({"b.toml"}))
+    assert list(cited) == []
 
 
 def test_what_two_files_call_so_and_what_no_file_has_is_not_cited(tmp_path: Path) -> None:

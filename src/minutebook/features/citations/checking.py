@@ -16,7 +16,7 @@ from minutebook.features.citations.trees import (
     Blobs,
     CommitTree,
     SearchedTree,
-    check_whole,
+    check_not_shallow,
     commit_named,
     compared_commits,
     compared_with_folder,
@@ -69,7 +69,7 @@ class CodeCheck:
         """Judge the citations of files that changed. Raises InvalidInput if the history is cut off, or cannot be read."""
         citing, doubtful = 0, []
         if self._base is None:
-            check_whole(self.repository)
+            check_not_shallow(self.repository)
         for text in texts:
             base = self._base or self.at(text.at)
             comparison = self._compared(base)
@@ -117,7 +117,7 @@ class CodeCheck:
         return [judged for each in cited if (judged := self._judged(each, base)) is not None]
 
     def _judged(self, cited: Cited, base: pygit2.Commit) -> Judged | None:
-        if not self._compared(base).tells(cited):
+        if not self._compared(base).can_judge(cited):
             return None
         if cited.is_new:
             # It is judged from the first commit that has what was new.
@@ -136,7 +136,7 @@ class CodeCheck:
         base = commit_named(self.repository, "--diff", name)
         common = self.repository.merge_base(base.id, self._head.id)
         if not common:
-            check_whole(self.repository)
+            check_not_shallow(self.repository)
         return self.repository[common].peel(pygit2.Commit) if common else base
 
     @property
@@ -172,7 +172,7 @@ class CodeCheck:
         cited = judged.cited
         for commit in self._changing(cited.path, base):
             comparison = self._between(base, commit)
-            if comparison.tells(cited) and not judge(cited, comparison).holds:
+            if comparison.can_judge(cited) and not judge(cited, comparison).holds:
                 return commit.short_id
         return ""
 

@@ -24,20 +24,20 @@ _EXPORTS = frozenset({b"export", b"default"})
 def definitions_of(path: str, text: str) -> list[CodeDefinition]:
     """Return the definitions and named values of a file in order; none where its language is not known, or no parser can read it."""
     language = language_of(path, text)
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True)
     if language is None or (language.grammar is None and language.name not in WITHOUT_GRAMMAR):
         return []
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").splitlines(keepends=True)
     if language.grammar is None:
         values = named_values(language.name, lines, ())
         return [_value(path, each, _words(lines[each.first : each.last + 1])) for each in values]
-    source = "".join(lines).encode("utf-8", "replace")
+    encoded = [line.encode("utf-8", "replace") for line in lines]
     try:
         found = syntax.outline(lines, language.grammar).definitions
-        tokens = _Tokens(source, language.grammar)
+        tokens = _Tokens(b"".join(encoded), language.grammar)
     except syntax.TooLong:
         return []
     made = [_definition(path, each, outer, tokens) for each, outer in _nested(found)]
-    starts = [0, *accumulate(len(line.encode("utf-8", "replace")) for line in lines)]
+    starts = [0, *accumulate(map(len, encoded))]
     made += [
         _value(path, each, said)
         for each in named_values(language.name, lines, found)
@@ -78,8 +78,8 @@ def _definition(
 
 
 def _value(path: str, found: NamedValue, said: Sequence[bytes]) -> CodeDefinition:
-    """Return a named value: one of another name is another, as many are alike."""
-    # Another that follows is no change of this one.
+    """Return a named value. All its digests but one hold its name: many values are alike, so that none is found under a new name."""
+    # A comma at the end says no more than that another value follows.
     digest = _digest(said[:-1] if said[-1:] == [b","] else said)
     names = (*_names(found.around), *found.names)
     own = f"{digest} {names[-1]}"

@@ -1,15 +1,10 @@
 """Judge a citation: does it hold, was the code changed, renamed, moved, or is it gone."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from minutebook.features.citations.cited import CitationVerdict, Cited, CodeDefinition, Judged
-from minutebook.features.citations.trees import (
-    MOST_SEARCHED,
-    SearchedTree,
-    TreeComparison,
-    is_meant,
-)
+from minutebook.features.citations.trees import SearchedTree, TreeComparison, is_meant
 from minutebook.features.code.references import Reference
 
 
@@ -28,7 +23,7 @@ def cited_in(
         found = tree.defined(each.symbol, among if path is None else frozenset({path}))
         if found and path is None and among is not None:
             found = tree.defined(each.symbol)
-        if len(found) == 1:
+        if len(found) == 1 and (among is None or found[0].path in among):
             yield Cited(each.written, found[0].path, definition=found[0])
 
 
@@ -65,7 +60,7 @@ def _definition(
         # It stands in a condition now, or below another key.
         return _unchanged(cited, path, _place(replace(before, path=path)))
     known = {each.names for each in _like(before, comparison.before.definitions(cited.path))}
-    elsewhere = _like(before, _elsewhere(before, comparison, comparison.differing - {path}))
+    elsewhere = _like(before, comparison.definitions_elsewhere(path, before.names[-1]))
     new = [each for each in here if each.names not in known]
     for verdict, among in ((CitationVerdict.RENAMED, new), (CitationVerdict.MOVED, elsewhere)):
         if found := [each for each in among if is_renamed(before, each)]:
@@ -75,15 +70,6 @@ def _definition(
     if len(moved) == 1:
         return Judged(cited, CitationVerdict.CHANGED, _place(moved[0]))
     return Judged(cited, CitationVerdict.GONE)
-
-
-def _elsewhere(
-    before: CodeDefinition, comparison: TreeComparison, files: Collection[str]
-) -> list[CodeDefinition]:
-    """Return the definitions of other files that differ; where those are many, the ones with its name."""
-    if len(files) > MOST_SEARCHED:
-        return comparison.after.defined(before.names[-1:], frozenset(files))
-    return [each for other in sorted(files) for each in comparison.after.definitions(other)]
 
 
 def _like(definition: CodeDefinition, found: Iterable[CodeDefinition]) -> list[CodeDefinition]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from minutebook.features.code.chunking.outline import Definition
+from minutebook.features.code.chunking.outline import Definition, indent_of
 
 WITHOUT_GRAMMAR = frozenset({"yaml", "ini", "make"})
 """Languages whose values stand in one another by their indents alone."""
@@ -16,10 +16,12 @@ _VALUE = re.compile(
     r"(?P<quote>[\"']?)(?P<name>[A-Za-z_$][\w.$-]*)(?P=quote)[ \t]*"
     r"(?:(?P<equals>(?::[^=]{0,100})?[:?+]?=(?![=>~]))|:(?![=:]))"
 )
+"""Words such as `export const`, the name, perhaps a type after a colon, and `=`; or the name and a colon."""
+
 _VALUE_IN_GO = re.compile(
     r"(?P<indent>)(?:(?:const|var) )?(?P<name>[A-Za-z_]\w*)(?: [^\s=]+)? (?P<equals>=)(?!=)"
 )
-"""There a type stands behind the name."""
+"""Go writes the type after the name, without a colon; here at the margin alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,8 @@ def _member_indent(lines: Sequence[str], number: int, around: Sequence[Definitio
     inner = around[-1]
     if inner.type == "function" or inner.first == number:
         return -1
-    members = (line for line in lines[inner.head + 1 : number + 1] if line.strip())
-    return _indent(next(members, ""))
+    following = (lines[at] for at in range(inner.head + 1, number + 1))
+    return indent_of(next((line for line in following if line.strip()), ""))
 
 
 def _last(lines: Sequence[str], first: int, indent: int) -> int:
@@ -73,12 +75,8 @@ def _last(lines: Sequence[str], first: int, indent: int) -> int:
     last = first
     for number in range(first + 1, len(lines)):
         line = lines[number].strip()
-        if line and (here := _indent(lines[number])) <= indent:
+        if line and (here := indent_of(lines[number])) <= indent:
             return number if here == indent and line[0] in ")]}" else last
         if line:
             last = number
     return last
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

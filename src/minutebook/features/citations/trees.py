@@ -66,7 +66,7 @@ def open_repository(folder: Path, argument: str = PROJECT) -> pygit2.Repository:
     return repository
 
 
-def check_whole(repository: pygit2.Repository) -> None:
+def check_not_shallow(repository: pygit2.Repository) -> None:
     """Raise InvalidInput if the history of a repository is cut off."""
     if repository.is_shallow:
         raise InvalidInput(
@@ -76,7 +76,7 @@ def check_whole(repository: pygit2.Repository) -> None:
 
 def check_size(repository: pygit2.Repository) -> None:
     """Raise InvalidInput if a repository has more than MOST_FILES files, or its history is cut off."""
-    check_whole(repository)
+    check_not_shallow(repository)
     if len(repository.index) > MOST_FILES:
         raise InvalidInput(PROJECT, "has more than {most:,} files", most=MOST_FILES)
 
@@ -106,8 +106,8 @@ class FileTree(Protocol):
         """Return the content of a file, None if that is no text, too large or cannot be read."""
 
 
-class KeptContents:
-    """The contents of files that were read, as long as there is room for them."""
+class ContentCache:
+    """A cache of the contents of files, as long as there is room; the others are read each time."""
 
     def __init__(self) -> None:
         self._kept: dict[object, bytes | None] = {}
@@ -131,7 +131,7 @@ class Blobs:
 
     def __init__(self, repository: pygit2.Repository) -> None:
         self.repository = repository
-        self._contents = KeptContents()
+        self._contents = ContentCache()
 
     def read(self, id: pygit2.Oid) -> bytes | None:
         """Return the content of a blob."""
@@ -202,7 +202,7 @@ class SearchedTree:
 
     def __init__(self, files: FileTree) -> None:
         self._files = files
-        self._contents = KeptContents()
+        self._contents = ContentCache()
         self._definitions: dict[str, list[CodeDefinition]] = {}
 
     def __contains__(self, path: str) -> bool:
@@ -282,8 +282,15 @@ class TreeComparison:
         """The files after that are new or changed."""
         return self.added | {path for path in self.now.values() if path is not None}
 
-    def tells(self, cited: Cited) -> bool:
-        """Tell whether the file of a citation can be read as it is after, if need be."""
+    def definitions_elsewhere(self, path: str | None, name: str) -> list[CodeDefinition]:
+        """Return the definitions of the other files that differ; where those are many, the ones of a name alone."""
+        files = self.differing - {path}
+        if len(files) > MOST_SEARCHED:
+            return self.after.defined((name,), files)
+        return [each for other in sorted(files) for each in self.after.definitions(other)]
+
+    def can_judge(self, cited: Cited) -> bool:
+        """Tell whether a citation can be judged: where that takes the file's content, it is a text that can be read."""
         path = self.now.get(cited.path)
         is_exact = cited.definition is not None or cited.lines is not None
         return path is None or not is_exact or self.after.is_text(path)
@@ -303,7 +310,7 @@ def compared_with_folder(
     index = pygit2.Repository(blobs.repository.path).index
     index.read_tree(base.tree)
     now, added = _changes(index.diff_to_workdir(_IN_FOLDER))
-    for path in _left_out(blobs.repository, now):
+    for path in _not_checked_out(blobs.repository, now):
         if same.paths.get(path) == blobs.repository.index[path].id:
             del now[path]
         else:
@@ -312,7 +319,7 @@ def compared_with_folder(
     return TreeComparison(before or SearchedTree(same), SearchedTree(after), now, added)
 
 
-def _left_out(repository: pygit2.Repository, now: Mapping[str, str | None]) -> list[str]:
+def _not_checked_out(repository: pygit2.Repository, now: Mapping[str, str | None]) -> list[str]:
     """Return the files of the index that a work tree lacks, if it leaves files out (`git sparse-checkout`)."""
     name, config = "core.sparseCheckout", repository.config
     if name not in config or not config.get_bool(name):

@@ -49,7 +49,7 @@ class Citations:
         self._judging = threading.Lock()
         self._pending: dict[tuple[str, str], Future[list[JudgedRecord]]] = {}
         self._resting: dict[str, float] = {}
-        self._begun: set[tuple[str, str]] = set()
+        self._judged_earlier: set[tuple[str, str]] = set()
         self.wait = PATIENCE
         """Seconds that an answer waits for verdicts."""
 
@@ -96,8 +96,8 @@ class Citations:
             yield from self._in_time(organization, tree, some)
 
     def doubtful(self, caller: Caller, organization: str) -> set[RecordName]:
-        """Return the records that cite something which does not hold, judged anew where that is not fresh, or was never done."""
-        self.follow(caller)
+        """Return the records that cite something which does not hold; those without a fresh verdict are judged first."""
+        self._follow(caller, self._records.seen_in(organization, anywhere(caller)))
         self._judge_stale(organization, self._rows.all(organization))
         return {each.name for each in self._rows.all(organization) if not each.holds}
 
@@ -174,9 +174,7 @@ class Citations:
     def follow(self, caller: Caller) -> None:
         """Judge new records, and those that cite projects that were indexed anew, since the last time."""
         for view in self._records.seen_by(anywhere(caller)):
-            with self._locks.hold(f"citations\0{view.organization}") as held:
-                if held is not None:
-                    self._follow(caller, view)
+            self._follow(caller, view)
 
     def judge_anew(self, caller: Caller) -> None:
         """Forget all that was judged, and judge it again."""
@@ -185,22 +183,26 @@ class Citations:
         self.follow(caller)
 
     def _follow(self, caller: Caller, view: View) -> None:
+        """Follow the changes of an organization, unless another process does."""
         organization = view.organization
-        since = self._rows.mark(organization)
-        if since > self._store.sequence(organization):
-            since = 0
-        while changes := self._store.changes(organization, since, BATCH):
-            caller.call.progress(0.0, organization)
-            since = changes[-1].sequence
-            trees = known_trees(caller, view.find(Project)).of_projects
-            kinds = {of.kind for of in CITING}
-            names = {(each.kind, each.id) for each in changes if each.kind in kinds}
-            self._judge_written(organization, names, trees)
-            if any(each.kind is Kind.PROJECT for each in changes):
-                for repository, tree in trees.items():
-                    self._judge_stale(organization, self._rows.in_tree(organization, tree))
-                    self._judge_earlier(view, repository, tree)
-            self._rows.put_mark(organization, since)
+        with self._locks.hold(f"citations\0{organization}") as held:
+            if held is None:
+                return
+            since = self._rows.mark(organization)
+            if since > self._store.sequence(organization):
+                since = 0
+            while changes := self._store.changes(organization, since, BATCH):
+                caller.call.progress(0.0, organization)
+                since = changes[-1].sequence
+                trees = known_trees(caller, view.find(Project)).of_projects
+                kinds = {of.kind for of in CITING}
+                names = {(each.kind, each.id) for each in changes if each.kind in kinds}
+                self._judge_written(organization, names, trees)
+                if any(each.kind is Kind.PROJECT for each in changes):
+                    for repository, tree in trees.items():
+                        self._judge_stale(organization, self._rows.in_tree(organization, tree))
+                        self._judge_earlier(view, repository, tree)
+                self._rows.put_mark(organization, since)
 
     def _judge_written(
         self, organization: str, names: Collection[RecordName], trees: Mapping[str | None, str]
@@ -217,11 +219,14 @@ class Citations:
         self._judge_by_project(organization, trees, citing)
 
     def _judge_earlier(self, view: View, repository: str | None, tree: str) -> None:
-        """Judge the records of a project that are older than it: once in a process, some at a time, so that answers get their turn."""
+        """Judge the memories and decisions that were written before their project was indexed, once in a process.
+
+        It does so for some at a time: an answer that judges, too, waits for its turn.
+        """
         organization = view.organization
-        if (organization, tree) in self._begun:
+        if (organization, tree) in self._judged_earlier:
             return
-        self._begun.add((organization, tree))
+        self._judged_earlier.add((organization, tree))
         of_project = view.narrowed(repository=repository)
         citing = self._citing.of(
             organization, [each for of in (Memory, Decision) for each in of_project.find(of)]

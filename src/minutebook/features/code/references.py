@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
@@ -16,9 +16,10 @@ _QUOTED = re.compile(r"`([^`\n]{1,200})`")
 _CODE_LIKE = re.compile(r"\w_\w|[a-z\d][A-Z]|\w(?:\.|::|#)\w")
 _PATH_LIKE = re.compile(r"/\w|\w\.[A-Za-z]")
 _PARTS = re.compile(r"\.|::|#")
-_COMMAND = re.compile(r"(?P<program>make|just|(?:npm|pnpm|yarn|bun) run) (?P<name>[\w:.-]+)")
-_COMMANDS = {"make": ("Makefile",), "just": ("justfile",)}
-"""The file of a program's commands, and the names around each of them there; of the others it is package.json."""
+_NPM = dict.fromkeys(("npm run", "pnpm run", "yarn run", "bun run"), ("package.json", "scripts"))
+_RUNNERS: Mapping[str, Sequence[str]] = {"make": ("Makefile",), **_NPM}
+"""The file that has the commands of a program, and the keys around each of them there."""
+_COMMAND = re.compile(rf"({'|'.join(_RUNNERS)}) ([\w:.-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,8 @@ def _commands(text: str) -> Iterator[Reference]:
     """Yield the commands of the project that are quoted: `make demo`, `npm run build`."""
     for quoted in _QUOTED.finditer(text):
         if found := _COMMAND.fullmatch(quoted[1]):
-            path, *outer = _COMMANDS.get(found["program"], ("package.json", "scripts"))
-            yield Reference(quoted[1], path, symbol=(*outer, found["name"]))
+            path, *keys = _RUNNERS[found[1]]
+            yield Reference(quoted[1], path, symbol=(*keys, found[2]))
 
 
 def _symbols(text: str, paths: Sequence[tuple[int, int]]) -> Iterator[Reference]:

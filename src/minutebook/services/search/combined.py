@@ -155,7 +155,7 @@ class CombinedRecall:
             notes[name] = replace(notes[name], leads=False)
         looked = notes["relevance"].facts.get("looked_through") if "relevance" in notes else None
         if ranked and looked is not None and (ranking.results or not looked):
-            # Beside texts it is not worth a line that no commit is about the question, nor where there is no text that no text is.
+            # The note is about commits while texts were found, or about texts of which there are none.
             del notes["relevance"]
         if caller.call.in_lines:
             note_perhaps(caller, (each.relevance for each in ranked))

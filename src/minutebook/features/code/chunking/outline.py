@@ -55,18 +55,21 @@ def paragraph_costs(lines: Sequence[str]) -> list[int]:
     costs = [0] * len(lines)
     for number, line in enumerate(lines):
         after_blank = number == 0 or not lines[number - 1].strip()
-        costs[number] = 0 if after_blank and line.strip() else 1 + _indent(line)
+        costs[number] = 0 if after_blank and line.strip() else 1 + indent_of(line)
     return costs
 
 
 def _indentation_costs(lines: Sequence[str]) -> list[int]:
     return [
-        2 * _indent(line) + bool(number and lines[number - 1].strip()) if line.strip() else NOWHERE
+        2 * indent_of(line) + bool(number and lines[number - 1].strip())
+        if line.strip()
+        else NOWHERE
         for number, line in enumerate(lines)
     ]
 
 
-def _indent(line: str) -> int:
+def indent_of(line: str) -> int:
+    """Return the number of blanks that a line begins with."""
     return len(line) - len(line.lstrip())
 
 
