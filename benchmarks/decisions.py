@@ -29,10 +29,10 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.ids import decision_id
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.domain.writing.decision_drafts import DecisionDraft
-from minutebook.domain.writing.lineage import superseding
 from minutebook.embedding import Embedded, Embedding, Model
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.trees import with_files
+from minutebook.features.ledger.lineage import superseding
 from minutebook.features.ledger.search import DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.models import Models

@@ -24,9 +24,9 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, LedgerMark
-from minutebook.domain.writing.lineage import Rule, superseding
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all
+from minutebook.features.ledger.lineage import Rule, superseding
 from minutebook.features.ledger.search import DecisionMode
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.places import data_directory

@@ -11,11 +11,11 @@ import pytest
 
 from minutebook.domain.errors import Conflict, Decided, Forbidden, LedgerBroken
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Proposal, ProposalStatus
-from minutebook.domain.writing.lineage import superseding
 from minutebook.features.audit_proof.services import ProofServices
 from minutebook.features.hooks.services import HookServices
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.history import read_all
+from minutebook.features.ledger.lineage import superseding
 from minutebook.features.ledger.mirror.waiting import waiting_id
 from minutebook.features.ledger.services import LedgerServices
 from tests.contracts.requirements import requirement

@@ -6,10 +6,16 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
+from minutebook.domain.errors import Forbidden, InvalidInput
+from minutebook.domain.records import (
+    Authorship,
+    Decision,
+    DecisionStatus,
+    Proposal,
+    ProposalStatus,
+    Role,
+)
 from minutebook.domain.writing.drafts import ScopeKey, resolve_scope
-from minutebook.domain.writing.lineage import FIXED, authorship_of
 
 LEAST_RATIONALE = 10
 """Characters in which a first decision, or a proposal, has to be given its reason."""
@@ -21,6 +27,46 @@ ERASED = "[erased]"
 """What stands in the place of a title and of reasons that were erased, and of the subject of their commit."""
 
 _AGE = {DecisionStatus.ACTIVE: 0, DecisionStatus.WITHDRAWN: 1, DecisionStatus.SUPERSEDED: 2}
+
+FIXED = (
+    "organization",
+    "target",
+    "title",
+    "rationale",
+    "consequences",
+    "authorship",
+    "author",
+    "created_at",
+    "supersedes",
+    "proposal",
+    "repository",
+    "user",
+)
+"""The fields that no act may change."""
+
+
+def authorship_of(caller: Caller) -> Authorship:
+    """Tell whether the caller is a person or an agent, from the role and nothing else."""
+    agents = (Role.AGENT, Role.VIEWER)
+    return Authorship.AGENT if caller.role in agents else Authorship.HUMAN
+
+
+def check_may_propose(caller: Caller) -> None:
+    """Raise Forbidden if the caller may only read."""
+    check_not_viewer(caller, "propose")
+
+
+def check_may_accept(caller: Caller) -> None:
+    """Raise Forbidden to all but an admin: they alone accept proposals."""
+    if caller.role is not Role.ADMIN:
+        reason = "the role {role} may not accept; an admin may"
+        raise Forbidden("accept", reason, needs=Role.ADMIN, role=caller.role)
+
+
+def check_not_viewer(caller: Caller, act: str) -> None:
+    """Raise Forbidden to a viewer, naming the act."""
+    if caller.role is Role.VIEWER:
+        raise Forbidden(act, "the role viewer may only read", needs=Role.HUMAN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Forbidden, InvalidInput
 from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.records import CLASSES, Authorship, Kind, Record, Role
-from minutebook.domain.writing.lineage import authorship_of
+from minutebook.domain.writing.decision_drafts import authorship_of
 from minutebook.features.archives.archive_file import ArchiveWriter, JournalWriter, reading
 from minutebook.features.archives.archive_lines import JOURNAL, KINDS, Mode, Owner
 from minutebook.features.archives.archive_paths import ArchivePath, ArchivePaths

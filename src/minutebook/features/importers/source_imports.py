@@ -25,7 +25,7 @@ from minutebook.domain.records import (
     Relation,
     Turn,
 )
-from minutebook.domain.writing import drafts, lineage
+from minutebook.domain.writing import decision_drafts, drafts
 from minutebook.domain.writing.decision_drafts import (
     LEAST_RATIONALE,
     DecisionDraft,
@@ -484,7 +484,7 @@ class _Import:
         return relation.type
 
     def _plan_proposal(self, draft: ProposalDraft, id: str) -> _Plan:
-        lineage.check_may_propose(self._caller)
+        decision_drafts.check_may_propose(self._caller)
         said = DecisionDraft(draft.title, draft.target, draft.rationale, draft.consequences)
         check_is_whole(said, LEAST_RATIONALE)
         here = self._store.get(Proposal, self._scope.organization, id)

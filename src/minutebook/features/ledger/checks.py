@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from minutebook.app import App
-from minutebook.domain.writing.lineage import Rule
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
+from minutebook.features.ledger.lineage import Rule
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.maintenance.doctor import Check, Finding

@@ -7,7 +7,6 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import decision_id
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
-from minutebook.domain.writing import lineage
 from minutebook.domain.writing.decision_drafts import (
     LEAST_RATIONALE,
     LEAST_RATIONALE_AGAINST,
@@ -16,6 +15,7 @@ from minutebook.domain.writing.decision_drafts import (
     check_is_whole,
 )
 from minutebook.domain.writing.targets import target_key
+from minutebook.features.ledger import lineage
 from minutebook.features.ledger.recording import DecisionWriter
 from minutebook.services.infrastructure import Infrastructure
 

@@ -8,7 +8,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
 from minutebook.domain.ids import decision_id, proposal_id
 from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
-from minutebook.domain.writing import lineage
+from minutebook.domain.writing import decision_drafts
 from minutebook.domain.writing.decision_drafts import (
     LEAST_RATIONALE,
     DecisionDraft,
@@ -19,6 +19,7 @@ from minutebook.domain.writing.decision_drafts import (
     declined,
     pending_again,
 )
+from minutebook.features.ledger import lineage
 from minutebook.features.ledger.keys.approval_secret import ApprovalSecret
 from minutebook.features.ledger.mirror.waiting import is_in_git
 from minutebook.features.ledger.recording import DecisionWriter
@@ -56,7 +57,7 @@ class Proposals:
         now = self._clock()
         id = proposal_id(now, self._randbits)
         with self._trail.audit_refusals(caller, None, "propose", Kind.PROPOSAL, id):
-            lineage.check_may_propose(caller)
+            decision_drafts.check_may_propose(caller)
             self._ledgers.sync_visible(caller)
             old = [self._store.read(caller, Decision, each) for each in supersedes]
             proposal = build_proposal(caller, draft, supersedes, id, now)
@@ -77,7 +78,7 @@ class Proposals:
         is taken in as Git has it, without a commit.
         """
         with self._trail.audit_refusals(caller, None, "accept", Kind.PROPOSAL, id):
-            lineage.check_may_accept(caller)
+            decision_drafts.check_may_accept(caller)
         now = self._clock()
         self._ledgers.sync_visible(caller)
         proposal = self._store.read(caller, Proposal, id)

@@ -7,8 +7,8 @@ from datetime import datetime
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import Decision, Proposal
-from minutebook.domain.writing import lineage
 from minutebook.domain.writing.decision_drafts import DecisionDraft, accepted
+from minutebook.features.ledger import lineage
 from minutebook.features.ledger.mirror.tables import Bringer
 from minutebook.features.ledger.repositories import Ledgers, after_commit
 from minutebook.services.infrastructure import Infrastructure

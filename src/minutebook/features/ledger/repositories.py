@@ -12,8 +12,9 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import new_id
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Authorship, Decision
-from minutebook.domain.writing.lineage import Violation, authorship_of, violations
+from minutebook.domain.writing.decision_drafts import authorship_of
 from minutebook.features.ledger.keys.trust import LedgerTrust
+from minutebook.features.ledger.lineage import Violation, violations
 from minutebook.features.ledger.locator import LedgerFolders, LedgerLocator
 from minutebook.features.ledger.mirror.following import Following
 from minutebook.features.ledger.mirror.tables import DecisionTables, check_sound

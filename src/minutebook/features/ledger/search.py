@@ -9,7 +9,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, TextRecord
 from minutebook.domain.sources import Source
-from minutebook.domain.writing.lineage import scoped_target
+from minutebook.features.ledger.lineage import scoped_target
 from minutebook.features.ledger.repositories import Ledgers
 from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, fuse
 from minutebook.search.text import TextQuery, parse_query

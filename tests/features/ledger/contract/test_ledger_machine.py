@@ -18,8 +18,9 @@ from hypothesis.stateful import (
 )
 
 from minutebook.domain.records import Decision, DecisionStatus, Role
-from minutebook.domain.writing.lineage import FIXED, truth
+from minutebook.domain.writing.decision_drafts import FIXED
 from minutebook.domain.writing.targets import target_key
+from minutebook.features.ledger.lineage import truth
 from minutebook.features.ledger.services import LedgerServices
 from tests.contracts.requirements import requirement
 from tests.examples import examples

@@ -12,9 +12,9 @@ from typing import Any
 
 from minutebook.domain.ids import decision_id
 from minutebook.domain.records import Decision
-from minutebook.domain.writing.lineage import superseding
 from minutebook.features.ledger.git.repository import Repository
 from minutebook.features.ledger.git.writer import Committed, LedgerAct, writing
+from minutebook.features.ledger.lineage import superseding
 from minutebook.store.file_locks import FileLocks
 from tests.store.samples import START, decision
 

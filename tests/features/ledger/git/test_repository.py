@@ -22,9 +22,9 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
-from minutebook.domain.writing.lineage import check_may_record
 from minutebook.features.ledger.git.history import news, read_all
 from minutebook.features.ledger.git.repository import Repository
+from minutebook.features.ledger.lineage import check_may_record
 from minutebook.store.file_locks import HeldFile
 from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.features.ledger.git.given import (

@@ -9,9 +9,9 @@ from pygit2.enums import FileMode, ObjectType
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision
-from minutebook.domain.writing.lineage import Rule, Violation
 from minutebook.features.ledger.git import markdown
 from minutebook.features.ledger.git.objects import Objects, Tree, TreeEntry
+from minutebook.features.ledger.lineage import Rule, Violation
 
 MOST_FOLDERS = 10_000
 """Folders that one reading of a ledger enters; one of ours has 257 at most."""

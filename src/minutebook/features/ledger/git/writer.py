@@ -18,7 +18,6 @@ from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Authorship, Decision
 from minutebook.domain.writing.decision_drafts import merge_decisions
-from minutebook.domain.writing.lineage import Violation, violations_between
 from minutebook.features.ledger.git import markdown, write_intent
 from minutebook.features.ledger.git.checkout import Checkout
 from minutebook.features.ledger.git.errors import translate_errors
@@ -26,6 +25,7 @@ from minutebook.features.ledger.git.objects import Objects, common_folder
 from minutebook.features.ledger.git.proofs import proof_of
 from minutebook.features.ledger.git.repository import CommitRight, Repository, branch_of, tip_of
 from minutebook.features.ledger.git.trees import blob_at, stamped, with_files
+from minutebook.features.ledger.lineage import Violation, violations_between
 
 log = logging.getLogger(__name__)
 

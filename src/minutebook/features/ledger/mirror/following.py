@@ -10,8 +10,8 @@ from minutebook.domain.errors import Conflict
 from minutebook.domain.origin import tidied
 from minutebook.domain.records import Decision, DecisionStatus, Proposal
 from minutebook.domain.writing.decision_drafts import merge_decisions
-from minutebook.domain.writing.lineage import Violation, violations_near
 from minutebook.features.ledger.keys.trust import LedgerTrust
+from minutebook.features.ledger.lineage import Violation, violations_near
 from minutebook.features.ledger.mirror.tables import (
     Bringer,
     DecisionTables,

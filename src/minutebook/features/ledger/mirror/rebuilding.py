@@ -12,8 +12,8 @@ from minutebook.domain.errors import Conflict, Forbidden, LedgerError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.policy import Scope
 from minutebook.domain.records import Authorship, Decision, Kind, Role
-from minutebook.domain.writing.decision_drafts import merge_decisions
-from minutebook.domain.writing.lineage import Rule, Violation, authorship_of, violations
+from minutebook.domain.writing.decision_drafts import authorship_of, merge_decisions
+from minutebook.features.ledger.lineage import Rule, Violation, violations
 from minutebook.features.ledger.mirror.tables import (
     as_in_git,
     check_sound,

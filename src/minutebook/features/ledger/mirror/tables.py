@@ -23,7 +23,7 @@ from minutebook.domain.writing.decision_drafts import (
     fixed_differences,
     merge_decisions,
 )
-from minutebook.domain.writing.lineage import Rule, TargetKey, Violation, scoped_target
+from minutebook.features.ledger.lineage import Rule, TargetKey, Violation, scoped_target
 from minutebook.features.ledger.mirror.waiting import is_in_git, waiting_id
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock

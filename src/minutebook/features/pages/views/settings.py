@@ -15,7 +15,7 @@ from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
 from minutebook.domain.rights.grants import Grant, NewToken, is_live
 from minutebook.domain.rights.redaction import redacted_for
-from minutebook.domain.writing import lineage
+from minutebook.domain.writing import decision_drafts
 from minutebook.features.pages.frame.catalogue import LANGUAGES, Later, later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.pages.frame.page import Goto, Page, View, Visit
@@ -228,7 +228,7 @@ RIGHTS: dict[Later, Callable[[Caller], object]] = {
     later("Remove for good what others wrote"): _may_remove,
     later("Verify"): policy.check_may_verify,
     later("Lock and unlock"): policy.check_may_lock,
-    later("Accept and decline proposals"): lineage.check_may_accept,
+    later("Accept and decline proposals"): decision_drafts.check_may_accept,
 }
 """What a role may do, each with the policy's own check."""
 

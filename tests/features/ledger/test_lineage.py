@@ -19,14 +19,16 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
-from minutebook.domain.writing.lineage import (
+from minutebook.domain.writing.decision_drafts import (
     FIXED,
-    Rule,
-    TargetKey,
     authorship_of,
-    check_is_pending,
     check_may_accept,
     check_may_propose,
+)
+from minutebook.features.ledger.lineage import (
+    Rule,
+    TargetKey,
+    check_is_pending,
     check_may_record,
     check_may_supersede,
     check_review_is_over,

@@ -22,25 +22,10 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
+from minutebook.domain.writing.decision_drafts import FIXED, authorship_of, check_not_viewer
 from minutebook.domain.writing.targets import target_key
 
 Placed = TypeVar("Placed", Decision, Proposal)
-
-FIXED = (
-    "organization",
-    "target",
-    "title",
-    "rationale",
-    "consequences",
-    "authorship",
-    "author",
-    "created_at",
-    "supersedes",
-    "proposal",
-    "repository",
-    "user",
-)
-"""The fields that no act may change."""
 
 
 class Rule(StrEnum):
@@ -279,15 +264,9 @@ def truth(start: Decision, find: Lookup) -> tuple[Decision, ...]:
 # Who may
 
 
-def authorship_of(caller: Caller) -> Authorship:
-    """Tell whether the caller is a person or an agent, from the role and nothing else."""
-    agents = (Role.AGENT, Role.VIEWER)
-    return Authorship.AGENT if caller.role in agents else Authorship.HUMAN
-
-
 def check_may_record(caller: Caller, active: Sequence[Decision]) -> None:
     """Raise Forbidden to a viewer, Decided if a decision is active on the target."""
-    _check_not_viewer(caller, "record")
+    check_not_viewer(caller, "record")
     if active:
         first, *others = sorted(active, key=lambda each: each.id)
         reason = Reason("a decision is active on this target; supersede it")
@@ -299,11 +278,6 @@ def check_may_record(caller: Caller, active: Sequence[Decision]) -> None:
                 targets=_spellings(active),
             )
         raise Decided(first.id, reason, first.target)
-
-
-def check_may_propose(caller: Caller) -> None:
-    """Raise Forbidden if the caller may only read."""
-    _check_not_viewer(caller, "propose")
 
 
 def check_may_supersede(
@@ -348,13 +322,6 @@ def check_may_overrule(caller: Caller, accepted: Sequence[Decision]) -> None:
         raise Forbidden(
             "supersede", "{id} was accepted by a person; a person may", needs=Role.HUMAN, id=each.id
         )
-
-
-def check_may_accept(caller: Caller) -> None:
-    """Raise Forbidden to all but an admin: they alone accept proposals."""
-    if caller.role is not Role.ADMIN:
-        reason = "the role {role} may not accept; an admin may"
-        raise Forbidden("accept", reason, needs=Role.ADMIN, role=caller.role)
 
 
 def check_may_decline(caller: Caller) -> None:
@@ -405,8 +372,3 @@ def superseding(
         for each in old
     }
     return taking, replaced
-
-
-def _check_not_viewer(caller: Caller, act: str) -> None:
-    if caller.role is Role.VIEWER:
-        raise Forbidden(act, "the role viewer may only read", needs=Role.HUMAN)
