@@ -26,9 +26,9 @@ endef
 help:  ## Show what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-setup: $(READY)  ## Make the virtual environment and prepare the model.
+setup: $(READY)  ## Make the virtual environment, and derive the models.
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock pyproject.toml $(wildcard tools/models/*)
 	$(PYTHON) -m venv .venv
 	sed -n '/^uv==/,/# via/p' requirements.lock > .venv/uv.lock
 	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement .venv/uv.lock
@@ -36,7 +36,6 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@# On all cores, where pip uses one. What a package has for another Python alone is reported, and no error.
 	-$(BIN)/python -m compileall -q -j 0 $(COMPILED)
-	$(BIN)/minutebook model prepare
 	touch $(READY)
 
 $(TEXTS): %.mo: %.po $(READY)

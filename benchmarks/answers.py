@@ -179,7 +179,7 @@ def filled(documents: Sequence[Document], models: Models) -> Iterator[Filled]:
     """Keep documents as memories of a person, or as turns, each at its time."""
     said: list[datetime] = []
     with tempfile.TemporaryDirectory(prefix="minutebook-answers-") as home:
-        settings = settings_with(home=Path(home), durability="normal", models=load({}).models)
+        settings = settings_with(home=Path(home), durability="normal")
         clock: Callable[[], datetime] = lambda: said[-1] if said else datetime.now(UTC)  # noqa: E731
         with closing(open_app(settings, models=models, clock=clock)) as app:
             kept = {}

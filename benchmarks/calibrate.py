@@ -1,9 +1,9 @@
-"""When is a text about a question? Fits the constants of `search/calibration.py`.
+"""When is a text about a question? Fits constants of `search/calibration.py`, and the built-in model's `UNRELATED`.
 
 `python -m benchmarks.calibrate [--quick] [--keep]`. Questions of the development halves of XQuAD and
 LoCoMo and of `benchmarks/notes.jsonl` are compared with their answers and with texts that are about
 something else: the other paragraphs or notes, or the turns of another conversation. A logistic of the
-late interaction score is fitted to tell them apart (maximum likelihood; every set counts the same, in
+score of token states and vectors (`Question.scores`) is fitted to tell them apart (maximum likelihood; every set counts the same, in
 it every group of questions, in that every question, and of a question its best answer twice as much as all
 other texts together). `--keep` writes `docs/calibration.json`, from which `make docs` draws
 `docs/calibration.svg`; a test compares the constants there with those in the code. `--quick` reads the
@@ -62,8 +62,8 @@ Chance = Callable[[Floats], Floats]
 class Scored:
     """A question's scores: of its answers, none where it has none, and of texts about something else.
 
-    `answers` and `others` are late interaction scores, the cosines those of the same texts, shape
-    (texts,) each. `best` is the best late interaction score in the store that was asked.
+    `answers` and `others` are scores of token states and vectors, the cosines those of the same texts, shape
+    (texts,) each. `best` is the best such score in the store that was asked.
     """
 
     group: str
@@ -83,17 +83,18 @@ class Texts:
     rows: Sequence[NDArray[np.float32]]
 
     def scores(self, embedding: Embedding, query: Query) -> tuple[Floats, Floats]:
-        """Return the late interaction and the best cosine of each document with a question."""
+        """Return the score and the best cosine of each document with a question."""
         made = embedding.embed_query(query.text)
         if made.tokens is None:
             raise SystemExit("the model gives no token states: there is nothing to fit")
-        late = Question(made.tokens).scores(self.packed).astype(np.float64)
-        return late, np.array([float((rows @ made.vector).max()) for rows in self.rows])
+        cosines = np.array([float((rows @ made.vector).max()) for rows in self.rows], np.float32)
+        scores = Question(made.tokens, made.english).scores(self.packed, cosines)
+        return scores.astype(np.float64), cosines.astype(np.float64)
 
 
 def texts_of(embedding: Embedding, collection: Collection) -> Texts:
     """Embed the documents of a collection."""
-    documents = collection.documents
+    documents = sorted(collection.documents, key=lambda each: len(each.text))
     made = [
         each
         for start in range(0, len(documents), BATCH)
@@ -133,7 +134,7 @@ Pairs = tuple[Floats, Floats, Floats]
 def weighed(sets: dict[str, list[Scored]], *, by_cosine: bool = False) -> Pairs:
     """Put questions and texts of some sets together, each question's best answer for all of them.
 
-    A cosine says less: an answer weighs ANSWER_WEIGHT by late interaction, 1 by cosine.
+    A cosine says less: an answer weighs ANSWER_WEIGHT by score, 1 by cosine.
     """
     weight = 1.0 if by_cosine else ANSWER_WEIGHT
     scores, labels, weights = list[Floats](), list[Floats](), list[Floats]()
@@ -248,7 +249,7 @@ def fitted(sets: dict[str, list[Scored]], model: str) -> dict[str, Any]:
         "constants": {
             "ABOUT_SLOPE": slope,
             "ABOUT_MIDDLE": middle,
-            "UNRELATED_COSINE": unrelated,
+            "UNRELATED": unrelated,
         },
         "cut": CUT,
         "sets": {name: grouped(found) for name, found in sets.items()},

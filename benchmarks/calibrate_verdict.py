@@ -1,13 +1,13 @@
 """How likely has a search found an answer? Fits the coefficients of `search/answerability.py`.
 
-`python -m benchmarks.calibrate_verdict [--quick] [--as-they-are] [--keep]`. Questions are asked of stores of 1 to 3,000 texts that
+`python -m benchmarks.calibrate_verdict [--quick] [--chats] [--as-they-are] [--keep]`. Questions are asked of stores of 1 to 3,000 texts that
 hold their answer and of stores that do not: `benchmarks.verdict_data` says which. A logistic of what the search
 measures tells both apart (maximum likelihood; every set counts the same, in it every size, in that
 answerable questions as much as near strangers and twice as much as far ones). Shown is each set by the
 coefficients fitted to all and by those fitted to the other sets. `--keep` writes
 `docs/calibration_verdict.json`; a test compares the coefficients and the cut there with those in the code. After the cut
 was moved `--as-they-are` measures with the coefficients of the code and fits none but those of sets left out. `--quick`
-reads the notes only.
+reads notes and statements only, `--chats` shows BEAM's long ones, too.
 """
 
 import json
@@ -27,17 +27,18 @@ from minutebook.config import load
 from minutebook.embedding.service import Embedding
 from minutebook.features.bench.metrics import area_interval, interval
 from minutebook.features.code.search import MEAN_PART
+from minutebook.features.models.built_in.builtin import UNRELATED
 from minutebook.models import models_of
 from minutebook.search.answerability import (
     BY_TOKENS,
     BY_VECTORS,
     BY_WORDS,
-    FOUND_FROM,
-    NOTHING_BELOW,
+    LIKELY_FROM,
     OF_CODE,
+    POSSIBLE_FROM,
     Coefficients,
 )
-from minutebook.search.calibration import UNRELATED_COSINE
+from minutebook.search.text import length_in_words
 
 KEPT = ROOT / "docs" / "calibration_verdict.json"
 
@@ -53,7 +54,7 @@ ONLY_SHOWN = frozenset({"chats"})
 SEED = 7
 """Of the choice of texts for stores."""
 
-SHOWN_SIZES = (1, 3, 10, 30, 100, 300, 1000)
+SHOWN_SIZES = (1, 3, 10, 30, 100, 200, 300, 500, 1500)
 
 Bools = NDArray[np.bool_]
 
@@ -74,7 +75,7 @@ class Form:
 
 def scaled(compared: Compared) -> Floats:
     """Return cosines with 0 for unrelated texts."""
-    return (compared.cosines - UNRELATED_COSINE) / (1 - UNRELATED_COSINE)
+    return (compared.cosines - UNRELATED) / (1 - UNRELATED)
 
 
 FORMS = {
@@ -111,7 +112,7 @@ def summed_up(form: Form, rows: Sequence[tuple[str, Query, Compared]]) -> Asked:
             form.cosine(compared),
             float(compared.bm25.max()),
             compared.size,
-            data.word_count(query.text),
+            length_in_words(query.text),
         )
         signals.append(evidence.signals())
         kinds.append(kind)
@@ -215,11 +216,11 @@ def figures(coefficients: Coefficients, asked: Asked) -> dict[str, Any]:
         told[str(size)] = {
             "questions": len(here["answerable"]),
             "area": rounded(area_interval(here["answerable"], here["near"])),
-            "lost": share(here["answerable"], lambda each: each < NOTHING_BELOW),
-            "near": share(here["near"], lambda each: each < NOTHING_BELOW),
-            "far": share(here["far"], lambda each: each < NOTHING_BELOW),
-            "found": share(here["answerable"], lambda each: each >= FOUND_FROM),
-            "near found": share(here["near"], lambda each: each >= FOUND_FROM),
+            "lost": share(here["answerable"], lambda each: each < POSSIBLE_FROM),
+            "near": share(here["near"], lambda each: each < POSSIBLE_FROM),
+            "far": share(here["far"], lambda each: each < POSSIBLE_FROM),
+            "found": share(here["answerable"], lambda each: each >= LIKELY_FROM),
+            "near found": share(here["near"], lambda each: each >= LIKELY_FROM),
         }
     return told
 
@@ -234,31 +235,52 @@ def rounded(values: Sequence[float]) -> list[float]:
     return [round(each, 4) for each in values]
 
 
-def texts_compared(embedding: Embedding, *, is_quick: bool) -> dict[str, list[Any]]:
+def texts_compared(
+    embedding: Embedding, *, is_quick: bool, with_chats: bool
+) -> dict[str, list[Any]]:
     """Ask the questions of every set of texts; of each what search measures."""
     strangers = data.far()
-    made: dict[str, Callable[[], Texts]] = {"notes": data.notes}
+    made: dict[str, Callable[[], Texts]] = {
+        "notes": data.notes,
+        "statements": lambda: data.statements(160),
+    }
     if not is_quick:
         made |= {
-            "locomo": lambda: data.locomo(60),
-            "xquad": lambda: data.xquad(12),
-            "chats": lambda: data.beam(60),
+            "technical": data.technical,
+            "locomo": lambda: data.locomo(30),
+            "xquad": lambda: data.xquad(5),
         }
-    sets = {}
-    for name, make in made.items():
-        print(f"comparing {name}", flush=True)
-        stores = Stores(data.with_keywords(make(), 60), embedding, strangers)
-        sets[name] = list(data.asked(stores, data.SIZES, SEED))
-    return sets
+    if with_chats:
+        made["chats"] = lambda: data.beam(60)
+    return {
+        name: compared(Stores(data.with_keywords(make(), 40), embedding, strangers), data.SIZES)
+        for name, make in made.items()
+    }
+
+
+def compared(stores: Stores, sizes: Sequence[int]) -> list[Any]:
+    """Ask the questions of a set in stores of some sizes, unless it was done before."""
+    print(f"comparing {stores.of.name}", flush=True)
+    every = [
+        *stores.of.texts.values(),
+        *(each.text for each in stores.of.queries),
+        f"{sizes} {stores.model.unrelated}",
+    ]
+    found: list[Any] = data.kept(
+        stores.embedding,
+        f"{stores.of.name}-compared",
+        every,
+        lambda: list(data.asked(stores, sizes, SEED)),
+    )
+    return found
 
 
 def code_compared(embedding: Embedding) -> dict[str, list[Any]]:
     """Ask questions of pools of functions, also questions on notes, of which code says nothing."""
-    print("comparing code", flush=True)
-    notes = [replace(each, relevant=frozenset()) for each in data.notes().queries]
+    notes = [replace(each, relevant=frozenset()) for each in data.notes().queries if each.relevant]
     strangers = [*data.far(), *notes]
     stores = Stores(data.cosqa(), embedding, strangers, mean_part=MEAN_PART)
-    return {"code": list(data.asked(stores, (3, 10, 30, 100, 300), SEED))}
+    return {"code": compared(stores, (3, 10, 30, 100, 300))}
 
 
 def told_of(form: Form, sets: Mapping[str, list[Any]], *, as_they_are: bool) -> dict[str, Any]:
@@ -291,18 +313,19 @@ def main() -> None:
     parser = asked("Fit the coefficients that say how likely a search has found an answer.")
     parser.add_argument("--keep", action="store_true", help=f"write {KEPT.relative_to(ROOT)}")
     parser.add_argument("--as-they-are", action="store_true", help="fit no coefficients in use")
+    parser.add_argument("--chats", action="store_true", help="show BEAM's long chats, too")
     given = parser.parse_args()
     if not given.quick and not PUBLIC.exists():
         raise SystemExit(f"there is no {PUBLIC}; --quick does without")
     embedding = models_of(load({})).embedding
     embedding.start()
     embedding.wait()
-    texts = texts_compared(embedding, is_quick=given.quick)
+    texts = texts_compared(embedding, is_quick=given.quick, with_chats=given.chats)
     code = {} if given.quick else code_compared(embedding)
     told: dict[str, Any] = {
         "model": embedding.model.name,
-        "nothing below": NOTHING_BELOW,
-        "found from": FOUND_FROM,
+        "possible from": POSSIBLE_FROM,
+        "likely from": LIKELY_FROM,
         "forms": {},
     }
     for name, form in FORMS.items():

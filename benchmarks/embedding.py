@@ -1,4 +1,4 @@
-"""The built-in model: how quick, how large, how near to the full computation.
+"""The built-in models: how quick, how large, how near multilingual-e5-small is to the full computation.
 
 `python -m benchmarks.embedding [--quick]`; the short form leaves out the comparison of vectors.
 Latencies are medians of wall time, with the CPU time of all threads beside them. Load time and
@@ -10,18 +10,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.measure import Table, Timing, asked, machine, publish, timed
-from minutebook.config import load
 from minutebook.features.models import runtime
-from minutebook.features.models.built_in import builtin, weights
+from minutebook.features.models.built_in import builtin, model_files
 from minutebook.features.models.built_in.builtin import BuiltInEmbedder
 from minutebook.features.models.built_in.tokenizer import Tokenizer
-from minutebook.features.models.built_in.weights import Weights
 from tests.features.models.oracle import Oracle
+from tools.models.derive import MULTILINGUAL
 
 SENTENCES = [
     "We moved the production database to PostgreSQL because writers kept waiting for one another.",
@@ -58,13 +56,13 @@ def resident():
 before = resident()
 started, cpu = time.perf_counter(), time.process_time()
 from minutebook.features.models.built_in import builtin
-embedder = builtin.open_model(Path(sys.argv[1]))
+embedder = builtin.open_model()
 loaded, used = time.perf_counter() - started, time.process_time() - cpu
 embedder.embed_query("which day is the meeting?")
 first = time.perf_counter() - started
 opened = resident()
 for _ in range(5):
-    embedder.embed_passages(sys.argv[2:])
+    embedder.embed_passages(sys.argv[1:])
 print(loaded, used, first, before, opened, resident())
 """
 
@@ -86,9 +84,9 @@ def texts_of(tokenizer: Tokenizer, tokens: int, count: int) -> list[str]:
 QUESTION = "which day was the budget meeting moved to"
 
 
-def speeds(models_dir: Path, tokenizer: Tokenizer, share: int) -> dict[str, Timing]:
+def speeds(tokenizer: Tokenizer, share: int) -> dict[str, Timing]:
     """Measure one question, a hundred passages, one full passage; full rounds divided by `share`."""
-    embedder, single = builtin.open_model(models_dir), builtin.open_model(models_dir, 1)
+    embedder, single = builtin.open_model(), builtin.open_model(1)
     sixty, full = texts_of(tokenizer, 60, 100), texts_of(tokenizer, builtin.POSITIONS, 1)
     assert all(len(made.rows) == 1 for made in embedder.embed_passages([*sixty, *full]))
     rounds = 100 // share
@@ -102,11 +100,11 @@ def speeds(models_dir: Path, tokenizer: Tokenizer, share: int) -> dict[str, Timi
     }
 
 
-def starts(models_dir: Path, texts: Sequence[str], rounds: int) -> dict[str, float]:
+def starts(texts: Sequence[str], rounds: int) -> dict[str, float]:
     """Measure a fresh process: load, first answer, memory before and after work; medians."""
     rows = []
     for _ in range(rounds):
-        command = [sys.executable, "-c", FRESH, str(models_dir), *texts]
+        command = [sys.executable, "-c", FRESH, *texts]
         told = subprocess.run(command, check=True, capture_output=True, text=True)
         rows.append([float(value) for value in told.stdout.split()])
     medians = [statistics.median(column) for column in zip(*rows, strict=True)]
@@ -116,15 +114,12 @@ def starts(models_dir: Path, texts: Sequence[str], rounds: int) -> dict[str, flo
 
 def fidelity(embedder: BuiltInEmbedder, tokenizer: Tokenizer) -> dict[str, float]:
     """Compare with the full computation in float32 over the same 4-bit weights."""
-    source = weights.find_source()
-    if source is None:
-        return {}
-    oracle = Oracle(Weights(source))
+    oracle = Oracle(MULTILINGUAL.open())
     texts = [*SENTENCES, *texts_of(tokenizer, 60, 20), *texts_of(tokenizer, 512, 2)]
     found, full = [], []
     for prefix, embed in (
-        ("query:", lambda text: embedder.embed_query(text).vector),
-        ("passage:", lambda text: embedder.embed_passages([text])[0].vector),
+        ("query:", lambda text: embedder.embed_query(text).others[builtin.ALONE.digest]),
+        ("passage:", lambda text: embedder.embed_code([text])[0].vector),
     ):
         for text in texts:
             ids = tokenizer.ids(f"{prefix} {text}", builtin.POSITIONS - 2)
@@ -140,18 +135,19 @@ def fidelity(embedder: BuiltInEmbedder, tokenizer: Tokenizer) -> dict[str, float
 
 
 def main() -> None:
-    """Measure everything, prepared first if need be, and publish."""
+    """Measure everything, and publish."""
     given = asked("Measure the built-in model.").parse_args()
     share = 8 if given.quick else 1
-    models_dir = load({}).models
     started, used = time.perf_counter(), time.process_time()
-    folder = builtin.prepare(models_dir)
+    assert model_files.damage() is None
     checked = (time.perf_counter() - started) * 1e3, (time.process_time() - used) * 1e3
-    tokenizer = Tokenizer(folder / builtin.TOKENIZER)
-    timings = speeds(models_dir, tokenizer, share)
-    fresh = starts(models_dir, texts_of(tokenizer, 60, 20), max(1, 5 // share))
-    files = {f"{path.name} MB": path.stat().st_size / 1e6 for path in sorted(folder.iterdir())}
-    near = {} if given.quick else fidelity(builtin.open_model(models_dir), tokenizer)
+    tokenizer = Tokenizer(model_files.FILES / model_files.TOKENIZER)
+    timings = speeds(tokenizer, share)
+    fresh = starts(texts_of(tokenizer, 60, 20), max(1, 5 // share))
+    files = {
+        f"{path.name} MB": path.stat().st_size / 1e6 for path in sorted(model_files.FILES.iterdir())
+    }
+    near = {} if given.quick else fidelity(builtin.open_model(), tokenizer)
     method = {
         **machine(),
         "threads": runtime.default_threads(),
@@ -164,7 +160,7 @@ def main() -> None:
             ("what", "rounds", "p50", "p99", "CPU"),
             [
                 *((name, len(t.wall), t.p50, t.p99, t.cpu) for name, t in timings.items()),
-                ("prepare, or check", 1, checked[0], None, checked[1]),
+                ("check of the files", 1, checked[0], None, checked[1]),
             ],
         ),
         *(

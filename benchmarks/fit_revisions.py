@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook import language
-from minutebook.config import load
 from minutebook.features.models.built_in import builtin
 from minutebook.language import comparing
 from minutebook.language.notes import PairVerdict, whole_alignment
@@ -212,7 +211,7 @@ class Reader:
     """Embeds texts and questions once each, and makes the signs of pairs."""
 
     def __init__(self) -> None:
-        self._embedder = builtin.open_model(load({}).models)
+        self._embedder = builtin.open_model()
         self.spell = self._embedder.spell
         self._packed: dict[str, bytes] = {}
         self._questions: dict[str, Question] = {}

@@ -22,7 +22,7 @@ from benchmarks import store as data
 from benchmarks.governance import Asked
 from benchmarks.measure import DATA, FORM, Cell, Table, asked, machine, publish, timed
 from minutebook.app import App, open_app
-from minutebook.config import load, settings_with
+from minutebook.config import settings_with
 from minutebook.domain.caller import Call, Caller
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Turn
 from minutebook.domain.writing.turns import turn_id
@@ -114,7 +114,7 @@ def summarised(embedder: str, sessions: int) -> tuple[Cell, ...]:
 
 def opened(home: Path, embedder: str) -> App:
     """Open a new store whose model, if it has one, is ready."""
-    settings = settings_with(home=home, embedder=embedder, models=load({}).models)
+    settings = settings_with(home=home, embedder=embedder)
     app = open_app(settings)
     app.embedding.start()
     app.embedding.settle()

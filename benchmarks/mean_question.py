@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import docstrings
-from minutebook.config import load
 from minutebook.features.models.built_in import builtin
 
 LEFT_OUT = frozenset({"test", "tests", "idlelib", "lib2to3", "site-packages", "turtledemo"})
@@ -35,8 +34,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=builtin.MEAN_QUESTION)
     given = parser.parse_args()
-    model = builtin.open_model(load({}).models)
-    vectors = [model.embed_query(each).vector for each in questions()]
+    model = builtin.open_model()
+    code = builtin.ALONE.digest
+    vectors = [model.embed_query(each).others[code] for each in questions()]
     np.save(given.out, np.mean(vectors, axis=0).astype(np.float16))
 
 

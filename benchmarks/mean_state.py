@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import ROOT
-from minutebook.config import load
 from minutebook.features.models.built_in import builtin
 
 DATA = ROOT.parent / "shared" / "data" / "xquad-dev.json"
@@ -26,7 +25,7 @@ def main() -> None:
     given = parser.parse_args()
     paragraphs = json.loads(given.data.read_text(encoding="utf-8"))
     questions = [question for each in paragraphs for question in each["questions"]]
-    model = builtin.open_model(load({}).models)
+    model = builtin.open_model()
     present = np.load(builtin.MEAN_STATE).astype(np.float32)
     means = []
     for language in sorted(questions[0]):

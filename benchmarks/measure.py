@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from minutebook.app import App, open_app
-from minutebook.config import load, settings_with
+from minutebook.config import settings_with
 from minutebook.store.sqlite.schema import SCRIPTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -141,7 +141,7 @@ def pss(pid: int) -> float:
 @contextmanager
 def opened(home: Path) -> Iterator[App]:
     """Open a store of its own with the built-in model."""
-    app = open_app(settings_with(home=home, models=load({}).models, durability="normal"))
+    app = open_app(settings_with(home=home, durability="normal"))
     try:
         app.embedding.wait()
         yield app

@@ -1,7 +1,7 @@
 """Does it find what was asked for? The public sets and ours, as `minutebook bench` measures them.
 
 `python -m benchmarks.quality [--quick] [--keep]`. Ours are `benchmarks/notes.jsonl` (short unrelated
-notes, questions with little word overlap) and `benchmarks/relations.jsonl` (answers reached through
+notes, questions with little word overlap), `benchmarks/paraphrases.jsonl` (none; nothing is fitted to it) and `benchmarks/relations.jsonl` (answers reached through
 entities and relations); LoCoMo, XQuAD and CoSQA are no part of this project and are left out where
 they are not there. `--keep` writes the figures to `docs/quality.json`, from which `make docs` makes
 `docs/quality.md`. The method is in docs/guides/bench.md.
@@ -25,6 +25,7 @@ KEPT = ROOT / "docs" / "quality.json"
 
 SETS = {
     OURS / "notes.jsonl": None,
+    OURS / "paraphrases.jsonl": None,
     OURS / "relations.jsonl": None,
     PUBLIC / "locomo-dev.json": None,
     PUBLIC / "xquad-dev.json": 60,

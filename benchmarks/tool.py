@@ -79,10 +79,15 @@ class Given:
         self.vectors: list[Rows] = []
 
     def embed_query(self, text: str) -> Embedded:
-        return Embedded(self._data.vectors(1))
+        drawn = self._drawn()
+        return Embedded(drawn, others={builtin.ALONE.digest: drawn[0]})
+
+    def _drawn(self) -> Rows:
+        """Draw one for each of the two models."""
+        return np.hstack([self._data.vectors(1), self._data.vectors(1)]) / np.float32(np.sqrt(2))
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        drawn = [self._data.vectors(1) for _ in texts]
+        drawn = [self._drawn() for _ in texts]
         self.vectors += drawn
         return [Embedded(rows) for rows in drawn]
 
@@ -201,7 +206,7 @@ def ours(home: Path, work: Work) -> dict[str, Timing]:
     rounds = len(work.texts) - WARM
     with copied(home) as one, copied(home) as other, Pipe(serve_command(one)) as pipe:
         settings = load({"home": other})
-        model = builtin.open_model(settings.models, settings.embedding_threads)
+        model = builtin.open_model(settings.embedding_threads)
         ready = Ready(model, work)
         app = open_app(settings, models=Models(Embedding(lambda: ready, ready.model), None))
         app.embedding.wait()
@@ -247,7 +252,7 @@ def _finds(pipe: Pipe, app: App, settings: Settings, model: BuiltInEmbedder, wor
 def chroma(size: int, data: Path, work: Work, *, install: bool) -> Calls:
     """Measure chromadb with the same texts and vectors; NotThere."""
     python = peers.chroma(install=install)
-    model = builtin.open_model(load({}).models)
+    model = builtin.open_model()
     with tempfile.TemporaryDirectory() as scratch:
         task = Path(scratch)
         for name in ("texts.json", "vectors.npy"):

@@ -2,14 +2,13 @@
 
 Stores of 1 to 3,000 texts are drawn from sets of texts. A *near stranger* is a question of the same set
 whose answer is not in the store: LoCoMo's and BEAM's questions are asked of other conversations, questions on
-notes of the other notes and of turns of technical talk, XQuAD's of the other paragraphs. A *far stranger*
+notes, statements and decisions of the others of their set, XQuAD's of the other paragraphs. A *far stranger*
 (`benchmarks/far_questions.jsonl`) is about nothing of the kind. What search measures is computed here as
 `services/search/signals.py` does, without a store. Embeddings are kept in a folder of temporary files.
 """
 
 import hashlib
 import json
-import math
 import pickle
 import random
 import re
@@ -25,20 +24,22 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import DATA
 from benchmarks.quality import OURS, PUBLIC
+from minutebook.domain.records import CodeChunk
+from minutebook.embedding.protocol import Embedded, Vector
 from minutebook.embedding.service import Embedding
 from minutebook.features.bench import datasets
-from minutebook.search.calibration import UNRELATED_COSINE, expectations
+from minutebook.search.calibration import expectations
 from minutebook.search.coverage import coverage
-from minutebook.search.late_interaction import Question
-from minutebook.search.text import TextQuery, is_stop_term, parse_query, terms, words
+from minutebook.search.late_interaction import ENGLISH_SCORE, OTHER_SCORE, Question
+from minutebook.search.text import TextQuery, is_stop_term, parse_query, terms
 from minutebook.services.embeddings import QueryEmbedding
 from minutebook.services.search.recall import CANDIDATES
 from minutebook.services.search.signals import COMPARED
-from minutebook.store.sidecar.words import K1, LEAST_IDF, B
+from minutebook.store.sidecar.words import K1, B, idf
 
 Floats = NDArray[np.float64]
 
-SIZES = (1, 3, 10, 30, 100, 300, 1000, 3000)
+SIZES = (1, 3, 10, 30, 100, 200, 500, 1500)
 """How many texts a store has."""
 
 KEYWORD_SEED = 4
@@ -95,27 +96,42 @@ def _talks(name: str, path: Path, count: int, chosen: Callable[[tuple[str, ...]]
 
 
 def notes(split: str | None = None) -> Texts:
-    """Short notes and questions on them, beside the answers of technical talk."""
+    """Short notes, questions on them, and questions of the same kind that none of them answers."""
     texts, queries = dict[str, str](), list[Query]()
-    for path in (OURS / "notes.jsonl", OURS / "relations.jsonl"):
-        for collection in datasets.read(path, split=split).collections:
-            of = f"{path.stem} {collection.name}"
-            texts |= {f"{of} {each.id}": each.text for each in collection.documents}
-            queries += [
-                Query(each.text, frozenset(f"{of} {id}" for id in each.relevant), "", path.stem)
-                for each in collection.queries
-                # Questions on relations are answered by way of the graph.
-                if each.relevant and path.stem == "notes"
-            ]
+    for collection in datasets.read(OURS / "notes.jsonl", split=split).collections:
+        texts |= {each.id: each.text for each in collection.documents}
+        queries += [Query(each.text, frozenset(each.relevant)) for each in collection.queries]
+    return Texts("notes", texts, dict.fromkeys(texts, ""), queries)
+
+
+def statements(count: int) -> Texts:
+    """Statements in a few words, of which the later ones revise earlier ones, and questions that either answers."""
+    texts, asked = dict[str, str](), dict[str, set[str]]()
+    for row in [*_lines(OURS / "revisions.jsonl"), *_lines(OURS / "revision_lessons.jsonl")]:
+        texts |= {row[each]: row[each] for each in ("older", "newer")}
+        said = ("older", "newer") if row["label"] == "revises" else ("older",)
+        asked.setdefault(row["question"], set()).update(row[each] for each in said)
+    every = [Query(text, frozenset(relevant)) for text, relevant in asked.items()]
+    step = max(1.0, len(every) / count)
+    chosen = [every[int(at * step)] for at in range(min(count, len(every)))]
+    return Texts("statements", texts, dict.fromkeys(texts, ""), chosen)
+
+
+def technical() -> Texts:
+    """Decisions with questions on them, relations and the turns of technical talk."""
+    texts, queries = dict[str, str](), list[Query]()
+    for collection in datasets.read(OURS / "relations.jsonl").collections:
+        # Questions on relations are answered by way of the graph.
+        texts |= {f"{collection.name} {each.id}": each.text for each in collection.documents}
     rows = _lines(OURS / "decision_questions.jsonl")
     for number, row in enumerate(each for each in rows if "decision" in each):
         decision, id = row["decision"], f"decision {number}"
         texts[id] = f"{decision['title']}. {decision['rationale']}"
-        queries += [Query(text, frozenset([id]), "", "decisions") for text in row["questions"]]
+        queries += [Query(text, frozenset([id])) for text in row["questions"]]
     for name in ("retractions", "labelled_sessions"):
         said = {turn[-1] for row in _lines(OURS / f"{name}.jsonl") for turn in row["turns"]}
         texts |= {f"{name} {number}": text for number, text in enumerate(sorted(said))}
-    return Texts("notes", texts, dict.fromkeys(texts, ""), queries)
+    return Texts("technical", texts, dict.fromkeys(texts, ""), queries)
 
 
 def xquad(count: int) -> Texts:
@@ -192,7 +208,9 @@ def _lines(path: Path) -> list[Any]:
 
 def kept(embedding: Embedding, name: str, texts: Sequence[str], make: Callable[[], Any]) -> Any:
     """Return what was made of texts, read from a file if it was made before."""
-    digest = hashlib.sha256("\0".join([embedding.model.digest, *texts]).encode()).hexdigest()
+    model = embedding.model
+    parts = [model.digest, model.states, str((ENGLISH_SCORE, OTHER_SCORE)), *texts]
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     path = DATA / f"verdict-{name}-{digest[:12]}.pickle"
     if path.exists():
         return pickle.loads(path.read_bytes())
@@ -202,20 +220,24 @@ def kept(embedding: Embedding, name: str, texts: Sequence[str], make: Callable[[
     return made
 
 
-def embedded(embedding: Embedding, texts: Sequence[str]) -> list[tuple[Any, bytes]]:
-    """Return the rows and the packed tokens of each text."""
-    made = []
-    for start in range(0, len(texts), BATCH):
-        for each in embedding.embed_passages(texts[start : start + BATCH]):
-            made.append((each.rows, each.packed or b""))
-    return made
+def embedded(
+    embed: Callable[[Sequence[str]], list[Embedded]], texts: Sequence[str]
+) -> list[tuple[Any, bytes]]:
+    """Return the rows and the packed tokens of each text; texts of a length are embedded at once."""
+    made: dict[int, tuple[Any, bytes]] = {}
+    order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+    for start in range(0, len(order), BATCH):
+        some = order[start : start + BATCH]
+        for place, each in zip(some, embed([texts[each] for each in some]), strict=True):
+            made[place] = each.rows, each.packed or b""
+    return [made[place] for place in range(len(texts))]
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
     """What search measures of a question in a store: of each text that was compared, shape (texts,).
 
-    `is_answer` tells which of them answer it, `size` how many texts the store has.
+    `late` are the scores of token states (`Question.scores`), none of them for code. `is_answer` tells which of them answer it, `size` how many texts the store has.
     """
 
     late: Floats
@@ -230,14 +252,23 @@ class Stores:
     """The texts of a set, ready to be drawn into stores and compared with questions."""
 
     def __init__(
-        self, of: Texts, embedding: Embedding, strangers: Sequence[Query], mean_part: float = 0.0
+        self,
+        of: Texts,
+        embedding: Embedding,
+        strangers: Sequence[Query],
+        mean_part: float | None = None,
     ) -> None:
-        """`mean_part` is how much of the mean question is taken out of each, as a search of code does."""
+        """`mean_part` is given for code: how much of the mean question is taken out of each question."""
         self.of, self.strangers, self._mean_part = of, strangers, mean_part
+        self.embedding = embedding
+        model, embed = embedding.model, embedding.embed_passages
+        if mean_part is not None:
+            model, embed = model.code or model, embedding.embed_code
+        self.model = model
         self.ids = list(of.texts)
         asked = [*of.queries, *strangers]
         texts, queries = list(of.texts.values()), [each.text for each in asked]
-        made = kept(embedding, of.name, texts, lambda: embedded(embedding, texts))
+        made = kept(embedding, of.name, texts, lambda: embedded(embed, texts))
         self._packed = [packed for _, packed in made]
         self._rows = np.concatenate([rows for rows, _ in made])
         self._starts = np.cumsum([0, *(len(rows) for rows, _ in made)])[:-1]
@@ -291,8 +322,8 @@ class Stores:
     def compare(self, query: Query, drawn: NDArray[np.int64]) -> Compared:
         """Compare a question with the texts of a store that search would compare."""
         made, parsed = self._made[id(query)], parse_query(query.text)
-        asked = QueryEmbedding(made.vector, mean=made.mean_question).less_mean(self._mean_part)
-        cosines = np.maximum.reduceat(self._rows @ asked.vector, self._starts).astype(float)[drawn]
+        every = np.maximum.reduceat(self._rows @ self._vector(made), self._starts)
+        cosines = every.astype(float)[drawn]
         bm25, covered = self._words(parsed, drawn)
         best = {
             *np.argsort(-cosines)[:CANDIDATES].tolist(),
@@ -305,10 +336,13 @@ class Stores:
                 keys,
                 dict(zip(keys, cosines[found].tolist(), strict=True)),
                 dict(zip(keys, bm25[found].tolist(), strict=True)),
-                UNRELATED_COSINE,
+                self.model.unrelated,
             )
             found = [int(key) for _, key in sorted(expected)[:COMPARED]]
-        late = Question(made.tokens).scores([self._packed[drawn[each]] for each in found])
+        late: NDArray[Any] = np.zeros(len(found))
+        if self._mean_part is None:
+            packed = [self._packed[drawn[each]] for each in found]
+            late = Question(made.tokens, made.english).scores(packed, cosines[found])
         answers = {self._place_of[each] for each in query.relevant}
         return Compared(
             late.astype(float),
@@ -318,6 +352,14 @@ class Stores:
             np.array([int(drawn[each]) in answers for each in found]),
             len(drawn),
         )
+
+    def _vector(self, made: Embedded) -> Vector:
+        """Return the vector of a question, as it is compared with texts or, less the mean question, with code."""
+        vector = made.others.get(self.model.digest, made.vector)
+        if self._mean_part is None:
+            return vector
+        asked = QueryEmbedding(made.vector, mean=made.mean_question, code=vector)
+        return asked.less_mean(self._mean_part).vector_of(CodeChunk)
 
     def _words(self, query: TextQuery, drawn: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return BM25 and the part of the question held, shape (texts,) each."""
@@ -330,9 +372,8 @@ class Stores:
             here, counts = self._held(term, place)
             if not len(here):
                 continue
-            idf = math.log((len(drawn) - len(here) + 0.5) / (len(here) + 0.5))
             share = counts * (K1 + 1) / (counts + K1 * (1 - B + B * lengths[here] / mean))
-            scores[here] += times * max(idf, LEAST_IDF) * share
+            scores[here] += times * idf(len(drawn), len(here)) * share
         scores /= query.forms
         holding = [
             {str(each) for form in forms for each in self._held(form, place)[0]}
@@ -353,11 +394,6 @@ class Stores:
         return here[here >= 0], counts[here >= 0]
 
 
-def word_count(text: str) -> int:
-    """Count the words of a question that say something, at least one."""
-    return max(1, len(words(text)))
-
-
 def asked(
     stores: Stores, sizes: Sequence[int], seed: int, draws: int = 1
 ) -> Iterator[tuple[str, Query, Compared]]:
@@ -368,7 +404,8 @@ def asked(
     chance = random.Random(seed)
     for size in sizes:
         for query in stores.of.queries:
-            drawn = stores.drawn(query, size, chance, with_answer=True)
+            is_answered = bool(query.relevant)
+            drawn = stores.drawn(query, size, chance, with_answer=True) if is_answered else None
             if drawn is not None:
                 yield "answerable", query, stores.compare(query, drawn)
             for _ in range(draws):

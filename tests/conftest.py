@@ -20,19 +20,14 @@ examples.register()
 
 OF_FEATURES = {
     "built_in": "models",
-    "models": "models",
     "postgres": "postgres",
 }
 """The features without which a fixture cannot be made."""
 
-KEPT = frozenset({"MINUTEBOOK_MODELS"})
-"""Where the prepared model lies may differ from machine to machine."""
-
 
 def pytest_configure() -> None:
     for name in [name for name in os.environ if name.startswith("MINUTEBOOK_")]:
-        if name not in KEPT:
-            del os.environ[name]
+        del os.environ[name]
     # Servers of tests keep to themselves, but for those of tests/server/daemon/test_process.py.
     os.environ["MINUTEBOOK_DAEMON"] = "off"
     # The folder of these tests has a history of its own.
@@ -118,13 +113,7 @@ def postgres() -> None:
 
 @pytest.fixture(scope="session")
 def built_in() -> Embedding:
-    """The model in the box, prepared if need be."""
+    """The model in the box."""
     embedding = open_embedding(load({}))
     embedding.wait(60)
     return embedding
-
-
-@pytest.fixture(scope="session")
-def models(built_in: Embedding) -> Path:
-    """The folder of models, wherever a test's own home is; the built-in one is prepared in it."""
-    return load({}).models

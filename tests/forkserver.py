@@ -494,16 +494,14 @@ _kept: list[object] = []
 
 
 def _load_tokenizer() -> None:
-    """Load the tokenizer of the model in the box, if that is prepared; the rest of it has threads."""
-    from minutebook.config import load
+    """Load the tokenizer of the model in the box, if that is there; the rest of it has threads."""
     from minutebook.feature import FOLDER
 
     # By names, so that the tests stand without that feature.
     with suppress(OSError, ModuleNotFoundError):
-        builtin = importlib.import_module(f"{FOLDER}.models.built_in.builtin")
+        files = importlib.import_module(f"{FOLDER}.models.built_in.model_files")
         tokenizer = importlib.import_module(f"{FOLDER}.models.built_in.tokenizer")
-        folder = builtin.folder_of(load({}).models)
-        _kept.append(tokenizer.Tokenizer(folder / builtin.TOKENIZER))
+        _kept.append(tokenizer.Tokenizer(files.FILES / files.TOKENIZER))
 
 
 def _open_contracts() -> None:

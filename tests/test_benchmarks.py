@@ -194,8 +194,8 @@ def test_a_server_that_ends_is_told_with_its_last_words() -> None:
 def test_a_tool_that_fails_ends_the_measurement(tmp_path: Path) -> None:
     with pipe.Pipe(tool.serve_command(tmp_path)) as served:
         served.initialize()
-        with pytest.raises(RuntimeError, match="nonsense"):
-            served.call("recall", {"query": "x", "nonsense": 1})
+        with pytest.raises(RuntimeError, match="limit"):
+            served.call("recall", {"query": "x", "limit": "nonsense"})
 
 
 @pytest.mark.thorough
@@ -326,7 +326,7 @@ def test_a_store_is_filled_under_the_models_name_and_found_by_the_real_one(
     monkeypatch.setattr(tool, "DATA", tmp_path)
     monkeypatch.setattr(peers, "DATA", tmp_path)
     data = tool.filled(10)
-    assert np.load(data / "vectors.npy").shape == (10, builtin.WIDTH)
+    assert np.load(data / "vectors.npy").shape == (10, builtin.MODEL.dimensions)
     assert len(json.loads((data / "texts.json").read_text(encoding="utf-8"))) == 10
     rows = tool.Tables([], [], [])
     tool.measure(10, tool.drawn(2), rows, install=False)

@@ -108,11 +108,6 @@ def test_forget_asks_first_and_then_removes(run: Run) -> None:
             ["remember", "x", "--home", "/dev/null/below"],
             "choose another data directory with --home",
         ),
-        pytest.param(
-            ["model", "fetch", "--from", "/nowhere/e5.bin"],
-            "/nowhere/e5.bin",
-            marks=pytest.mark.needs("models"),
-        ),
     ],
 )
 @pytest.mark.usefixtures("begun")
@@ -166,15 +161,10 @@ def test_doctor_says_why_a_model_that_is_wanted_cannot_be_had(
 
 @pytest.mark.usefixtures("begun")
 @pytest.mark.needs("models")
-def test_status_loads_and_prepares_no_model(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_status_loads_no_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "built-in")
-    monkeypatch.setenv("MINUTEBOOK_MODELS", str(tmp_path / "models"))
     told = json.loads(run("status", "--json").output)
-    assert told["model_state"] == "not prepared"
-    assert "minutebook model prepare" in told["model_reason"]
-    assert not (tmp_path / "models").exists()
+    assert (told["model_state"], told["model_reason"]) == ("not loaded", "")
 
 
 def test_status_and_doctor_tell_of_texts_that_are_being_analysed_anew(
@@ -342,7 +332,7 @@ def test_help_explains_a_commands_own_options_and_names_the_common_ones() -> Non
     assert "see `minutebook --help`." in text
     assert re.search(r"^  --ledger LEDGER +Where decisions are committed", listed(), re.MULTILINE)
     assert "Also --home: see" in listed("token", "list")
-    assert "Also" not in listed("model", "verify")
+    assert "Also" not in listed("completion")
 
 
 @pytest.mark.whole

@@ -53,9 +53,6 @@ OPEN_NONE = {
     ("settings", "unset"),
     ("daemon", "status"),
     ("daemon", "stop"),
-    ("model", "prepare"),
-    ("model", "verify"),
-    ("model", "fetch"),
 }
 READ = {words: each for words, each in leaf_commands() if words not in BEGIN | OPEN_NONE}
 

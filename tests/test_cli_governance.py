@@ -66,7 +66,7 @@ def test_a_person_verifies_and_deprecates_with_a_reason(run: Run) -> None:
     assert "--reason must not be empty" in refused(run, "deprecate", id, "--reason", " ")
     assert "deprecated" in done(run, "deprecate", id, "--reason", "we deploy daily")
     assert "we deploy daily" in done(run, "show", id)
-    assert "Nothing here is about that." in done(run, "search", "deploy")
+    assert "Nothing was found." in done(run, "search", "deploy")
 
 
 @pytest.mark.needs("archives")

@@ -112,8 +112,6 @@ OPENS_NO_STORE = {
     ("demo",): "prints of a store of its own, whose text is ours",
     ("daemon", "restart"): "starts a process, and prints that it did",
     ("daemon", "stop"): "prints the numbers of processes",
-    ("model", "prepare"): "prints where the model is",
-    ("model", "verify"): "prints that the model is whole",
 }
 TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("serve",): [["serve", ODD], ["serve", "--http", ODD]],
@@ -245,7 +243,6 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
         ["assign", "--plan", ODD],
     ],
     ("where",): [["where"], ["where", "odd"], ["where", ODD], ["where", "odd", "--trust"]],
-    ("model", "fetch"): [["model", "fetch", "--from", ODD]],
 }
 """What is typed for each command: what shows stored text, and what quotes an argument."""
 

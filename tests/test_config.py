@@ -18,7 +18,6 @@ from minutebook.features.sign_in.settings import SignInSettings
     "name",
     [
         "ledger",
-        "models",
         "embedder",
         "jwt_keys",
         "index_roots",

@@ -12,7 +12,6 @@ from string import Template
 
 import pytest
 
-from minutebook.cli.opening import wait_for_model
 from tests.commands_in_daemon import Daemon, daemon_of_commands
 from tests.terminal import Run
 
@@ -126,7 +125,7 @@ class Bash:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the page is for bash")
-def test_the_tutorial_runs_in_a_shell_as_it_stands(models: Path, tmp_path: Path) -> None:
+def test_the_tutorial_runs_in_a_shell_as_it_stands(tmp_path: Path) -> None:
     environment = {name: os.environ[name] for name in ("LANG", "TZ") if name in os.environ}
     shell = Bash(
         {
@@ -135,7 +134,6 @@ def test_the_tutorial_runs_in_a_shell_as_it_stands(models: Path, tmp_path: Path)
             "HOME": str(tmp_path),
             "TMPDIR": str(tmp_path),
             "XDG_RUNTIME_DIR": str(tmp_path),
-            "MINUTEBOOK_MODELS": str(models),
             # A person's machine has less to do than one that runs tests.
             "MINUTEBOOK_HOOK_WAIT": "60",
         }
@@ -152,14 +150,12 @@ def test_the_tutorial_runs_in_a_shell_as_it_stands(models: Path, tmp_path: Path)
 @pytest.mark.thorough
 @pytest.mark.parametrize("page", RECIPES, ids=lambda page: page.stem)
 def test_each_command_of_a_recipe_prints_what_the_page_shows(
-    page: Path, run: Run, models: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "built-in")
-    monkeypatch.setenv("MINUTEBOOK_MODELS", str(models))
     with daemon_of_commands() as daemon:
         # A daemon that has just started says of its first answers that vectors are still to come.
-        daemon.app.embedding.start()
-        wait_for_model(daemon.app.embedding)
+        daemon.app.embedding.settle()
         shell = Shell(daemon)
         for command, shown in steps(page):
             shell.step(command, shown)

@@ -125,7 +125,7 @@ def failed(reason: str = "model.onnx is damaged") -> Embedding:
     """Return an embedding whose model cannot be had."""
 
     def opener() -> Embedder:
-        raise ModelUnavailable(reason, "run `minutebook model prepare`")
+        raise ModelUnavailable(reason, "reinstall minutebook")
 
     return Embedding(opener, WordEmbedder.model)
 

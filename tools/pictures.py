@@ -20,7 +20,7 @@ from random import Random
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from minutebook.app import open_app
-from minutebook.config import environment, load, settings_with
+from minutebook.config import environment, settings_with
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
 from minutebook.features.code.services import CodeServices
@@ -78,7 +78,7 @@ def main() -> int:
 
 def _filled(home: Path) -> dict[str, str]:
     """Fill the store and wait for its vectors; return the ids that addresses name."""
-    settings = settings_with(home=home, models=load({}).models)
+    settings = settings_with(home=home)
     fill(settings, ENDS, Random(1).getrandbits)
     person = Caller(name="ada", role=Role.ADMIN)
     with closing(open_app(settings)) as app:

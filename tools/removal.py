@@ -25,6 +25,7 @@ from importlib import import_module
 from pathlib import Path
 
 from minutebook.feature import features
+from tools.build_hook import MODELS
 
 ROOT = Path(__file__).resolve().parent.parent
 _FEATURES = Path("src", "minutebook", "features")
@@ -76,8 +77,8 @@ def _copied() -> Iterator[Path]:
         listed = subprocess.run(
             ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
         )
-        texts = (ROOT / "src").rglob("*.mo")
-        for path in (*(ROOT / each for each in listed.stdout.split("\0") if each), *texts):
+        built = (*(ROOT / "src").rglob("*.mo"), *(ROOT / MODELS).glob("*"))
+        for path in (*(ROOT / each for each in listed.stdout.split("\0") if each), *built):
             if path.is_file():
                 place = copy / path.relative_to(ROOT)
                 place.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 `docs/settings.md` comes from the classes of `config/`, `docs/commands.md` from the command line,
 `docs/contracts/` from each contract's `contract.json`,
 `docs/promises.md` from the manifest of requirements and the tests that claim to prove them,
-`docs/quality.md` and its pictures from `docs/quality.json`, `docs/calibration.json` and `docs/calibration_verdict.json`, `schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
+`docs/quality.md` from `docs/quality.json`, `schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
 """
 
 import json
@@ -26,7 +26,7 @@ from minutebook.contracts.registry import CONTRACTS  # noqa: E402
 from minutebook.feature import features  # noqa: E402
 from minutebook.invocation import FILE  # noqa: E402
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
-from tools import calibration_page, commands_page, reliability_page  # noqa: E402
+from tools import commands_page, reliability_page  # noqa: E402
 from tools.tables import table  # noqa: E402
 
 MADE = "<!-- Made by tools/write_docs.py; `make docs` writes it anew. -->"
@@ -251,10 +251,7 @@ def _pages_of_bench() -> Mapping[str, Callable[[], str]]:
     if not any(each.name == "bench" for each in features()):
         return {}
     quality_page = import_module("tools.quality_page")
-    return {
-        "docs/quality.md": lambda: f"{MADE}\n\n{quality_page.page()}",
-        "docs/quality.svg": quality_page.drawing,
-    }
+    return {"docs/quality.md": lambda: f"{MADE}\n\n{quality_page.page()}"}
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
@@ -264,7 +261,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     **{f"docs/contracts/{name}.md": partial(_opened_page, name) for name in CONTRACTS},
     **_pages_of_bench(),
     "docs/reliability.md": lambda: _page(reliability_page.page()),
-    "docs/calibration.svg": calibration_page.drawing,
     **_schema_of_ledger(),
 }
 

@@ -98,7 +98,7 @@ SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "oidc_secret", "summ
 HIDDEN = SECRETS | {"store"}
 """The settings whose values are shown nowhere; that of `store` may hold a password."""
 
-_PATHS = frozenset({"home", "models", "ledger", "backup_folder", "ledgers_folder", "audit_key"})
+_PATHS = frozenset({"home", "ledger", "backup_folder", "ledgers_folder", "audit_key"})
 _PATH_LISTS = frozenset({"index_roots", "archive_roots"})
 _EMBEDDERS = frozenset({"built-in", "endpoint", "none"})
 _PLACES = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA")

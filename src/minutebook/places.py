@@ -22,7 +22,7 @@ def data_directory(settings: Settings) -> DataDirectory:
     return DataDirectory(
         settings.database,
         settings.claims,
-        (settings.server_index, settings.models),
+        (settings.server_index,),
         tuple(dict.fromkeys(copies)),
         keys=place_of(settings.key),
         is_on_server=settings.store is not None,

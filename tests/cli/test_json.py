@@ -21,8 +21,6 @@ REASON = ("--reason", "It moved.")
 ELSEWHERE = {
     ("migrate",): "needs a server",
     ("store", "distribute"): "needs a cluster",
-    ("model", "prepare"): "takes minutes",
-    ("model", "fetch"): "takes weights",
     ("daemon", "restart"): "starts a process",
 }
 """Commands of the frame's option that are not run here, and why."""
@@ -159,11 +157,6 @@ def _stopped(run: Run, id: str) -> None:
     assert _answer(run, "daemon", "stop") == {"stopped": []}
 
 
-def _whole(run: Run, id: str) -> None:
-    done = run("model", "verify", "--json")
-    assert json.loads(done.stdout) == {"whole": True} if done.exit_code == 0 else not done.stdout
-
-
 ACTS: dict[Words, Act] = {
     ("edit",): _edited,
     ("invalidate",): _memory("invalidate", *REASON),
@@ -187,7 +180,6 @@ ACTS: dict[Words, Act] = {
     ("audit", "sign"): _signed,
     ("install",): _installed,
     ("daemon", "stop"): _stopped,
-    ("model", "verify"): _whole,
 }
 
 

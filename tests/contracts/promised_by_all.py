@@ -17,7 +17,12 @@ _COMMON = [
             "http-paths": "Over HTTP every contract has its own path.",
             "bad-input/named": "A missing or ill-typed argument, an unlisted enum value, a number out of range: an error that names the argument, before the core.",
             "bad-input/clamped": "Where only the prose gives a maximum, larger values are clamped to it.",
-            "bad-input/unknown": "Unknown arguments are refused with the name and the nearest known one, but for journal.",
+            "bad-input/unknown": "An argument that the tool does not know is left out and named in a further block where the "
+            "published schema allows further properties, and refused with the nearest known one where it does not.",
+            "results/first-block": "The first content block of every tool's result is the contract's answer, whole and alone; "
+            "whatever else is said stands in further blocks. Under `answers = lines` the lines are the first block, and doubt their first line.",
+            "arguments/as-sent": "A string that reads exactly as the declared number, boolean, array or object is taken "
+            "as it (not for `confirm`); a lone surrogate in a string is read as U+FFFD.",
             "results/text-and-structured": "Results are sent as text and as structuredContent.",
             "results/output-schema": "Where an outputSchema is published the structured content validates against it.",
             "results/no-null-cursor": "Absent cursors are left out; never nextCursor: null.",

@@ -362,6 +362,6 @@ DIVERGENCES: tuple[Divergence, ...] = (
     ),
     Divergence(
         "knowledge/get_status/dimensions",
-        "The built-in model is multilingual-e5-small with 384 dimensions; the status says so.",
+        "The built-in model is multilingual-e5-small with all-MiniLM-L6-v2 beside it, in 768 dimensions; the status says so.",
     ),
 )

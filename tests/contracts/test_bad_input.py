@@ -1,5 +1,6 @@
 """Every argument wrong in every way that its schema allows: an error that names it, nothing kept."""
 
+import json
 from collections.abc import Iterator, Mapping
 from reprlib import repr as short
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.contracts.answers import Answer
+from minutebook.contracts.answers import Answer, texts_of
+from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Role
 from tests.contracts.fitting import anything, fitting
 from tests.contracts.requirements import requirement
@@ -125,44 +127,98 @@ def test_a_wrong_argument_is_named_and_nothing_is_kept(
 
 
 @requirement("common/bad-input/unknown")
-@pytest.mark.parametrize(
-    ("contract", "name"), [key for key, tool in TOOLS.items() if not tool.ignores_unknown]
-)
-def test_an_unknown_argument_is_refused_with_the_nearest_known_one(
+@pytest.mark.parametrize(("contract", "name"), TOOLS)
+def test_an_unknown_argument_is_left_out_or_where_it_stands_in_another_refused_with_the_nearest_known_one(
     world: World, contract: str, name: str
 ) -> None:
     before = world.kept()
     tool = TOOLS[contract, name]
+    is_open = tool.promise["inputSchema"].get("additionalProperties", True)
     for spot in spots(tool):
         *around, key = spot.path
         if not isinstance(key, str) or key in tool.promise.get("atGate", ()):
             continue
         for near in (f"{key}s", key.capitalize(), key.replace("_", "-") + "_"):
             wrong = placed(valid(contract, name), (*around, near), "x")
+            if is_open and not around:
+                gated = tool.promise.get("atGate", ())
+                assert [each for each in tool.arguments.left_out(wrong) if each not in gated] == [
+                    near
+                ]
+                assert tool.arguments.nearest(near) == key
+                continue
             answer = call(world, contract, name, wrong)
             *_, place = Spot((*around, near), {}, {}, False).name.rpartition("`")
             check_refused_for(contract, answer, place)
             assert f"; `{key}` is" in answer.text
-    answer = call(world, contract, name, {**valid(contract, name), "zzzz": 1})
-    check_refused_for(contract, answer, "zzzz")
     assert world.kept() == before
-
-
-@requirement("journal/calls/unknown-arguments")
-def test_only_the_journal_lets_unknown_arguments_pass(world: World) -> None:
-    lax = {contract for (contract, _), tool in TOOLS.items() if tool.ignores_unknown}
-    strict = {contract for (contract, _), tool in TOOLS.items() if not tool.ignores_unknown}
-    assert lax == {"journal"}
-    assert not lax & strict
-    before = world.kept()
-    for name in (name for contract, name in TOOLS if contract == "journal"):
-        known = world.by(role=Role.VIEWER)
-        plain = call(known, "journal", name, valid("journal", name))
-        more = {"zzzz": 1, "session_id": [], "nresults": "x"}
-        answer = call(known, "journal", name, {**valid("journal", name), **more})
+    viewer = world.by(role=Role.VIEWER, request="more")
+    plain = call(viewer, contract, name, valid(contract, name))
+    answer = call(viewer, contract, name, {**valid(contract, name), "zzzz": 1})
+    if is_open:
         assert (answer.error is None) is (plain.error is None)
         assert set(answer.content or ()) == set(plain.content or ())
-    assert world.kept() == before
+        if answer.error is None:
+            assert answer.notes["arguments"].facts == {"left_out": ["zzzz"]}
+    else:
+        check_refused_for(contract, answer, "zzzz")
+
+
+def test_what_was_left_out_is_named_with_what_may_be_meant(world: World) -> None:
+    world.remember("tea")
+    answer = world.contract.call(
+        world.app, world.caller, "recall", {"query": "tea", "limits": 1, "task_progress": "- [x]"}
+    )
+    first, *others = texts_of(answer)
+    assert json.loads(first)["query"] == "tea"
+    assert others[-1] == (
+        "Left out, since this tool has no such argument: limits (not limit?), task_progress."
+    )
+
+
+@requirement("common/arguments/as-sent")
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ({"query": "a", "limit": "5"}, {"query": "a", "limit": 5}),
+        ({"query": "a", "limit": "5.0"}, {"query": "a", "limit": 5}),
+        ({"query": "5"}, {"query": "5"}),
+        ({"query": "true"}, {"query": "true"}),
+        ({"query": "a", "include_code": "true"}, {"query": "a", "include_code": True}),
+        ({"query": "a", "vector_weight": "0.4"}, {"query": "a", "vector_weight": 0.4}),
+    ],
+)
+def test_a_string_that_reads_as_the_declared_value_is_taken_as_it(
+    arguments: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    check = TOOLS["knowledge", "recall"].arguments.check
+    assert check(arguments) == check(meant)
+
+
+@requirement("common/arguments/as-sent")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("limit", each) for each in ("five", " 5", "5 ", "", "true", "NaN", "Infinity", "[5]")),
+        *(("limit", each) for each in ("5.5", "1e400", "9" * 5000, '"5"', "[" * 100_000)),
+        *(("include_code", each) for each in ("True", "yes", "1", "null")),
+    ],
+)
+def test_any_other_string_is_refused(name: str, value: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        TOOLS["knowledge", "recall"].arguments.check({"query": "a", name: value})
+    assert refused.value.argument == name
+
+
+def test_objects_and_lists_written_out_as_strings_are_taken_and_a_confirmation_is_not(
+    world: World,
+) -> None:
+    id = world.call("store_memory", content="x", metadata='{"a": 1}')["id"]
+    assert world.call("get_memory", id=id)["metadata"] == {"a": 1}
+    assert world.call("reset_all_memory", confirm="true")["reset"] is False
+    filters = '{"metadata": {"a": 1}}'
+    check = TOOLS["catalog", "memory-search"].arguments.check
+    assert check({"filters": filters}) == check({"filters": json.loads(filters)})
 
 
 @pytest.mark.parametrize("depth", [0, 4, -1, 2.5])

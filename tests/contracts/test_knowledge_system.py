@@ -78,8 +78,8 @@ def test_the_cache_statistics_count_questions(world: World) -> None:
 @requirement("knowledge/system/true-model")
 def test_the_status_names_the_model_in_use(opener: Opener, built_in: Any) -> None:
     answer = opener(built_in).call("get_status")
-    assert answer["embedding"]["model"] == "multilingual-e5-small"
-    assert answer["embedding"]["dimensions"] == answer["db_dimension"] == 384
+    assert answer["embedding"]["model"] == "multilingual-e5-small + all-MiniLM-L6-v2"
+    assert answer["embedding"]["dimensions"] == answer["db_dimension"] == 768
     assert opener(name="other").call("get_status")["embedding"]["model"] == "words"
 
 

@@ -50,7 +50,7 @@ def test_what_has_no_hits_stays_an_object(world: World) -> None:
 def test_what_revises_a_hit_is_said_in_its_line() -> None:
     hit = {"id": "a", "content": "Jenkins", "at": "2026-01-02T03:04:05Z", "by": "ana"}
     revised = hit | {"revised_by": {"id": "b", "at": "2026-02-03T00:00:00Z"}}
-    assert as_lines({"results": [hit, revised]}) == (
+    assert as_lines({"results": [hit, revised]}, {}) == (
         "- Jenkins (2026-01-02, ana; a)\n"
         "- Jenkins (2026-01-02, ana; a; perhaps revised by b on 2026-02-03)"
     )
@@ -64,7 +64,7 @@ def test_code_keeps_its_lines() -> None:
         "start_line": 3,
         "end_line": 4,
     }
-    assert as_lines({"results": [hit]}) == "x.py:3-4\ndef f():\n    pass"
+    assert as_lines({"results": [hit]}, {}) == "x.py:3-4\ndef f():\n    pass"
 
 
 @pytest.mark.needs("code", "ledger")

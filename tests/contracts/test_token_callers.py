@@ -107,7 +107,6 @@ def test_a_token_of_several_repositories_writes_into_one_that_is_named(world: Wo
     [
         {"organization": "zoo"},
         {"repository": "app", "scope_type": "repository"},
-        {"user": "bob", "scope_type": "user"},
         {"scope_type": "system"},
     ],
 )

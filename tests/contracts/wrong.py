@@ -77,11 +77,11 @@ BESIDE: Mapping[tuple[str, str], Mapping[str, Any]] = {
 
 WRONG_TYPES: Mapping[str, list[Any]] = {
     "string": [5, 1.5, True, False, [], ["a"], {}, {"a": 1}],
-    "integer": ["5", "", 1.5, True, False, [], [1], {}, math.nan, math.inf, -math.inf],
-    "number": ["0.5", "", True, False, [], [1], {}, math.nan, math.inf, -math.inf, 10**400],
-    "boolean": ["true", "", 1, 0, 1.0, [], {}],
-    "object": ["{}", "", 5, 1.5, True, [], [{}]],
-    "array": ["[]", "", 5, 1.5, True, {}, {"a": []}],
+    "integer": ["five", "5.5", "", 1.5, True, False, [], [1], {}, math.nan, math.inf, -math.inf],
+    "number": ["half", "NaN", "", True, False, [], [1], {}, math.nan, math.inf, -math.inf, 10**400],
+    "boolean": ["yes", "1", "", 1, 0, 1.0, [], {}],
+    "object": ["{", "[]", "", 5, 1.5, True, [], [{}]],
+    "array": ["[", "{}", "", 5, 1.5, True, {}, {"a": []}],
 }
 
 

@@ -1,6 +1,5 @@
 """What is killed, where, and what must be so afterwards."""
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -24,7 +23,6 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.code.services import CodeServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.models.built_in import builtin
 from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices
@@ -303,19 +301,6 @@ def _run(*words: str) -> None:
     assert done.exit_code == 0, done.output
 
 
-def model_is_whole(folder: Path, said: Acknowledged, ended: bool) -> None:
-    """Check that the model's folder is whole or not there, and that the next process ends the work."""
-    models = folder / "home" / "models"
-    place = builtin.folder_of(models)
-    assert builtin.is_prepared(models) or not ended
-    assert builtin.is_prepared(models) or not place.exists()
-    victims.derive(str(folder / "home"), "again")
-    assert builtin.is_whole(models)
-    check(folder / "home", said, models=models)
-    assert {each.name for each in models.iterdir()} == {place.name, ".preparing"}
-    shutil.rmtree(models)
-
-
 WRITING = "database,transactions,files,git"
 
 CASES: dict[str, Case] = {
@@ -370,9 +355,6 @@ CASES: dict[str, Case] = {
         prepare=disorder,
         after=tidied,
         is_fresh=True,
-    ),
-    "model derivation": Case(
-        command=victim("derive"), points="files", steps=19, rounds=40, after=model_is_whole
     ),
     "backup": Case(
         command=cli("backup", "/made.tar"),

@@ -178,7 +178,8 @@ class Walk:
             prompt = hooks.before_prompt(AGENT, f"tell me what {word} is about", 0.0, ())
             is_put = prompt is not None and word in prompt.text
             assert may_be_told or not is_put, (memory, prompt)
-            assert (word in titles) is (word in names) is may_be_told, (memory, titles, names)
+            assert (word in titles) is (word in names), (memory, titles, names)
+            assert word in titles or not may_be_told, (memory, titles)
             for door, is_told in zip(
                 DOORS, (bool(own), is_put, word in titles, word in names), strict=True
             ):

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 from minutebook.app import App, open_app
 from minutebook.domain.caller import Caller
@@ -190,25 +189,8 @@ def tidy(home: str, name: str) -> None:
     app.close()
 
 
-def derive(home: str, name: str) -> None:
-    """Prepare a model of small files, as the process that prepares the built-in one does."""
-    del name
-    from minutebook.features.models.built_in import builtin, model_preparation
-
-    def fill(source: Path, folder: Path, on_progress: Callable[[float], None]) -> None:
-        for part, file in enumerate((builtin.BODY, builtin.WORDS, builtin.TOKENIZER)):
-            (folder / file).write_bytes(file.encode() * 50_000)
-            on_progress((part + 1) / 3)
-
-    module: Any = builtin
-    module._derive = fill
-    models = Path(home) / "models"
-    models.mkdir(parents=True, exist_ok=True)
-    model_preparation.main(models)
-
-
 ACTS_BY_NAME: Mapping[str, Callable[..., None]] = {
-    each.__name__: each for each in (write, decide, grow, search, migrate, summarize, tidy, derive)
+    each.__name__: each for each in (write, decide, grow, search, migrate, summarize, tidy)
 }
 
 

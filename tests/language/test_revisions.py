@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.language.revisions import DatedText, chance, revisions
-from minutebook.search.late_interaction import TokenStates, pack
+from minutebook.search.late_interaction import TokenStates
+from tests.packed import packed_of
 
 BEGIN = datetime(2026, 3, 4, tzinfo=UTC)
 
@@ -72,7 +73,7 @@ def with_states(text: str, day: int, seed: int = 3) -> DatedText:
     noise = np.random.RandomState(len(text)).randn(len(pieces), 384).astype(np.float32)
     states = of_words[pieces] + 0.4 * noise
     tokens = TokenStates(pieces, np.ones(len(pieces), np.float32), states)
-    return DatedText(text, BEGIN + timedelta(days=day), pack(tokens))
+    return DatedText(text, BEGIN + timedelta(days=day), packed_of(tokens))
 
 
 def test_states_and_words_may_stand_beside_one_another():
@@ -108,7 +109,7 @@ def test_long_texts_take_as_little_memory_as_short_ones():
         np.ones(pieces, np.float32),
         np.random.RandomState(1).standard_normal((pieces, 128)).astype(np.float32),
     )
-    states, text = pack(tokens), f"{WORDS[0]} is {WORDS[1]}. " * 6_400
+    states, text = packed_of(tokens), f"{WORDS[0]} is {WORDS[1]}. " * 6_400
     texts = [DatedText(f"{day} {text}", BEGIN + timedelta(days=day), states) for day in range(3)]
     tracemalloc.start()
     try:

@@ -22,7 +22,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from minutebook import __version__
-from minutebook.features.models.built_in import builtin, weights
+from minutebook.features.models.built_in import model_files
 from tests.conformance.npm import needs_npm, ran
 from tests.test_guides import ROOT
 from tools.packages import __main__ as packages
@@ -36,7 +36,9 @@ WHEEL = f"minutebook-{__version__}-py3-none-any.whl"
 SDIST = f"minutebook-{__version__}.tar.gz"
 BUNDLE = f"minutebook-{__version__}.mcpb"
 REQUIREMENTS = f"minutebook-{__version__}-requirements.txt"
-WEIGHTS = f"minutebook/features/models/built_in/{weights.FILE}"
+FILES = "minutebook/features/models/built_in/files/"
+LARGEST_WHEEL = 100_000_000
+"""Bytes that a package registry takes without asking."""
 PROGRAMS = Path(sys.executable).parent
 
 
@@ -102,8 +104,6 @@ def test_the_wheel_has_what_runs_and_nothing_else(dist: Path) -> None:
     with zipfile.ZipFile(dist / WHEEL) as archive:
         names = archive.namelist()
         meta = archive.read(f"minutebook-{__version__}.dist-info/METADATA")
-        with archive.open(WEIGHTS) as file:
-            assert hashlib.file_digest(file, "sha256").hexdigest() == weights.SHA256  # type: ignore[arg-type]
     ours = [name for name in names if not name.startswith(f"minutebook-{__version__}.dist-info/")]
     assert {name.partition("/")[0] for name in ours} == {"minutebook"}
     assert not [name for name in ours if name.endswith((".po", ".pot", ".pyc", ".env", ".db"))]
@@ -115,7 +115,11 @@ def test_the_wheel_has_what_runs_and_nothing_else(dist: Path) -> None:
     # What is written for who reads the code: its links lead out of the package.
     pages = {name for name in sources if re.fullmatch(r"minutebook/features/\w+/README\.md", name)}
     tracked = {name for name in sources if not name.endswith((".po", ".pot"))}
-    assert set(ours) == tracked - pages | {WEIGHTS}
+    assert set(ours) == tracked - pages
+    assert {name for name in ours if name.startswith(FILES)} == {
+        f"{FILES}{path.name}" for path in model_files.FILES.iterdir()
+    }
+    assert (dist / WHEEL).stat().st_size < LARGEST_WHEEL
     assert [name for name in ours if name.endswith(".mo")]
     assert [name for name in ours if name.startswith("minutebook/features/pages/static/")]
     said = packaging.metadata.Metadata.from_email(meta, validate=True)
@@ -173,9 +177,11 @@ def test_the_list_of_materials_is_valid_and_has_what_is_installed(dist: Path) ->
     error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
     assert error is None, str(error)[:2000]
     components = json.loads(text)["components"]
-    (model,) = (each for each in components if each["type"] == "machine-learning-model")
-    assert (model["name"], model["hashes"][0]["content"]) == (builtin.NAME, weights.SHA256)
-    listed = {(each["name"], each["version"]) for each in components if each is not model}
+    models = [each for each in components if each["type"] == "machine-learning-model"]
+    assert {(each["name"], each["hashes"][0]["content"]) for each in models} == {
+        (each.name, each.sha256) for each in model_files.PUBLISHED
+    }
+    listed = {(each["name"], each["version"]) for each in components if each not in models}
     lines = (dist / REQUIREMENTS).read_text().splitlines()
     pins = [line.partition(";")[0].rstrip(" \\") for line in lines if not line.startswith(" ")]
     assert listed == {tuple(pin.split("==")) for pin in pins}
@@ -196,13 +202,12 @@ def uv(*arguments: str | Path) -> None:
 
 
 def check_it_remembers(
-    command: str | Path, arguments: list[str], home: Path, models: Path, *promised: str
+    command: str | Path, arguments: list[str], home: Path, *promised: str
 ) -> None:
     """Let the official client start a server, and store and recall by it."""
     variables = os.environ | {
         "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
         "MINUTEBOOK_HOME": str(home),
-        "MINUTEBOOK_MODELS": str(models),
         "MINUTEBOOK_DAEMON": "off",
     }
     server = StdioServerParameters(
@@ -224,7 +229,7 @@ def check_it_remembers(
 
 
 def test_the_wheel_runs_in_an_environment_with_the_locked_requirements_alone(
-    dist: Path, models: Path, tmp_path: Path
+    dist: Path, tmp_path: Path
 ) -> None:
     place = tmp_path / "a place"
     uv("venv", "--python", sys.executable, place)
@@ -238,19 +243,17 @@ def test_the_wheel_runs_in_an_environment_with_the_locked_requirements_alone(
     assert said.stdout == f"minutebook, version {__version__}\n"
     # The words of the extensions: their server is this program.
     arguments = ["serve", "knowledge", "ledger", "--agent", "claude-code"]
-    check_it_remembers(program, arguments, tmp_path / "home", models, "record_decision")
+    check_it_remembers(program, arguments, tmp_path / "home", "record_decision")
 
 
-def test_the_bundle_runs_by_the_command_that_it_names(
-    unpacked: Path, models: Path, tmp_path: Path
-) -> None:
+def test_the_bundle_runs_by_the_command_that_it_names(unpacked: Path, tmp_path: Path) -> None:
     folder = unpacked / "bundle"
     start = json.loads((folder / "manifest.json").read_text())["server"]["mcp_config"]
     arguments = [each.replace("${__dirname}", str(folder)) for each in start["args"]]
-    check_it_remembers(PROGRAMS / start["command"], arguments, tmp_path / "home", models)
+    check_it_remembers(PROGRAMS / start["command"], arguments, tmp_path / "home")
 
 
 @pytest.mark.slow
-def test_uvx_runs_the_wheel(dist: Path, models: Path, tmp_path: Path) -> None:
+def test_uvx_runs_the_wheel(dist: Path, tmp_path: Path) -> None:
     arguments = ["--from", str(dist / WHEEL), "minutebook", "serve"]
-    check_it_remembers(PROGRAMS / "uvx", arguments, tmp_path / "home", models)
+    check_it_remembers(PROGRAMS / "uvx", arguments, tmp_path / "home")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minutebook.features.models.built_in.builtin import UNRELATED
 from minutebook.search.calibration import (
     ABOUT_MIDDLE,
     ABOUT_SLOPE,
@@ -70,7 +71,7 @@ def test_a_cosine_counts_from_what_unrelated_texts_of_its_model_have(
 
 def test_one_common_word_says_little_and_several_rare_ones_much() -> None:
     assert strength_of_bm25(3.0) < 0.1
-    assert strength_of_bm25(20.0) > 0.6
+    assert strength_of_bm25(30.0) > 0.6
     assert strength_of_bm25(-1.0) == 0
 
 
@@ -86,7 +87,7 @@ def test_the_fitted_constants_are_those_of_the_figures_that_are_kept() -> None:
     assert kept["constants"] == {
         "ABOUT_SLOPE": ABOUT_SLOPE,
         "ABOUT_MIDDLE": ABOUT_MIDDLE,
-        "UNRELATED_COSINE": UNRELATED_COSINE,
+        "UNRELATED": UNRELATED,
     }
     assert kept["cut"] == CUT
 

@@ -13,6 +13,7 @@ from minutebook.search.text import (
     MAX_QUERY_TERMS,
     MAX_TERM,
     TextQuery,
+    length_in_words,
     parse_query,
     phrase,
     terms,
@@ -370,3 +371,11 @@ def test_a_query_names_the_terms_that_stand_for_each_word() -> None:
     german = parse_query("Welche Häuser sind gestrichen worden und welche nicht?")
     assert german.forms == 2
     assert [forms[0] for forms in german.words] == list(dict.fromkeys(german.terms[::2]))
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [("", 0), ("Who reviews it?", 3), ("谁审查它", 2), ("用 Kafka 吗", 2), ("ใครตรวจ", 3)],
+)
+def test_where_words_are_not_spaced_two_signs_are_a_word(text: str, length: float) -> None:
+    assert length_in_words(text) == length

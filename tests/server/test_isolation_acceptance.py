@@ -63,8 +63,7 @@ class Connection:
         except MCPError as error:
             return Refusal(error.error.message, error.error.data, error.error.code)
         texts = [getattr(block, "text", "") for block in result.content]
-        # Where nothing is about a question a sentence says so first.
-        text = texts[-1]
+        text = texts[0]
         if result.is_error:
             return Refusal(text, result.structured_content)
         return json.loads(text) if text[:1] in "{[" else text

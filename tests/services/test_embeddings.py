@@ -11,10 +11,10 @@ from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.domain.records import CodeChunk, Kind, Memory
 from minutebook.domain.records.code import MAX_PASSAGE
 from minutebook.embedding import Embedded, Model, TokenStates
-from minutebook.search.late_interaction import pack
 from minutebook.search.text import words
 from minutebook.services.access.visibility import everything_in
 from minutebook.services.embeddings import PRIORITY, QueryEmbedding
+from tests.packed import packed_of
 from tests.store.samples import chunk
 from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, loading, ready, wait_until
 
@@ -33,7 +33,7 @@ class StateEmbedder(WordEmbedder):
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         made = super().embed_passages(texts)
         return [
-            each if "silence" in text else replace(each, packed=pack(states_of(text)))
+            each if "silence" in text else replace(each, packed=packed_of(states_of(text)))
             for text, each in zip(texts, made, strict=True)
         ]
 
@@ -43,6 +43,27 @@ def states_of(text: str) -> TokenStates:
     rows = [WordEmbedder().embed_query(word).vector for word in told]
     pieces = np.array([len(word) for word in told], np.int32)
     return TokenStates(pieces, np.ones(len(told), np.float32), np.stack(rows))
+
+
+class TwofoldEmbedder(WordEmbedder):
+    """Says all twice, but for code; earlier releases said it once."""
+
+    alone = replace(WordEmbedder.model, states="2")
+    model = Model("twofold", "two", 2 * DIMENSIONS, "3", code=alone, earlier=(alone,))
+
+    def embed_query(self, text: str) -> Embedded:
+        vector = super().embed_query(text).vector
+        return replace(_twice(vector[None]), others={self.alone.digest: vector})
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        return [_twice(each.rows) for each in super().embed_passages(texts)]
+
+    def embed_code(self, texts: Sequence[str]) -> list[Embedded]:
+        return super().embed_passages(texts)
+
+
+def _twice(rows: np.ndarray) -> Embedded:
+    return Embedded((np.hstack([rows, rows]) / np.sqrt(2)).astype(np.float32))
 
 
 class UnreachableEmbedder(WordEmbedder):
@@ -106,9 +127,9 @@ def states_in(world: World, *ids: str) -> dict[str, bytes]:
 def test_a_memory_is_kept_with_the_states_of_its_tokens(opener: Opener) -> None:
     world = opener(ready(StateEmbedder()))
     id = world.remember("Ana likes tea")
-    assert states_in(world, id) == {id: pack(states_of("Ana likes tea"))}
+    assert states_in(world, id) == {id: packed_of(states_of("Ana likes tea"))}
     world.call("update_memory", id=id, content="Ana likes coffee")
-    assert states_in(world, id) == {id: pack(states_of("Ana likes coffee"))}
+    assert states_in(world, id) == {id: packed_of(states_of("Ana likes coffee"))}
     assert pending(world) == 0
 
 
@@ -150,8 +171,8 @@ def test_what_has_no_vectors_comes_before_what_lacks_only_states(opener: Opener)
     world = opener(ready(embedder), name="same")
     code = chunk(organization="default")
     world.store.put(code)
-    done = [world.app.embeddings.backfill_batch() for _ in range(3)]
-    assert done == [2, 1, 0]
+    done = [world.app.embeddings.backfill_batch() for _ in range(4)]
+    assert done == [1, 1, 1, 0]
     assert embedder.embedded == ["Ben likes coffee", code.text, "Ana likes tea"]
     assert set(states_in(world, late)) == {late}
     assert world.store.upkeep.states_size(CodeChunk, "default") == 0
@@ -315,10 +336,43 @@ def test_what_is_near_every_question_is_less_near_without_their_mean() -> None:
     vector = (0.9 * usual + 0.44 * own).astype(np.float32)
     query = QueryEmbedding(vector / np.linalg.norm(vector), mean=0.9 * usual)
     assert query.vector @ usual > query.vector @ own
-    less = query.less_mean(0.5)
-    assert np.linalg.norm(less.vector) == pytest.approx(1)
-    assert less.vector @ usual < query.vector @ usual
-    assert less.vector @ own > query.vector @ own
+    less = query.less_mean(0.5).vector_of(CodeChunk)
+    assert np.linalg.norm(less) == pytest.approx(1)
+    assert less @ usual < query.vector @ usual
+    assert less @ own > query.vector @ own
+    assert query.less_mean(0.5).vector_of(Memory) is query.vector
     # A model whose mean is not known asks as it did.
     alone = QueryEmbedding(query.vector)
     assert alone.less_mean(0.5) is alone
+
+
+def test_code_is_embedded_by_the_model_of_code_in_its_own_space(opener: Opener) -> None:
+    world = opener(ready(TwofoldEmbedder()))
+    embeddings, code = world.app.embeddings, chunk(organization="default")
+    world.store.put(code)
+    memory = world.remember("Ana likes tea")
+    assert embeddings.backfill(threading.Event()) == 1
+    space, asked = embeddings.space_of(CodeChunk), embeddings.require_query(code.text)
+    assert (space.dimensions, embeddings.space.dimensions) == (DIMENSIONS, 2 * DIMENSIONS)
+    for of, id in ((CodeChunk, code.id), (Memory, memory)):
+        (found,) = everything_in(world.store, "default").nearest(
+            of, embeddings.space_of(of), asked.vector_of(of), 5
+        )
+        assert found.id == id
+
+
+def test_a_query_has_a_vector_in_the_space_of_earlier_releases(opener: Opener) -> None:
+    before = opener(ready(StateEmbedder()), name="same")
+    id = before.remember("Ana likes tea")
+    world = opener(ready(TwofoldEmbedder()), name="same")
+    embeddings, view = world.app.embeddings, everything_in(world.store, "default")
+    ((space, unrelated),) = embeddings.earlier_spaces(Memory, "default")
+    assert (space, space.states) == (before.app.embeddings.space, "2 signs 1")
+    assert unrelated == before.app.embeddings.unrelated(Memory)
+    asked = embeddings.require_query("tea")
+    assert view.nearest(Memory, embeddings.space, asked.vector, 5) == []
+    (found,) = view.nearest(Memory, space, asked.earlier[space.digest], 5)
+    assert found.id == id
+    assert list(embeddings.earlier_spaces(CodeChunk, "default")) == []
+    embeddings.backfill(threading.Event())
+    assert list(embeddings.earlier_spaces(Memory, "default")) == []

@@ -224,14 +224,15 @@ class DictStore:
         among: Collection[str] | None = None,
     ) -> list[T]:
         state = self._state()
-        return [
+        lacking = [
             record
             for of in kinds
-            for key, record in state.records.items()
+            for key, record in sorted(state.records.items(), reverse=True)
             if isinstance(record, of)
             and (among is None or record.organization in among)
             and not _has_all(state, key, space)
-        ][:limit]
+        ]
+        return sorted(lacking, key=lambda each: _key(each) in state.vectors)[:limit]
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         state = self._state()

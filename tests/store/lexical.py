@@ -1,7 +1,7 @@
 """Score texts by the words they share with a question: BM25 with the constants of SQLite's FTS5.
 
-Source: Robertson and Zaragoza, *The Probabilistic Relevance Framework: BM25 and Beyond* (2009), in
-the form of the `bm25()` function of https://www.sqlite.org/fts5.html, negated: higher is better.
+Source: Robertson and Zaragoza, *The Probabilistic Relevance Framework: BM25 and Beyond* (2009), with the inverse
+document frequency of Lucene, which is above 0 for whatever is found.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,11 @@ from minutebook.search.text import TextQuery
 
 K1 = 1.2
 B = 0.75
-LEAST_IDF = 1e-6
-"""What a phrase is worth that half of all texts hold, or more."""
 
 
 def idf(documents: int, holding: int) -> float:
     """Return the weight of a phrase that `holding` of `documents` texts hold."""
-    weight = log((documents - holding + 0.5) / (holding + 0.5))
-    return weight if weight > 0 else LEAST_IDF
+    return log(1 + (documents - holding + 0.5) / (holding + 0.5))
 
 
 def bm25(weight: float, occurrences: int, length: int, average_length: float) -> float:

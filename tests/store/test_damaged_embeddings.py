@@ -11,10 +11,11 @@ from minutebook.domain.errors import StoreDamaged
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.features.postgres.store import PostgresStore
-from minutebook.search.late_interaction import FORM, TokenStates, pack
+from minutebook.search.late_interaction import FORM, TokenStates
 from minutebook.store.protocol import Tended
 from minutebook.store.sql.transfer import Transfer
 from minutebook.store.sqlite import SqliteStore
+from tests.packed import packed_of
 from tests.store.engine import Engine, engine_named
 from tests.store.samples import SPACES, memory
 from tests.store.worker import direction
@@ -60,7 +61,7 @@ def damaging(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Damagin
             np.ones(3, np.float32),
             np.ones((3, 16), np.float32),
         )
-        packed = b"" if id == "d" else pack(tokens)
+        packed = b"" if id == "d" else packed_of(tokens)
         store.put_vectors(Memory, "acme", id, FORMED, direction(1)[None], packed)
     yield Damaging(engine, store, folder)
     store.close()
@@ -81,7 +82,7 @@ def test_vectors_that_are_cut_short_are_told_and_made_anew(damaging: Damaging) -
     assert store.upkeep.check() == ["2 memories have vectors that are cut short"]
     store.upkeep.rebuild()
     assert store.upkeep.check() == []
-    assert [each.id for each in store.without_vectors([Memory], FORMED, 9)] == ["a", "b"]
+    assert [each.id for each in store.without_vectors([Memory], FORMED, 9)] == ["b", "a"]
     found = store.nearest(Memory, ACME, FORMED, direction(1), 3)
     assert [each.id for each in found] == ["c", "d"]
 
@@ -94,6 +95,6 @@ def test_damaged_token_states_are_told_and_made_anew(damaging: Damaging) -> None
     assert store.upkeep.check() == ["2 memories have damaged token states"]
     store.upkeep.rebuild()
     assert store.upkeep.check() == []
-    assert [each.id for each in store.without_vectors([Memory], FORMED, 9)] == ["a", "b"]
+    assert [each.id for each in store.without_vectors([Memory], FORMED, 9)] == ["b", "a"]
     assert store.token_states(Memory, "acme", "abcd", FORMED) == kept | {"d": b""}
     assert len(store.nearest(Memory, ACME, FORMED, direction(1), 9)) == 4

@@ -13,7 +13,7 @@ from cyclonedx.model.license import License
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
-from minutebook.features.models.built_in import builtin, weights
+from minutebook.features.models.built_in.model_files import PUBLISHED, PublishedModel
 from tools.packages.facts import Facts
 from tools.packages.requirements import ROOT, Requirement
 
@@ -37,7 +37,7 @@ def materials(facts: Facts, requirements: Sequence[Requirement], epoch: int) -> 
     )
     components = [(each, _component(each)) for each in requirements]
     bom = Bom(
-        components=[*(component for _, component in components), _model()],
+        components=[*(component for _, component in components), *map(_model, PUBLISHED)],
         serial_number=uuid.uuid5(uuid.NAMESPACE_URL, str(purl)),
     )
     bom.metadata.component = root
@@ -69,14 +69,14 @@ def _component(requirement: Requirement) -> Component:
     )
 
 
-def _model() -> Component:
-    """Describe the weights that the wheel has in it."""
+def _model(published: PublishedModel) -> Component:
+    """Describe a model that the wheel has in it."""
     return Component(
-        name=builtin.NAME,
+        name=published.name,
         type=ComponentType.MACHINE_LEARNING_MODEL,
-        bom_ref=builtin.NAME,
-        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=weights.SHA256)],
-        licenses=[LicenseFactory().make_from_string("MIT")],
+        bom_ref=published.name,
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=published.sha256)],
+        licenses=[LicenseFactory().make_from_string(published.licence)],
     )
 
 

@@ -160,26 +160,24 @@ def judge(given: argparse.Namespace) -> None:
 def fusion(given: argparse.Namespace) -> None:
     """Print what a change gains through the whole search."""
     from contextlib import AbstractContextManager, nullcontext
-    from dataclasses import replace
 
     from minutebook.config import load
     from tools.training import fusion as whole_search
     from tools.training.deltas import deltas, merged
     from tools.training.residual import Residual
 
-    plain = settings = load({})
+    settings = load({})
     entered: Callable[[], AbstractContextManager[None]] = nullcontext
     (path,), (scale,) = given.change, given.scale
     if Residual.is_in(path):
         made = Residual.read(path, scale)
         entered = partial(whole_search.changed, made, of_texts=not given.questions_only)
     else:
-        models = given.work / f"{path.stem}-{scale:g}-models"
-        merged(deltas(path, scale), models)
-        settings = replace(plain, models=models)
+        files = merged(deltas(path, scale), given.work / f"{path.stem}-{scale:g}-models")
+        entered = partial(whole_search.of_files, files)
     for path in whole_search.SETS:
         if path.exists() and (not given.set or path.stem in given.set):
-            before = whole_search.asked(path, plain)
+            before = whole_search.asked(path, settings)
             with entered():
                 after = whole_search.asked(path, settings)
             print(whole_search.gain(path.stem, before, after), flush=True)

@@ -1,13 +1,18 @@
 """What LoRA adds to matrices, W + s·UA, kept as half floats: `NAME.a` (rank, columns) and `NAME.u` (rows, rank)."""
 
+import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 
-from minutebook.features.models.built_in import builtin, quantize
-from minutebook.features.models.built_in.weights import Floats, Weights
+from minutebook.features.models.built_in import model_files
+from minutebook.features.models.built_in.model_files import Floats
+from tools.models.derive import MULTILINGUAL
+from tools.models.e5 import E5Weights
+from tools.models.graph import Quantised, transformer
+from tools.models.observe import steps
 
 
 def deltas(path: Path, scale: float = 1.0) -> dict[str, Floats]:
@@ -17,7 +22,7 @@ def deltas(path: Path, scale: float = 1.0) -> dict[str, Floats]:
     return {f"{name}.w": scale * (kept[f"{name}.u"] @ kept[f"{name}.a"]) for name in names}
 
 
-class Changed(Weights):
+class Changed(E5Weights):
     """The weights with something added to some matrices."""
 
     def __init__(self, path: Path, deltas: Mapping[str, Floats]) -> None:
@@ -31,7 +36,10 @@ class Changed(Weights):
         return plain if added is None else plain + added
 
 
-def merged(added: Mapping[str, Floats], models: Path) -> Path:
-    """Derive the model's files from changed weights into a folder of models of its own, and return theirs."""
-    with mock.patch.object(quantize, "Weights", lambda path: Changed(path, added)):
-        return builtin.prepare(models)
+def merged(added: Mapping[str, Floats], folder: Path) -> Path:
+    """Derive the models' files from changed weights of multilingual-e5-small into a folder, and return it."""
+    shutil.copytree(model_files.FILES, folder, dirs_exist_ok=True)
+    source = replace(MULTILINGUAL, reader=lambda path: Changed(path, added))
+    body = transformer(source.open(), Quantised(steps(source)))
+    (folder / model_files.body_of(source.language).name).write_bytes(body)
+    return folder

@@ -16,9 +16,9 @@ from minutebook.config import Settings
 from minutebook.embedding.protocol import Embedded
 from minutebook.features.bench import datasets, runs
 from minutebook.features.bench.metrics import interval, score
-from minutebook.features.models.built_in import builtin
+from minutebook.features.models.built_in import builtin, model_files
 from minutebook.features.models.built_in.builtin import BuiltInEmbedder
-from minutebook.features.models.built_in.weights import Floats
+from minutebook.features.models.built_in.model_files import Floats
 from minutebook.search.late_interaction import Signs, signs_of
 from tools.training.residual import Residual
 
@@ -53,6 +53,13 @@ def changed(residual: Residual, *, of_texts: bool) -> Iterator[None]:
         mock.patch.object(BuiltInEmbedder, "embed_query", embed_query),
         mock.patch.object(builtin, "signs_of", signs),
     ):
+        yield
+
+
+@contextmanager
+def of_files(folder: Path) -> Iterator[None]:
+    """Have the models of another folder opened meanwhile."""
+    with mock.patch.object(model_files, "FILES", folder):
         yield
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.features.models.built_in.builtin import MEAN_STATE
-from minutebook.search.late_interaction import Question, TokenStates, pack
+from minutebook.search.late_interaction import Question, TokenStates
+from tests.packed import packed_of
 from tools.training.states import Asked, Shard
 
 Floats = NDArray[np.float32]
@@ -57,9 +58,9 @@ class Judge:
         for asked in self.shard.asked[:: self.every]:
             for each in asked.texts:
                 if each not in packed:
-                    packed[each] = pack(self._tokens(each, text))
+                    packed[each] = packed_of(self._tokens(each, text))
             made = Question(self._tokens(asked.question, question))
-            yield one_question(made.scores([packed[each] for each in asked.texts]), asked)
+            yield one_question(made.late([packed[each] for each in asked.texts]), asked)
 
     def _tokens(self, sequence: int, change: Change) -> TokenStates:
         own = self.shard.own(sequence)

@@ -16,9 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from minutebook.features.models.built_in import builtin
-from minutebook.features.models.built_in.weights import Weights, dequantise
+from minutebook.features.models.built_in.model_files import dequantise
 from minutebook.search.calibration import ABOUT_MIDDLE, ABOUT_SLOPE
+from tools.models.derive import MULTILINGUAL
+from tools.models.graph import Weights
 from tools.training.judging import MEAN
 from tools.training.learning import Drawing, tokens_of
 from tools.training.residual import ANSWER_WEIGHT, token_weights
@@ -58,7 +59,7 @@ class Layers(nn.Module):
         self.numbers = range(shape.layers)
         self.fixed = dict[str, Tensor]()
         self.learnt = nn.ParameterDict()
-        self._table = weights.blocks("emb.word", shape.width)
+        self._table = weights.words()
         places = weights.tensor("emb.pos").reshape(-1, shape.width)
         self._places = places + weights.tensor("emb.type")[: shape.width]
         norms = [f"l{layer}.{norm}" for layer in self.numbers for norm in ("aln", "oln")]
@@ -191,7 +192,7 @@ def _moved(shard: Shard, sequences: Sequence[int], made: Tensor) -> Tensor:
 def learnt(shards: Sequence[Shard], plan: Plan, log: Path, every: int = 50) -> None:
     """Learn by a plan; the loss goes to a log, and what is learnt beside it."""
     torch.backends.mkldnn.matmul.fp32_precision = "bf16"
-    layers = Layers(Weights(builtin.check_source()), plan)
+    layers = Layers(MULTILINGUAL.open(), plan)
     learner = torch.optim.AdamW(layers.parameters(), plan.rate, weight_decay=0.01)
     falling = torch.optim.lr_scheduler.CosineAnnealingLR(learner, plan.steps)
     drawing = Drawing([each for each in shards if each.name not in plan.left_out], plan.seed)

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from minutebook.features.models.built_in import builtin
-from minutebook.search.late_interaction import Question, TokenStates, pack
+from minutebook.search.late_interaction import Question, TokenStates
+from tests.packed import packed_of
 from tools.training.judging import MEAN
 from tools.training.sources import Pool, Source, usable
 from tools.training.states import QUESTION_TOKENS, QUESTIONS_OF_A_POOL, TEXT_TOKENS, Maker
@@ -54,11 +55,11 @@ def _found(maker: Maker, pool: Pool, chance: random.Random) -> Iterator[_Found]:
     questions = questions[:ASKED_OF_A_TALK]
     needed = sorted({at for _, held in questions for at in held})
     texts = _tokens(maker, builtin.PASSAGE_PREFIX, [pool.texts[at] for at in needed], TEXT_TOKENS)
-    packed = dict(zip(needed, map(pack, texts), strict=True))
+    packed = dict(zip(needed, map(packed_of, texts), strict=True))
     asked = [each for each, _ in questions]
     read = _tokens(maker, builtin.QUERY_PREFIX, asked, QUESTION_TOKENS)
     for (said, held), tokens in zip(questions, read, strict=True):
-        scores = Question(tokens).scores([packed[at] for at in held])
+        scores = Question(tokens).late([packed[at] for at in held])
         first = np.argsort(-scores)[:2].tolist()
         best = [held[at] for at in first if scores[at] >= scores.max() - NEAR]
         yield _Found(said, best, frozenset(held) - set(best), float(scores.max()))

@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.config import load
 from minutebook.features.models import runtime
-from minutebook.features.models.built_in import builtin, weights
+from minutebook.features.models.built_in import builtin, model_files
 from minutebook.features.models.built_in.tokenizer import Tokenizer
 from tools.training.sources import Pool, Source, usable
 
@@ -127,12 +126,11 @@ class Maker:
     """The built-in model, or one whose files another folder holds."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        folder = folder or builtin.folder_of(load({}).models)
-        self._session = runtime.ModelSession((folder / builtin.BODY).read_bytes(), 1)
-        self.tokenizer = Tokenizer(folder / builtin.TOKENIZER)
-        words = np.memmap(folder / builtin.WORDS, dtype=np.uint8, mode="r")
-        blocks = builtin.WIDTH // weights.BLOCK
-        self._words = words.reshape(-1, blocks, weights.BLOCK_BYTES)
+        folder = folder or model_files.FILES
+        body = folder / model_files.body_of("multilingual").name
+        self._session = runtime.ModelSession(body.read_bytes(), 1)
+        self.tokenizer = Tokenizer(folder / model_files.TOKENIZER)
+        self._words = model_files.WordTable(folder / model_files.words_of("multilingual").name)
 
     def ids(self, prefix: str, text: str, most: int) -> list[int]:
         """Return a text's ids as the model reads them."""
@@ -144,10 +142,10 @@ class Maker:
         made: list[Halves] = [None] * len(sequences)  # type: ignore[list-item]
         for group in runtime.batches([len(each) for each in sequences]):
             longest = max(len(sequences[at]) for at in group)
-            words = np.zeros((len(group), longest, builtin.WIDTH), np.float32)
+            words = np.zeros((len(group), longest, model_files.WIDTH), np.float32)
             mask = np.zeros((len(group), longest), np.int32)
             for row, at in enumerate(group):
-                words[row, : len(sequences[at])] = weights.dequantise(self._words[sequences[at]])
+                words[row, : len(sequences[at])] = self._words.rows(sequences[at])
                 mask[row, : len(sequences[at])] = 1
             told = {runtime.WORDS: words, runtime.MASK: mask}
             found = self._session.run(told, [runtime.STATES])[runtime.STATES]

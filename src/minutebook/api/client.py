@@ -331,8 +331,7 @@ class Minutebook:
     ) -> list[Hit]:
         """Return the best answers by meaning, words and graph, the newest truth first: memories, decisions, sessions.
 
-        `sources` names where answers may come from; by default what the setting `recall_sources` says. Empty where
-        nothing is about the question. A long text is cut to the part that answers where `tokens` says how many all texts
+        `sources` names where answers may come from; by default what the setting `recall_sources` says. A long text is cut to the part that answers where `tokens` says how many all texts
         may have together. With `as_of`, what was true at that instant. `type`, `status`, `author` and `metadata` leave
         only memories; `metadata` keeps those that have each of its keys with its value. Raises InvalidInput,
         ScopeViolation for a repository that is not the caller's.

@@ -1,7 +1,7 @@
 """How calls of programs and commands reach a store: in this process, by the daemon's socket, over HTTP."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -40,13 +40,11 @@ class ContractConnection(Protocol):
 class Operating(ABC):
     """Has operations done where the store is open; each raises the error of the domain that stood in the way.
 
-    `notes` has by name what was said beside the answers. `preparing` is told how much of the model's
-    first preparation is done, while an operation waits for it.
+    `notes` has by name what was said beside the answers.
     """
 
     def __init__(self) -> None:
         self.notes: dict[str, str] = {}
-        self.preparing: Callable[[float], None] = _unshown
         self.has_written = False
         """Whether an operation that writes was begun."""
         self._progress: Progress = no_progress
@@ -71,7 +69,3 @@ class Operating(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release the resources of the connection."""
-
-
-def _unshown(part: float) -> None:
-    """Show nothing."""

@@ -22,7 +22,7 @@ class Here(Operating):
         notes: dict[str, Note] = {}
         progress = self._progress
         if progress is no_progress:
-            progress = until_loaded(self._app.embedding, lambda part: self.preparing(part))
+            progress = until_loaded(self._app.embedding)
         try:
             caller = in_call(self._caller, notes=notes, progress=progress)
             return operation.act(self._app, caller, *arguments, **named)

@@ -57,8 +57,6 @@ class OverSocket(Operating):
             match message:
                 case {"part": part, "what": what}:
                     self._progress(part, what)
-                case {"preparing": part}:
-                    self.preparing(part)
                 case {"answer": answer, "notes": notes}:
                     self.notes |= notes
                     return answer

@@ -20,7 +20,6 @@ _OF_MACHINE = frozenset(
             "demo",
             "export-schema",
             "completion",
-            "model",
             "where",
         ),
         *("settings", "daemon", "hooks", "bench"),

@@ -10,8 +10,7 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import warn
-from minutebook.cli.progress import preparing_shown
-from minutebook.domain.caller import Caller, FolderScope, Progress, in_call
+from minutebook.domain.caller import Caller, FolderScope, in_call
 from minutebook.domain.errors import EmbeddingError, InvalidInput, StoreError
 from minutebook.domain.origin import Origin
 from minutebook.invocation import TOKEN_VARIABLE, Invocation, environment, working_directory
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from minutebook.api.over_socket import OverSocket
     from minutebook.app import App
     from minutebook.config import Settings
-    from minutebook.embedding.service import Embedding
 
     OpenHere = Callable[[dict[str, str]], AbstractContextManager[tuple[App, Caller]]]
 
@@ -135,7 +133,6 @@ def _operating(options: dict[str, str], open_here: "OpenHere") -> Iterator["Oper
         elif (api := daemon_of(options, here)) is None:
             api = here()
         stack.callback(api.close)
-        api.preparing = stack.enter_context(preparing_shown())
         click.get_current_context().meta[CONNECTION] = api
         yield api
         warn(*filter(None, api.notes.values()))
@@ -158,6 +155,7 @@ def made_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
     import getpass
 
     from minutebook.app import open_app
+    from minutebook.embedding.service import until_loaded
     from minutebook.server.logs import log_to_stderr
     from minutebook.whereabouts import at_work
 
@@ -167,7 +165,7 @@ def made_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         app = stack.enter_context(closing(open_app(settings)))
         stack.callback(app.embedding.close)
         caller = at_work(settings, settings.person(options, getpass.getuser()), working_directory())
-        asks = in_call(caller, progress=_until_loaded(app.embedding))
+        asks = in_call(caller, progress=until_loaded(app.embedding))
         yield app, asks
         warn(*(note.text for note in asks.call.notes.values() if note.text))
         if app.embeddings.is_notified and not app.embedding.is_off:
@@ -206,26 +204,9 @@ def scope_here(options: dict[str, str]) -> FolderScope | None:
     return folder_scope(settings_of(options), Path.cwd())
 
 
-def wait_for_model(embedding: "Embedding") -> None:
-    """Wait until the model has loaded or failed to, with a bar while it is prepared for the first time."""
-    with preparing_shown() as report:
-        embedding.await_load(report)
-
-
-def _until_loaded(embedding: "Embedding") -> Progress:
-    """Return a progress callback that waits while the model loads, and shows that."""
-
-    def progress(part: float, what: str) -> None:
-        if embedding.is_started:
-            wait_for_model(embedding)
-
-    return progress
-
-
 def _embed_what_was_written(app: "App") -> None:
     """Embed a first batch of this command's texts; a long import is left to the next process that stays."""
-    app.embedding.start()
-    wait_for_model(app.embedding)
+    app.embedding.settle()
     try:
         app.embeddings.backfill_batch()
     except EmbeddingError as error:

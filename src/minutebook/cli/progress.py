@@ -1,8 +1,8 @@
 """Show how far long work is, and say how Ctrl-C leaves it."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -10,9 +10,6 @@ from minutebook.cli.printing import short, warn
 from minutebook.domain.caller import Progress
 from minutebook.domain.control_characters import escaped
 from minutebook.invocation import INTERRUPTED
-
-PREPARED_LATER = "The model is prepared in the background all the same. Nothing else was done."
-"""What Ctrl-C leaves while a command waits for the model."""
 
 _STEPS = 1000
 
@@ -38,29 +35,6 @@ def bar(label: str, *, hidden: bool) -> Iterator[Progress]:
 
         yield progress
         drawn.update(_STEPS - drawn.pos)
-
-
-@contextmanager
-def preparing_shown() -> Iterator[Callable[[float], None]]:
-    """Show how much of the model's preparation is done, from when it is told of it until all is."""
-    with ExitStack() as stack:
-        shown: Progress | None = None
-
-        def report(part: float) -> None:
-            nonlocal shown
-            if shown is None:
-                if not sys.stderr.isatty():
-                    warn(
-                        "The embedding model is being prepared for its first use; this is done once."
-                    )
-                stack.enter_context(interruptible(PREPARED_LATER))
-                label = "Preparing the embedding model, once"
-                shown = stack.enter_context(bar(label, hidden=False))
-            shown(part, "")
-            if part == 1:
-                stack.close()
-
-        yield report
 
 
 @contextmanager

@@ -80,11 +80,6 @@ class ContentSettings:
 class EmbeddingSettings:
     """Which model embeds texts."""
 
-    models: Path = setting(
-        lambda: Path(platformdirs.user_cache_dir("minutebook", appauthor=False)) / "models",
-        FOLDER,
-        "Where prepared embedding models are kept; can be made again.",
-    )
     embedder: str = setting(
         "built-in",
         path_or_name("embedder", Reason("built-in, endpoint, none, or a folder")),

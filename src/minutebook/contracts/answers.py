@@ -44,10 +44,9 @@ class Answer:
 
 
 def texts_of(answer: Answer) -> list[str]:
-    """Return the readable parts of an answer, in order: the notes that lead, the answer, the other notes."""
-    notes = [each for each in answer.notes.values() if each.text]
-    first = [each.text for each in notes if each.leads]
-    return [*first, answer.text, *(each.text for each in notes if not each.leads)]
+    """Return the readable parts of an answer: first the contract's, whole and alone, then the notes that are not lines of it."""
+    notes = (each for each in answer.notes.values() if each.text)
+    return [answer.text, *(each.text for each in notes if not (answer.in_lines and each.leads))]
 
 
 def answered(content: Content) -> Answer:

@@ -3,7 +3,7 @@
 import difflib
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -28,16 +28,16 @@ class Arguments:
     `clamp` (larger numbers become this one), `maxBytes` (of the value as UTF-8 or JSON text),
     `form`: `id` (also `{"tb": …, "id": {"String": …}}` and UUIDs), `uuid` (or an id), `instant`
     (RFC 3339) or `any` (whatever was sent, or nothing),
-    `clears` (null is a value: it empties the field), and
+    `clears` (null is a value: it empties the field), `default` null (an argument that is not given stays so), and
     `properties` and `hiddenProperties`, the same for an object's own, or those of a list's objects.
-    `hidden` names further properties that are taken, not shown. Others are refused with the nearest
-    known one, or where it `ignores_unknown`, as if they had not been given.
+    `hidden` names further properties that are taken, not shown. Where it `leaves_out` others, they count as not given;
+    else they are refused with the nearest known one.
     """
 
     def __init__(
-        self, published: Schema, enforced: Schema, hidden: Schema, *, ignores_unknown: bool = False
+        self, published: Schema, enforced: Schema, hidden: Schema, *, leaves_out: bool = False
     ) -> None:
-        self._ignores_unknown = ignores_unknown
+        self._leaves_out = leaves_out
         self._properties: dict[str, Any] = {**published["properties"], **hidden}
         self._required: list[str] = published.get("required", [])
         self._enforced = enforced
@@ -48,11 +48,13 @@ class Arguments:
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments, complete and converted. Raises InvalidInput if one does not fit.
 
-        An argument given as null is as good as not given, unless null clears it. Instants become
+        An argument given as null is as good as not given, unless null clears it. A string that is written exactly as the
+        declared number, boolean, list or object is taken as it. Instants become
         `datetime`s in UTC. An argument inside another is named `filters.status`, `items[0].title`.
         """
-        if self._ignores_unknown:
-            arguments = {name: arguments[name] for name in self._properties if name in arguments}
+        given = arguments
+        if self._leaves_out:
+            arguments = {name: given[name] for name in self._properties if name in given}
         self._check_known(arguments)
         cleared = {name: None for name, value in arguments.items() if value is None}
         present = {
@@ -61,11 +63,19 @@ class Arguments:
         try:
             checked: dict[str, Any] = self._validate(present)
         except fastjsonschema.JsonSchemaValueException as error:
-            raise _worded(error, present) from error
+            raise _worded(error, present, self.left_out(given)) from error
         return {
             **{name: self._finish(name, value) for name, value in checked.items()},
             **{name: None for name in cleared if self._enforced.get(name, {}).get("clears")},
         }
+
+    def left_out(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Return the names of the arguments that count as not given, since the tool does not know them."""
+        return [name for name in arguments if name not in self._properties]
+
+    def nearest(self, name: str) -> str | None:
+        """Return the known argument whose name is like another, None if none is."""
+        return next(iter(difflib.get_close_matches(name, self._properties, 1, 0.5)), None)
 
     def _inside_of(self, name: str) -> "Arguments | None":
         """Return the checker of an object's own properties, or of those of a list's objects."""
@@ -77,7 +87,6 @@ class Arguments:
             described,
             rules.get("properties", {}),
             rules.get("hiddenProperties", {}),
-            ignores_unknown=self._ignores_unknown,
         )
 
     @cached_property
@@ -101,7 +110,7 @@ class Arguments:
         inside = ("properties", "required", "items") if name in self._inner else ()
         for word in (*_OURS, *_ANNOTATIONS, *inside):
             schema.pop(word, None)
-        return schema
+        return {word: value for word, value in schema.items() if value is not None}
 
     def _form(self, name: str) -> str | None:
         form: str | None = self._enforced.get(name, {}).get("form")
@@ -110,18 +119,18 @@ class Arguments:
     def _check_known(self, arguments: Mapping[str, Any]) -> None:
         for name in arguments:
             if name not in self._properties:
-                similar = difflib.get_close_matches(name, self._properties, 1, 0.5)
-                if similar:
+                if similar := self.nearest(name):
                     remedy = "is not an argument of this tool; `{name}` is"
-                    raise InvalidInput(name, remedy, name=similar[0])
+                    raise InvalidInput(name, remedy, name=similar)
                 known = ", ".join(self._properties) or Word("none")
                 remedy = "is not an argument of this tool; it takes: {names}"
                 raise InvalidInput(name, remedy, names=known)
 
     def _read(self, name: str, value: Any) -> Any:
-        """Bring the longer forms of an id into the one that the schema describes."""
+        """Bring a value written out as a string, and the longer forms of an id, into the form that the schema describes."""
         if self._form(name) != "id":
-            return value
+            declared = None if self._form(name) == "any" else self._properties[name].get("type")
+            return _as_declared(declared, value) if isinstance(value, str) else value
         match value:
             case {"tb": str(), "id": {"String": str(id)}} | {"tb": str(), "id": str(id)} | str(id):
                 return id_of(id) or id
@@ -168,6 +177,33 @@ class Arguments:
             return self._inner[name].check(value)
         except InvalidInput as error:
             raise InvalidInput(f"{path}.{error.argument}", error.remedy) from error
+
+
+_WRITTEN_AS = {
+    "integer": (int, float),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def _as_declared(declared: str | None, text: str) -> Any:
+    """Return the value that a string writes out exactly, if it is of the declared type; else the string."""
+    wanted = _WRITTEN_AS.get(declared or "")
+    if wanted is None or text != text.strip():
+        return text
+    try:
+        value = json.loads(text, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return text
+    is_wanted = isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool))
+    return value if is_wanted else text
+
+
+def _refused(constant: str) -> None:
+    """Raise ValueError for a constant that JSON does not have."""
+    raise ValueError(constant)
 
 
 _OURS = ("clamp", "maxBytes", "form", "clears", "hiddenProperties")
@@ -228,10 +264,16 @@ _TYPES = {
 
 
 def _worded(
-    error: fastjsonschema.JsonSchemaValueException, arguments: Mapping[str, Any]
+    error: fastjsonschema.JsonSchemaValueException,
+    arguments: Mapping[str, Any],
+    left_out: Sequence[str],
 ) -> InvalidInput:
     if error.rule == "required":
         missing = next(name for name in error.rule_definition if name not in arguments)
+        near = difflib.get_close_matches(missing, left_out, 1, 0.5)
+        if near:
+            remedy = "is required; `{name}` is not an argument of this tool"
+            return InvalidInput(missing, remedy, name=near[0][:50])
         return InvalidInput(missing, "is required")
     name, rule = str(error.name).removeprefix("data."), error.rule_definition
     match error.rule:

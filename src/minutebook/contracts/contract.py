@@ -3,7 +3,7 @@
 import copy
 import json
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +16,7 @@ from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.lines import as_lines
 from minutebook.contracts.resources import PromptData, Resource, ResourceHandlers, text_of
 from minutebook.contracts.stacks import Stack
-from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.caller import Caller, Note, in_call
 from minutebook.domain.error_facts import facts_of
 from minutebook.domain.errors import (
     InvalidInput,
@@ -42,14 +42,10 @@ Wording = Callable[[MinutebookError, Mapping[str, Any]], Failure]
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool as it was promised; `is_listed` tells whether clients are shown it.
-
-    `ignores_unknown` tells whether arguments that it does not have are let pass.
-    """
+    """One tool as it was promised; `is_listed` tells whether clients are shown it."""
 
     promise: Mapping[str, Any]
     is_listed: bool
-    ignores_unknown: bool = False
 
     @property
     def name(self) -> str:
@@ -66,7 +62,7 @@ class Tool:
             {"properties": left, "required": required},
             self.promise.get("enforce", {}),
             self.promise.get("hiddenProperties", {}),
-            ignores_unknown=self.ignores_unknown,
+            leaves_out=schema.get("additionalProperties", True) is not False,
         )
 
 
@@ -133,12 +129,9 @@ class Contract:
         self._handlers = handlers or ResourceHandlers()
         self._unopened = unopened or {}
         self._answers_in_lines = False
-        lax = self.promise.get("unknownArguments") == "ignored"
-        listed = [Tool(each, is_listed=True, ignores_unknown=lax) for each in self.promise["tools"]]
+        listed = [Tool(each, is_listed=True) for each in self.promise["tools"]]
         unlisted = [
-            Tool(each, is_listed=False, ignores_unknown=lax)
-            for each in self.promise["hidden"]
-            if "to" not in each
+            Tool(each, is_listed=False) for each in self.promise["hidden"] if "to" not in each
         ]
         self.tools = {tool.name: tool for tool in (*listed, *unlisted)}
         promised = self.promise.get("resources", [])
@@ -223,9 +216,11 @@ class Contract:
             tool = self.tools[name]
             with self._gate(app, caller, tool, arguments) as (admitted, remaining):
                 checked = tool.arguments.check(remaining)
+                if left_out := tool.arguments.left_out(remaining):
+                    notes["arguments"] = _note_of(left_out, tool.arguments)
                 answer = answered(self._operations[name](app, admitted, **checked))
                 if self._answers_in_lines and answer.content is not None:
-                    answer = replace(answer, text=as_lines(answer.content), in_lines=True)
+                    answer = replace(answer, text=as_lines(answer.content, notes), in_lines=True)
                 return replace(answer, notes=notes)
         except MinutebookError as error:
             return failed(self.worded(error, caller, called_with))
@@ -344,6 +339,14 @@ class Contract:
     def exported(self) -> str:
         """Write the whole promise out as one JSON document."""
         return json.dumps(self.schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _note_of(left_out: Sequence[str], known: Arguments) -> Note:
+    """Return the note on arguments that a tool does not know, each with the known one that may be meant."""
+    meant = {name[:50]: known.nearest(name) for name in left_out}
+    named = ", ".join(f"{name} (not {near}?)" if near else name for name, near in meant.items())
+    text = Reason("Left out, since this tool has no such argument: {named}.", named=named)
+    return Note({"left_out": list(meant)}, text)
 
 
 def _public(promise: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,21 +4,30 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from minutebook.contracts.answers import as_json
+from minutebook.domain.caller import Note
 from minutebook.services.search.hit_notes import note_names
 
 Shape = Mapping[str, Any]
+
+DOUBTED = 3
+"""How many hits are written where the answer is in doubt."""
 
 _TEXTS = ("content", "preview", "summary", "response")
 """The fields of a hit that hold its text, the first that it has."""
 
 
-def as_lines(content: Shape) -> str:
-    """Write the hits of an answer as lines; an answer without hits as JSON."""
+def as_lines(content: Shape, notes: Mapping[str, Note]) -> str:
+    """Write the hits of an answer as lines, at most DOUBTED if a note leads, an answer without hits as JSON; below the notes that lead."""
+    leading = [each.text for each in notes.values() if each.leads]
     results = content.get("results")
     if not isinstance(results, list) or not all(_text(each) for each in results):
-        return as_json(content)
+        return "\n".join([*leading, as_json(content)])
     reasons = content.get("reasons")
-    lines = [*map(_line, results), *(("Why it is so:", *map(_line, reasons)) if reasons else ())]
+    lines = [
+        *leading,
+        *map(_line, results[:DOUBTED] if leading else results),
+        *(("Why it is so:", *map(_line, reasons)) if reasons else ()),
+    ]
     return "\n".join(lines)
 
 

@@ -36,7 +36,7 @@ Raises Unanswered if the client or its user declines, or if the answer is of no 
 class Note:
     """A note beside an answer: facts for programs, a sentence for readers (empty: none).
 
-    One that `leads` is read before the answer, which means little without it.
+    One that `leads` is the first line of an answer in lines.
     """
 
     facts: Mapping[str, object]

@@ -160,6 +160,10 @@ class MemoryQuery:
         )
 
 
+ANY_MEMORY = MemoryQuery()
+"""Asks for every memory that the caller may see."""
+
+
 def default_organization(caller: Caller) -> str:
     """Return the organization into which the caller writes."""
     return caller.organization or DEFAULT_ORGANIZATION

@@ -2,8 +2,8 @@
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,16 +21,21 @@ SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The embedding of one text."""
+    """The embedding of one text.
+
+    `rows` has one for each part of a passage, in order; one for a question. `packed` has the token states
+    of a passage as they are kept, `tokens` those of a question, `english` those of an English question by a
+    model of English; None where the embedder gives none. `others` has the vectors of a question in other
+    spaces, that of code and earlier ones, by the digest of their model; `mean_question` is the mean vector of
+    the embedder's questions about code, None where it is not known.
+    """
 
     rows: Rows
-    """One for each part of a passage, in order; one for a question."""
     tokens: TokenStates | None = None
-    """Those of a question; None where the embedder gives no states."""
     packed: bytes | None = None
-    """The token states of a passage as they are kept; None where the embedder gives none."""
     mean_question: Vector | None = None
-    """The mean vector of this embedder's questions about code; None where it is not known."""
+    english: TokenStates | None = None
+    others: Mapping[str, Vector] = field(default_factory=dict)
 
     @property
     def vector(self) -> Vector:
@@ -41,21 +46,31 @@ class Embedded:
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """The arrays that the model made of the text."""
-        tokens = self.tokens
-        return (self.rows,) if tokens is None else (self.rows, *tokens.arrays)
+        states = [each for each in (self.tokens, self.english) if each is not None]
+        return (
+            self.rows,
+            *self.others.values(),
+            *(array for tokens in states for array in tokens.arrays),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Which model made a vector; vectors of different digests are never compared."""
+    """Which model made a vector; vectors of different digests are never compared.
+
+    `states` names how it makes token states; those of different names are never compared. Empty: none.
+    `unrelated` is the cosine of a question and a text about something else, which relevance counts from.
+    `code` is the model by which code is embedded, where that is another. `earlier` are those of earlier
+    releases in whose spaces a question has a vector, too. Both vectors are in `Embedded.others`.
+    """
 
     name: str
     digest: str
     dimensions: int
     states: str = ""
-    """Names how it makes token states; those of different names are never compared. Empty: none."""
     unrelated: float = 0.0
-    """The cosine of a question and a text about something else, which relevance counts from."""
+    code: "Model | None" = None
+    earlier: tuple["Model", ...] = ()
 
     @classmethod
     def unknown(cls, name: str) -> "Model":
@@ -90,6 +105,15 @@ class Speller(Protocol):
 
     def spell(self, pieces: Sequence[int]) -> Sequence[str]:
         """Return word pieces, by id, as they are written; `▁` stands before one that begins a word."""
+        ...
+
+
+@runtime_checkable
+class CodeEmbedder(Protocol):
+    """An embedder that embeds code by another model, `Model.code`, than texts."""
+
+    def embed_code(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed code to be found, in order, each with its parts as rows (at least one)."""
         ...
 
 

@@ -7,11 +7,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.domain.reason import Reason
-from minutebook.embedding.protocol import Embedded, Embedder, Model, Speller
+from minutebook.embedding.protocol import CodeEmbedder, Embedded, Embedder, Model, Speller
 
 log = logging.getLogger(__name__)
 
@@ -19,13 +19,6 @@ State = Literal["loading", "ready", "error"]
 
 CACHE_BYTES = 64_000_000
 """Memory that the answers to questions may hold; with token states one has 10,000 to 800,000 bytes."""
-
-_LOOK = 0.2
-"""Seconds between two looks at how far a load is."""
-
-_ALMOST = 0.999
-
-PREPARE = Reason("run `minutebook model prepare`")
 
 LONGEST_LOAD = 30.0
 """Seconds for which the end of a process waits for a load; a service that does not answer takes longer."""
@@ -40,31 +33,13 @@ class CacheStats:
     size: int
 
 
-class Preparation(Protocol):
-    """A step done once, before a model can be loaded."""
-
-    @property
-    def part(self) -> float | None:
-        """The part that is done, from 0 to 1; None while nobody waits for it."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it was done before."""
-
-    def close(self) -> None:
-        """Wait for it no longer."""
-
-    def damage(self) -> str | None:
-        """Return the damage of the prepared files, if there is any."""
-
-
 class Embedding:
     """One embedder for the whole process; every method may be called from any thread.
 
     `expected` is what is known of the model before it has loaded. The last `cache_size` queries
     keep what was made of them, as far as CACHE_BYTES hold it. Passages are not cached: each is embedded once, when it is stored.
-    `is_off` tells that the user wants no model; `opener` then raises ModelUnavailable. It may wait for
-    `preparation`.
+    `is_off` tells that the user wants no model; `opener` then raises ModelUnavailable. `damage` returns
+    the damage of the model's files, all of which it reads.
     """
 
     def __init__(
@@ -74,11 +49,11 @@ class Embedding:
         cache_size: int = 2048,
         *,
         is_off: bool = False,
-        preparation: Preparation | None = None,
+        damage: Callable[[], Reason | None] = lambda: None,
     ) -> None:
         self.is_off = is_off
         self._opener = opener
-        self._preparation = preparation
+        self.damage = damage
         self._loading: threading.Thread | None = None
         self._expected = expected
         self._cache = _Cache(cache_size)
@@ -101,14 +76,12 @@ class Embedding:
         loading.start()
 
     def close(self) -> None:
-        """Wait until a load that is under way has ended; one that waits for preparation gives up.
+        """Wait until a load that is under way has ended.
 
         A thread in native code aborts the process if the interpreter ends meanwhile.
         """
         with self._lock:
             loading = self._loading
-        if self._preparation is not None:
-            self._preparation.close()
         if loading is not None and loading.is_alive():
             loading.join(LONGEST_LOAD)
 
@@ -133,11 +106,6 @@ class Embedding:
             return self._reason
 
     @property
-    def prepared(self) -> float | None:
-        """The part of the model's preparation that is done, from 0 to 1; None if there is none."""
-        return None if self._preparation is None else self._preparation.part
-
-    @property
     def model(self) -> Model:
         """The model in use, or before it has loaded the one expected."""
         embedder = self._embedder
@@ -146,17 +114,8 @@ class Embedding:
     @property
     def unloaded(self) -> tuple[str, str]:
         """The state of a model that nobody has loaded yet, and a person's remedy."""
-        if self.is_off:
-            return "off", "`embedder` is none, so search is by words and graph"
-        if self._preparation is None:
-            return "not loaded", ""
-        if self._preparation.is_done:
-            return "prepared", ""
-        return "not prepared", f"its first use does that, or {PREPARE}"
-
-    def damage(self) -> str | None:
-        """Return the damage of the model's files, all of which are read; None if there is none."""
-        return None if self._preparation is None else self._preparation.damage()
+        off = "off", "`embedder` is none, so search is by words and graph"
+        return off if self.is_off else ("not loaded", "")
 
     @property
     def cache_stats(self) -> CacheStats:
@@ -179,17 +138,6 @@ class Embedding:
             self.start()
         self._settled.wait(timeout)
         return self.state
-
-    def await_load(self, report: Callable[[float], None]) -> State:
-        """Wait until the load has ended, and report which part of a first preparation is done; return the state."""
-        is_prepared = False
-        while (state := self.settle(_LOOK)) == "loading":
-            if (part := self.prepared) is not None:
-                is_prepared = True
-                report(min(part, _ALMOST))
-        if is_prepared:
-            report(1.0)
-        return state
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait, at most `timeout` seconds, until the model is ready.
@@ -217,6 +165,14 @@ class Embedding:
         with self._counted():
             return embedder.embed_passages(texts)
 
+    def embed_code(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed code to be found, by the model of code where that is another; raises EmbeddingNotReady."""
+        embedder = self._require(0)
+        with self._counted():
+            if isinstance(embedder, CodeEmbedder):
+                return embedder.embed_code(texts)
+            return embedder.embed_passages(texts)
+
     @property
     def speller(self) -> Speller | None:
         """The loaded embedder if it can spell the pieces of its token states; else None."""
@@ -239,14 +195,8 @@ class Embedding:
             state = self.settle(timeout)
             embedder = self._embedder
             if embedder is None:
-                raise EmbeddingNotReady(state, self.reason or self._progress())
+                raise EmbeddingNotReady(state, self.reason)
         return embedder
-
-    def _progress(self) -> Reason:
-        part = self.prepared
-        if part is None:
-            return Reason("")
-        return Reason("it is being prepared for its first use, {part:.0%} is done", part=part)
 
     def _load(self) -> None:
         embedder, reason = None, Reason("")
@@ -296,14 +246,12 @@ class _Cache:
             return CacheStats(self._hits, self._misses, len(self._kept))
 
 
-def until_loaded(
-    embedding: Embedding, report: Callable[[float], None]
-) -> Callable[[float, str], None]:
+def until_loaded(embedding: Embedding) -> Callable[[float, str], None]:
     """Return a progress callback that waits while the model loads, if somebody asked for it."""
 
     def progress(part: float, what: str) -> None:
         if embedding.is_started:
-            embedding.await_load(report)
+            embedding.settle()
 
     return progress
 

@@ -233,7 +233,7 @@ class _Answers:
         known = {index: each.score for index, each in texts.items() if each.score is not None}
         if len(known) == len(texts) or self._question is None:
             return dict.fromkeys(texts, 0.0) | known
-        scores = self._question.scores([each.states or b"" for each in texts.values()])
+        scores = self._question.late([each.states or b"" for each in texts.values()])
         return dict(zip(texts, scores.tolist(), strict=True))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, FolderScope
 from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.filters import ANY_MEMORY, MemoryQuery
 from minutebook.domain.listed import LinkedMemory, MemoryList
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import (
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 MOST_SHOWN = 10
 """How many candidates are shown of a part that several ids have."""
 
-ANY_MEMORY = MemoryQuery()
 
 _NAMED = frozenset({Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL})
 
@@ -159,7 +158,6 @@ def search(
 
     Conditions that only memories have leave out all else.
     """
-    from minutebook.services.search.nothing import note_perhaps
     from minutebook.services.search.recall import WEIGHTS, Selection
 
     check_range("limit", limit, 50)
@@ -173,7 +171,6 @@ def search(
         selection=Selection(where, at or caller.as_of),
         tokens=app.recall_tokens,
     ).results
-    note_perhaps(caller, (each.relevance for each in found))
     app.note_answer(caller, "search", query, ((each.record, each.hit.score) for each in found))
     return [
         RankedRecord(

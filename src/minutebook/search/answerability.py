@@ -8,36 +8,24 @@ next, how good the ten best are together, and how many texts were compared. The 
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from heapq import nlargest
 from math import exp, log, log1p
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
-NOTHING_BELOW, FOUND_FROM = 0.16, 0.6
-"""The chances below which a search has found nothing, and from which it has found an answer."""
+POSSIBLE_FROM, LIKELY_FROM = 0.13, 0.55
+"""The chances from which a search has possibly, and likely, found an answer."""
 
-NOTHING_ACROSS_BELOW = 0.065
-"""The chance below which a search has found nothing, where the best text is in another language than the question.
+POSSIBLE_ACROSS_FROM = 0.065
+"""The chance from which a search has possibly found an answer, where all of the best texts are in other languages than the question.
 
-Such a text shares no words with the question and scores less by meaning. By NOTHING_BELOW 14 % of questions in eleven
-languages on English paragraphs lose their answer, by this 7 %.
+Such texts share no words with the question and score less by meaning. A store with texts in its language has some among
+the best, and one cut serves all.
 """
-
-FILLER_BELOW = 0.05
-"""The relevance below which a text beside a found answer only fills the list."""
 
 BEST = 10
 """How many of the best texts count."""
-
-
-class AnswerVerdict(StrEnum):
-    """Whether a search has found an answer."""
-
-    FOUND = "found"
-    PERHAPS = "perhaps"
-    NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +34,7 @@ class Evidence:
 
     `best`, `second`, `fifth` are strengths, `mean` that of the ten best; a text that is not there has the strength
     `absent` of its `Coefficients`. `cosine` is the greatest, 0 for unrelated texts and 1 for equal ones, `bm25` the
-    best score, `texts` how many were compared, `words` the length of the question. What was not measured is 0.
+    best score, `texts` how many were compared, `words` the length of the question (`text.length_in_words`). What was not measured is 0.
     """
 
     best: float
@@ -56,7 +44,7 @@ class Evidence:
     cosine: float
     bm25: float
     texts: int
-    words: int
+    words: float
 
     def signals(self) -> tuple[float, ...]:
         """Return the values that the coefficients weigh, in their order."""
@@ -86,7 +74,7 @@ class Coefficients:
     absent: float
 
     def evidence(
-        self, strengths: Iterable[float], cosine: float, bm25: float, texts: int, words: int
+        self, strengths: Iterable[float], cosine: float, bm25: float, texts: int, words: float
     ) -> Evidence:
         """Sum up the strengths of the texts that were compared."""
         ten = nlargest(BEST, strengths)
@@ -104,37 +92,37 @@ class Coefficients:
 
 
 BY_TOKENS = Coefficients(
-    intercept=-8.15,
-    weights=(22.36, 5.13, -0.3, -11.24, 6.22, 0.13, -0.18, 0.6),
-    strength=17.86,
-    bm25=0.49,
+    intercept=-7.78,
+    weights=(21.91, 5.77, -0.69, -5.82, 2.09, 0.21, -0.3, 0.66),
+    strength=20.19,
+    bm25=0.38,
     absent=0.12,
 )
-"""Strengths are late interaction."""
+"""Strengths are scores of token states and vectors."""
 
 BY_VECTORS = Coefficients(
-    intercept=-3.74,
-    weights=(8.63, 5.64, 5.48, 2.63, 0.0, 0.65, -0.44, -0.03),
-    strength=8.97,
-    bm25=1.1,
+    intercept=-2.8,
+    weights=(2.01, 5.34, 9.27, 7.77, 0.0, 0.83, -0.52, -0.34),
+    strength=10.87,
+    bm25=1.12,
     absent=0.2,
 )
 """Strengths are cosines, 0 for unrelated texts, where a model gives no token states."""
 
 BY_WORDS = Coefficients(
-    intercept=-5.61,
-    weights=(7.15, 0.83, -0.29, -0.21, 0.0, -0.51, 0.12, 1.5),
-    strength=4.6,
+    intercept=-6.8,
+    weights=(7.61, 0.7, 0.16, -0.19, 0.0, -0.22, 0.01, 1.94),
+    strength=5.33,
     bm25=0.0,
     absent=0.0,
 )
 """Strengths are the parts of the question that texts hold, where there is no model."""
 
 OF_CODE = Coefficients(
-    intercept=-17.98,
-    weights=(43.83, 16.98, 0.49, -24.09, 0.0, 1.41, -0.23, -0.07),
-    strength=24.32,
-    bm25=1.41,
+    intercept=-18.17,
+    weights=(45.11, 15.65, -0.7, -25.6, 0.0, 1.37, -0.15, -0.05),
+    strength=24.36,
+    bm25=1.4,
     absent=0.55,
 )
 """Strengths are cosines of code with a question less a part of the mean question."""
@@ -144,14 +132,15 @@ OF_CODE = Coefficients(
 class Judgement(Generic[K]):
     """The chance that the texts found answer a question, and the share of each text in it.
 
-    `measured` is the chance by the texts that were compared, `merits` are theirs, and `best` the best of these. Texts
-    that were not compared, since they have no vector yet, are `unknown`. The chance is no less than `floor`.
+    `measured` is the chance by the texts that were compared, `merits` are theirs, and `best` the best of these. The
+    `possible` texts have a relevance of POSSIBLE_FROM at least: those that were not compared, since they have no vector yet,
+    and those that hold every word. The chance is no less than `floor`.
     """
 
     measured: float
     merits: Mapping[K, float]
     best: float
-    unknown: Collection[K] = ()
+    possible: Collection[K] = ()
     floor: float = 0.0
 
     @property
@@ -160,44 +149,20 @@ class Judgement(Generic[K]):
         return max(self.measured, self.floor)
 
     @property
-    def verdict(self) -> AnswerVerdict:
-        """The chance in a word."""
-        return verdict_of(self.chance)
+    def nearest(self) -> list[K]:
+        """The texts that say most for themselves, at most BEST."""
+        return nlargest(BEST, self.merits, key=self.merits.__getitem__)
 
-    @property
-    def is_nothing(self) -> bool:
-        """Whether nothing is about the question."""
-        return self.verdict is AnswerVerdict.NOTHING
-
-    @property
-    def nearest(self) -> K | None:
-        """The text that says most for itself, None if none was compared."""
-        return max(self.merits, key=self.merits.__getitem__, default=None)
-
-    def at_least_perhaps(self) -> "Judgement[K]":
-        """Return it with a chance of no less than that from which the verdict is *perhaps*."""
-        return replace(self, floor=NOTHING_BELOW)
+    def at_least_possible(self, texts: Collection[K] = ()) -> "Judgement[K]":
+        """Return it with a chance of no less than POSSIBLE_FROM, and with these texts among the possible."""
+        return replace(self, floor=POSSIBLE_FROM, possible={*self.possible, *texts})
 
     def relevance(self, key: K) -> float:
-        """Return how likely this text is about the question, in [0, 1]: the best has the measured chance."""
-        if key in self.unknown:
-            return NOTHING_BELOW
+        """Return how likely this text is about the question, in [0, 1]: the best has the chance of the search."""
         merit = self.merits.get(key)
-        if merit is None:
-            return 0.0
         # Beside the best, which is as likely as itself: Bradley and Terry (1952).
-        return self.measured * 2 * _logistic(merit - self.best)
-
-    def is_filler(self, key: K) -> bool:
-        """Tell whether a text is so weak beside an answer that was found that it only fills the list."""
-        return self.verdict is AnswerVerdict.FOUND and self.relevance(key) < FILLER_BELOW
-
-
-def verdict_of(chance: float) -> AnswerVerdict:
-    """Return the verdict on a chance."""
-    if chance < NOTHING_BELOW:
-        return AnswerVerdict.NOTHING
-    return AnswerVerdict.FOUND if chance >= FOUND_FROM else AnswerVerdict.PERHAPS
+        own = 0.0 if merit is None else self.chance * 2 * _logistic(merit - self.best)
+        return POSSIBLE_FROM + (1 - POSSIBLE_FROM) * own if key in self.possible else own
 
 
 def judge(
@@ -207,13 +172,13 @@ def judge(
     *,
     unrelated: float,
     texts: int,
-    words: int,
+    words: float,
 ) -> Judgement[K]:
     """Judge the results of a search by meaning and words.
 
     `late` has the late interaction of the texts that were compared token by token, `cosines` that of each text
     with a vector, `bm25` that of each that holds a word; `unrelated` is the model's cosine of unrelated texts.
-    Texts with a word but no vector were not compared: they are perhaps about the question.
+    Texts with a word but no vector were not compared: they are possibly about the question.
     """
     scaled = {key: (cosine - unrelated) / (1 - unrelated) for key, cosine in cosines.items()}
     if late:
@@ -225,23 +190,23 @@ def judge(
         strengths = scaled
         found = _judged(BY_VECTORS, scaled, 0.0, bm25, texts, words)
     unknown = bm25.keys() - strengths.keys()
-    return replace(found, unknown=unknown).at_least_perhaps() if unknown else found
+    return found.at_least_possible(unknown) if unknown else found
 
 
 def judge_words(
-    covered: Mapping[K, float], bm25: Mapping[K, float], *, texts: int, words: int
+    covered: Mapping[K, float], bm25: Mapping[K, float], *, texts: int, words: float
 ) -> Judgement[K]:
     """Judge results found by words alone; `covered` has the part of the question that each text holds."""
     return _judged(BY_WORDS, covered, 0.0, bm25, texts, words)
 
 
 def judge_code(
-    cosines: Mapping[K, float], bm25: Mapping[K, float], *, texts: int, words: int
+    cosines: Mapping[K, float], bm25: Mapping[K, float], *, texts: int, words: float
 ) -> Judgement[K]:
     """Judge the results of a search of code, by cosines less the mean question."""
     found = _judged(OF_CODE, cosines, 0.0, bm25, texts, words)
     unknown = bm25.keys() - cosines.keys()
-    return replace(found, unknown=unknown).at_least_perhaps() if unknown else found
+    return found.at_least_possible(unknown) if unknown else found
 
 
 def _judged(
@@ -250,7 +215,7 @@ def _judged(
     cosine: float,
     bm25: Mapping[K, float],
     texts: int,
-    words: int,
+    words: float,
 ) -> Judgement[K]:
     if not strengths:
         return Judgement(0.0, {}, 0.0)

@@ -5,7 +5,9 @@ import unicodedata
 
 # Letters whose stroke or ligature Unicode does not decompose.
 _PLAIN_LETTERS = {
-    **dict(zip("øØłŁđĐħĦŧŦı", "oOlLdDhHtTi", strict=True)),
+    **dict(zip("øØłŁđĐðÐħĦŧŦı", "oOlLdDdDhHtTi", strict=True)),
+    "þ": "th",
+    "Þ": "Th",
     "æ": "ae",
     "Æ": "AE",
     "œ": "oe",

@@ -4,6 +4,9 @@ The score is the sum of maximal similarities of Khattab and Zaharia (2020, "ColB
 hidden states of the embedding model, as a weighted mean. A state of a stored text is turned by
 a fixed random rotation and kept as the signs of its coordinates, one bit a dimension; a
 question's stay as they are. Measured in docs/decisions/0027-late-interaction-and-relevance.md.
+
+A text has one or two sections: its tokens by the model of every language, and, if it is in English,
+by the model of English. The second is compared with English questions alone.
 """
 
 import struct
@@ -21,8 +24,8 @@ Floats = NDArray[np.float32]
 Signs = NDArray[np.uint8]
 Pieces = NDArray[np.uint8]
 
-FORM = "signs 1"
-"""Names how states are packed; states of another form are made again."""
+FORM, EARLIER_FORM = "signs 2", "signs 1"
+"""Names how states are packed, now and in earlier releases, whose states are read, too, and made again."""
 
 PRIOR = 200
 """How many texts the general frequency of word pieces counts for, beside those that are compared."""
@@ -39,14 +42,21 @@ SAMPLES = 8
 TOKENS_OF_A_TEXT = 30
 """The length of a text in which a word piece is expected as often as it is said in general."""
 
-EXPONENT = 1.5
-"""What a piece's rareness is raised to for its weight."""
+EXPONENT, EXPONENT_OF_ENGLISH = 1.5, 1.0
+"""What a piece's rareness is raised to for its weight, by the model of every language and by that of English."""
 
-_HEADER = struct.Struct("<BHI")
+OTHER_SCORE = (-0.160, 0.913, 0.274)
+"""Weights of a score, unless question and text are in English: a constant, late interaction, cosine."""
+
+ENGLISH_SCORE = (-0.103, 0.189, 0.379, 0.379)
+"""The same if both are: a constant, late interaction by the model of every language, by that of English, cosine."""
+
+_HEADER = struct.Struct("<BHII")
 HEAD = _HEADER.size
 """Bytes at the beginning of a packed text that say how long it is."""
 
-_VERSION = 1
+_VERSION, _EARLIER_VERSION = 2, 1
+_EARLIER_HEADER = struct.Struct("<BHI")
 _PIECE_BYTES = 3
 _PLACES = np.array([1, 1 << 8, 1 << 16], np.uint32)
 _AT_ONCE = 128
@@ -82,12 +92,21 @@ class TokenStates:
         return self.pieces, self.surprise, self.states
 
 
-def pack(tokens: TokenStates) -> bytes:
-    """Pack the tokens of a text to be found: pieces of three bytes and signs, d / 8 bytes each.
+@dataclass(frozen=True, slots=True)
+class SignedTokens:
+    """The tokens of a text to be found, as `TokenStates` has them, with the signs of the states."""
 
-    Tokens that say nothing are left out, unless there are no others.
-    """
-    return pack_signs(tokens.pieces, tokens.surprise, signs_of(tokens.states))
+    pieces: NDArray[np.int32]
+    surprise: Floats
+    signs: Signs
+    """Shape (tokens, dimensions / 8)."""
+
+    @property
+    def kept(self) -> tuple[Pieces, Signs]:
+        """The pieces (tokens, 3) and signs of the tokens that say something; of all, if none does."""
+        telling = _telling(self.surprise)
+        narrow = self.pieces[telling].astype("<u4").view(np.uint8).reshape(-1, 4)
+        return narrow[:, :_PIECE_BYTES], self.signs[telling]
 
 
 def signs_of(states: Floats) -> Signs:
@@ -96,13 +115,16 @@ def signs_of(states: Floats) -> Signs:
     return signs
 
 
-def pack_signs(pieces: NDArray[np.int32], surprise: Floats, signs: Signs) -> bytes:
-    """Pack tokens as `pack` does, of which the signs are known; a long text's states are never held at once."""
-    telling = _telling(surprise)
-    pieces, signs = pieces[telling], signs[telling]
-    narrow = pieces.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_PIECE_BYTES]
-    header = _HEADER.pack(_VERSION, signs.shape[1], len(signs))
-    return header + narrow.tobytes() + signs.tobytes()
+def pack(tokens: SignedTokens, english: SignedTokens | None = None) -> bytes:
+    """Pack the tokens of a text to be found, and those of an English one by the model of English, too.
+
+    Pieces of three bytes and signs, d / 8 bytes each. Tokens that say nothing are left out, unless
+    there are no others.
+    """
+    sections = [each.kept for each in (tokens, english) if each is not None]
+    counts = [len(signs) for _, signs in sections]
+    header = _HEADER.pack(_VERSION, tokens.signs.shape[1], counts[0], sum(counts[1:]))
+    return header + b"".join(array.tobytes() for section in sections for array in section)
 
 
 def likeness(one: bytes, other: bytes) -> float:
@@ -172,10 +194,10 @@ def whole(packed: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def is_whole(head: bytes, size: int) -> bool:
     """Tell whether a packed text of so many bytes, the first HEAD of which are given, has tokens and all of each."""
-    if len(head) < HEAD:
+    if len(head) < HEAD or head[0] not in (_VERSION, _EARLIER_VERSION):
         return False
-    version, width, count = _HEADER.unpack(head)
-    return bool(version == _VERSION and count and size == HEAD + count * (_PIECE_BYTES + width))
+    start, width, count, english = _read_header(head)
+    return bool(count and size == start + (count + english) * (_PIECE_BYTES + width))
 
 
 def unpacked(packed: bytes, most: int) -> tuple[NDArray[np.int32], Floats]:
@@ -200,9 +222,51 @@ def mean_state(packed: bytes, most: int) -> Floats | None:
 
 
 class Question:
-    """The tokens of a question, made ready to be compared with any number of texts."""
+    """A question, made ready to be compared with any number of texts; `english` has its tokens if it is in English."""
 
-    def __init__(self, tokens: TokenStates) -> None:
+    def __init__(self, tokens: TokenStates, english: TokenStates | None = None) -> None:
+        self._asked = _AskedTokens(tokens, EXPONENT)
+        self._english = None if english is None else _AskedTokens(english, EXPONENT_OF_ENGLISH)
+
+    @property
+    def tokens(self) -> tuple[NDArray[np.int32], Floats]:
+        """The ids of its pieces (tokens,), and their states as unit rows of signs (tokens, d), as `unpacked` gives a text's."""
+        return self._asked.tokens
+
+    def scores(self, packed: Sequence[bytes], cosines: Floats) -> Floats:
+        """Score packed texts that have these cosines with the question, shape (texts,), on the scale of `late`.
+
+        0 for a text without a token.
+        """
+        texts = [_sections(each) for each in packed]
+        ones, late = np.ones(len(packed), np.float32), self._asked.late([own for own, _ in texts])
+        scores = np.dot(OTHER_SCORE, [ones, late, cosines])
+        if self._english is not None:
+            both = [len(pieces) > 0 for _, (pieces, _) in texts]
+            of_english = self._english.late([english for _, english in texts])
+            scored_both = np.dot(ENGLISH_SCORE, [ones, late, of_english, cosines])
+            scores = np.where(both, scored_both, scores)
+        holds = [len(pieces) > 0 for (pieces, _), _ in texts]
+        scored: Floats = np.where(holds, scores, 0).astype(np.float32)
+        return scored
+
+    def late(self, packed: Sequence[bytes]) -> Floats:
+        """Compare packed texts token by token, shape (texts,), in about [0, 1]; 0 for one without a token."""
+        return self._asked.late([_unpack(each) for each in packed])
+
+    def best_part(self, packed: bytes, tokens: int) -> tuple[float, float]:
+        """Return where the run of about `tokens` tokens that matches best begins and ends, as shares of a packed text.
+
+        That is the whole of a text without a token, or of one that is no longer.
+        """
+        return self._asked.best_part(_unpack(packed), tokens)
+
+
+class _AskedTokens:
+    """The tokens of a question by one model."""
+
+    def __init__(self, tokens: TokenStates, exponent: float) -> None:
+        self._exponent = exponent
         telling = _telling(tokens.surprise)
         self._pieces = tokens.pieces[telling]
         self._surprise = tokens.surprise[telling]
@@ -212,19 +276,18 @@ class Question:
 
     @property
     def tokens(self) -> tuple[NDArray[np.int32], Floats]:
-        """The ids of its pieces (tokens,), and their states as unit rows of signs (tokens, d), as `unpacked` gives a text's."""
+        """The ids of the pieces (tokens,), and their states as unit rows of signs (tokens, d)."""
         signs: Floats = np.where(self._rows >= 0, np.float32(1), np.float32(-1))
         return self._pieces, signs / np.float32(np.sqrt(max(1, signs.shape[1])))
 
-    def scores(self, packed: Sequence[bytes]) -> Floats:
-        """Score packed texts, shape (texts,), in about [0, 1]; 0 for one without a token.
+    def late(self, texts: Sequence[tuple[Pieces, Signs]]) -> Floats:
+        """Compare texts of pieces and signs token by token, shape (texts,).
 
         A token's weight falls with how many of these texts hold its piece, and with how frequent
         the piece is in general where these are few.
         """
-        texts = [_unpack(each) for each in packed]
         if not len(self._pieces) or not any(len(pieces) for pieces, _ in texts):
-            return np.zeros(len(packed), np.float32)
+            return np.zeros(len(texts), np.float32)
         weights = self._weights(texts)
         heavy = weights >= _LEAST_SHARE * weights.max()
         weights = weights[heavy] / weights[heavy].sum()
@@ -236,12 +299,9 @@ class Question:
         scores: Floats = np.dot(best, weights)
         return scores
 
-    def best_part(self, packed: bytes, tokens: int) -> tuple[float, float]:
-        """Return where the run of about `tokens` tokens that matches best begins and ends, as shares of a packed text.
-
-        That is the whole of a text without a token, or of one that is no longer.
-        """
-        pieces, signs = _unpack(packed)
+    def best_part(self, text: tuple[Pieces, Signs], tokens: int) -> tuple[float, float]:
+        """Return where the run of about `tokens` tokens that matches best begins and ends, as shares of a text."""
+        pieces, signs = text
         if len(signs) <= tokens or not len(self._pieces):
             return 0.0, 1.0
         step = max(1, tokens // _STEPS)
@@ -267,7 +327,7 @@ class Question:
         held = holds.sum(axis=0)
         expected = np.minimum(1, TOKENS_OF_A_TEXT * np.exp(-self._surprise))
         rareness = np.log((len(texts) + PRIOR + 1) / (held + PRIOR * expected + 0.5))
-        weights = np.maximum(rareness, 0) ** EXPONENT + _LEAST_WEIGHT
+        weights = np.maximum(rareness, 0) ** self._exponent + _LEAST_WEIGHT
         scaled: Floats = (weights / weights.sum()).astype(np.float32)
         return scaled
 
@@ -322,7 +382,31 @@ def _telling(surprise: Floats) -> NDArray[np.bool_]:
 
 def _unpack(packed: bytes) -> tuple[Pieces, Signs]:
     """Return the pieces (tokens, 3) and signs (tokens, d / 8) of a text as they are kept; no bytes, no tokens."""
-    _, width, count = _HEADER.unpack_from(packed) if packed else (_VERSION, 0, 0)
-    kept = np.frombuffer(packed, np.uint8)[HEAD:]
+    return _sections(packed)[0]
+
+
+def _sections(packed: bytes) -> tuple[tuple[Pieces, Signs], tuple[Pieces, Signs]]:
+    """Return the pieces and signs of a text by the model of every language, and by that of English, none if it is not in English."""
+    start, width, count, english = _read_header(packed)
+    kept = np.frombuffer(packed, np.uint8)
+    own, other = count * (_PIECE_BYTES + width), english * (_PIECE_BYTES + width)
+    return (
+        _section(kept[start : start + own], count, width),
+        _section(kept[start + own : start + own + other], english, width),
+    )
+
+
+def _read_header(packed: bytes) -> tuple[int, int, int, int]:
+    """Return where the tokens begin, the bytes of the signs of each, and how many there are by each model."""
+    if not packed:
+        return 0, 0, 0, 0
+    if packed[0] == _EARLIER_VERSION:
+        _, width, count = _EARLIER_HEADER.unpack_from(packed)
+        return _EARLIER_HEADER.size, width, count, 0
+    _, width, count, english = _HEADER.unpack_from(packed)
+    return HEAD, width, count, english
+
+
+def _section(kept: NDArray[np.uint8], count: int, width: int) -> tuple[Pieces, Signs]:
     middle = _PIECE_BYTES * count
     return kept[:middle].reshape(count, _PIECE_BYTES), kept[middle:].reshape(count, width)

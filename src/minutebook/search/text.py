@@ -30,7 +30,7 @@ from minutebook.search.languages import (
     stems,
 )
 
-_RULES = 2
+_RULES = 3
 """Counts up when our own rules give other words or terms."""
 
 
@@ -144,6 +144,14 @@ def words(text: str) -> list[str]:
     for is_unspaced, stretch in _stretches(folded(text).casefold()):
         found += (_UNITS if is_unspaced else _WORDS).findall(stretch)
     return found
+
+
+def length_in_words(text: str) -> float:
+    """Return how many words a text has, about: in a script without spaces a word is two signs long."""
+    return sum(
+        len(_UNITS.findall(stretch)) / 2 if is_unspaced else len(_WORDS.findall(stretch))
+        for is_unspaced, stretch in _stretches(folded(text).casefold())
+    )
 
 
 def without_names(text: str, names: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from minutebook.search.answerability import FOUND_FROM, NOTHING_BELOW
+from minutebook.search.answerability import LIKELY_FROM, POSSIBLE_FROM
 from minutebook.search.calibration import CUT, relevance, strength_of_late
 from minutebook.search.fusion import FusedHit, Signal
 
@@ -43,6 +43,6 @@ def verdict_of_text(hit: FusedHit[Any], details: Mapping[str, float]) -> Verdict
 
 def verdict_of_relevance(relevance: float) -> Verdict:
     """Return the verdict on a hit of which a search says how likely it is about the question."""
-    if relevance >= FOUND_FROM:
+    if relevance >= LIKELY_FROM:
         return Verdict.LIKELY
-    return Verdict.POSSIBLE if relevance >= NOTHING_BELOW else Verdict.UNLIKELY
+    return Verdict.POSSIBLE if relevance >= POSSIBLE_FROM else Verdict.UNLIKELY

@@ -5,14 +5,15 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 import numpy as np
 
 from minutebook.domain.caller import Note, Progress, no_progress
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
+from minutebook.domain.filters import Filter
 from minutebook.domain.reason import Reason, counted
 from minutebook.domain.records import (
     PASSAGE,
@@ -25,8 +26,9 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
+from minutebook.embedding.protocol import Model
 from minutebook.embedding.service import Embedding, State
-from minutebook.search.late_interaction import FORM, Question
+from minutebook.search.late_interaction import EARLIER_FORM, FORM, Question
 from minutebook.search.text import MAX_TEXT, check_query
 from minutebook.services.access.visibility import View
 from minutebook.store.named_locks import NamedLocks
@@ -81,20 +83,29 @@ class TextEmbedding:
 
 @dataclass(frozen=True, slots=True)
 class QueryEmbedding:
-    """The embedding of a query: its vector, and its tokens if states are kept."""
+    """The embedding of a query: its vector, shape (dimensions,), and its tokens if states are kept.
+
+    `code` is its vector by the model of code, None where that is no other; `mean` the mean vector of questions
+    about code, None where the model has none. `earlier` has the vectors by the models of earlier
+    releases, by their digest.
+    """
 
     vector: Vectors
-    """Shape (dimensions,)."""
     question: Question | None = None
     mean: Vectors | None = None
-    """The mean vector of questions about code, shape (dimensions,); None where the model has none."""
+    code: Vectors | None = None
+    earlier: Mapping[str, Vectors] = field(default_factory=dict)
+
+    def vector_of(self, of: type[TextRecord]) -> Vectors:
+        """Return the vector to compare with those of records of a class."""
+        return self.vector if of is not CodeChunk or self.code is None else self.code
 
     def less_mean(self, part: float) -> "QueryEmbedding":
-        """Return the query less a part of the mean, so that texts near every question are not near this one."""
+        """Return the query about code less a part of the mean, so that texts near every question are not near this one."""
         if self.mean is None:
             return self
-        rest = self.vector - np.float32(part) * self.mean
-        return replace(self, vector=rest / np.linalg.norm(rest))
+        rest = self.vector_of(CodeChunk) - np.float32(part) * self.mean
+        return replace(self, code=rest / np.linalg.norm(rest))
 
 
 class Embeddings:
@@ -115,6 +126,7 @@ class Embeddings:
         self._timeout = wait
         self._locks = locks
         self._pending = threading.Event()
+        self._left: set[tuple[type[TextRecord], str, str]] = set()
         self._complete: dict[tuple[type[TextRecord], str], tuple[VectorSpace, int]] = {}
         self._seconds_each: float | None = None
         self.after_batches: list[Callable[[], None]] = []
@@ -133,10 +145,13 @@ class Embeddings:
         speller = self._embedding.speller
         return None if speller is None else speller.spell
 
-    @property
-    def unrelated(self) -> float:
-        """The cosine of unrelated texts by the model in use."""
-        return self._embedding.model.unrelated
+    def unrelated(self, of: type[TextRecord]) -> float:
+        """Return the cosine of unrelated texts by the model for records of a class."""
+        return self._model_of(of).unrelated
+
+    def _model_of(self, of: type[TextRecord]) -> Model:
+        model = self._embedding.model
+        return model if of is not CodeChunk else model.code or model
 
     def space_of(self, of: type[TextRecord]) -> VectorSpace:
         """Return the space for records of a class.
@@ -146,7 +161,38 @@ class Embeddings:
         """
         if of is not CodeChunk:
             return self.space
-        return replace(self.space, digest=f"{self.space.digest} {PASSAGE}", states="")
+        model = self._model_of(of)
+        return VectorSpace(model.name, f"{model.digest} {PASSAGE}", model.dimensions)
+
+    def earlier_spaces(
+        self, of: type[TextRecord], organization: str
+    ) -> Iterator[tuple[VectorSpace, float]]:
+        """Yield the spaces of earlier releases in which an organization's records of a class still have vectors.
+
+        Each with the cosine of unrelated texts there. A query has vectors there, too (`QueryEmbedding.earlier`).
+        """
+        everything = Filter(organization=organization)
+        for model in self._embedding.model.earlier if of is not CodeChunk else ():
+            if (of, organization, model.digest) in self._left:
+                continue
+            space = VectorSpace(model.name, model.digest, model.dimensions)
+            if self._store.count_vectors(of, everything, space):
+                states = f"{model.states} {EARLIER_FORM}" if self._keeps_states else ""
+                yield replace(space, states=states), model.unrelated
+            else:
+                # Nothing is kept there any more.
+                self._left.add((of, organization, model.digest))
+
+    def token_states(
+        self, of: type[TextRecord], organization: str, ids: Sequence[str]
+    ) -> dict[str, bytes]:
+        """Return the packed token states, by id, of those records that have any that the model in use can read."""
+        own = self.space_of(of)
+        found: dict[str, bytes] = {}
+        if own.states and ids:
+            for space in (own, *(each for each, _ in self.earlier_spaces(of, organization))):
+                found |= self._store.token_states(of, organization, ids, space)
+        return found
 
     @property
     def state(self) -> State:
@@ -223,8 +269,11 @@ class Embeddings:
         embedded = self._embedding.embed_query(text)
         question = None
         if embedded.tokens is not None and self.space.states:
-            question = Question(embedded.tokens)
-        return QueryEmbedding(embedded.vector, question, embedded.mean_question)
+            question = Question(embedded.tokens, embedded.english)
+        model = self._embedding.model
+        code = None if model.code is None else embedded.others[model.code.digest]
+        earlier = {each.digest: embedded.others[each.digest] for each in model.earlier}
+        return QueryEmbedding(embedded.vector, question, embedded.mean_question, code, earlier)
 
     def note_of_words_alone(self) -> Note | None:
         """Return the note on an answer without vectors; None if the user chose no model."""
@@ -244,25 +293,39 @@ class Embeddings:
     def note_of_pending(
         self, classes: Iterable[type[TextRecord]], views: Sequence[View]
     ) -> Note | None:
-        """Return the note on records that have no vectors yet; None if all have them."""
-        pending = 0
+        """Return the note on records that have no vectors of the model yet; None if all have them.
+
+        Those that have vectors of an earlier release are compared by these.
+        """
+        pending = earlier = 0
         spaces = {of: replace(self.space_of(of), states="") for of in classes}
         for view in views:
             sequence = self._store.sequence(view.organization)
-            pending += sum(
-                view.count(of) - view.count_vectors(of, space)
-                for of, space in spaces.items()
+            for of, space in spaces.items():
                 # Counting reads an index entry for each record, this one for each organization.
-                if not self._is_complete(of, view.organization, sequence, space)
-            )
+                if not self._is_complete(of, view.organization, sequence, space):
+                    pending += view.count(of) - view.count_vectors(of, space)
+                    earlier += sum(
+                        view.count_vectors(of, replace(before, states=""))
+                        for before, _ in self.earlier_spaces(of, view.organization)
+                    )
         if not pending:
             return None
-        text = counted(
+        by_words = counted(
             "{count:,} record was compared by words alone: its vectors are still to come.",
             "{count:,} records were compared by words alone: their vectors are still to come.",
-            pending,
+            pending - earlier,
         )
-        return Note({"state": "ready", "pending": pending}, text)
+        if not earlier:
+            return Note({"state": "ready", "pending": pending}, by_words)
+        as_before = counted(
+            "{count:,} record was compared by the model of the release before: its new vectors are still to come.",
+            "{count:,} records were compared by the model of the release before: their new vectors are still to come.",
+            earlier,
+        )
+        text = Reason("{before} {words}", before=as_before, words=by_words)
+        facts = {"state": "ready", "pending": pending, "earlier": earlier}
+        return Note(facts, text if pending > earlier else as_before)
 
     def put(self, record: TextRecord, embedded: TextEmbedding | None) -> None:
         """Put the embedding of a record that was just put; None leaves it to `backfill`."""
@@ -325,8 +388,7 @@ class Embeddings:
         # What cannot be found by meaning at all comes before what lacks no more than token states.
         found: list[TextRecord] = []
         for space, kinds in groupby(IN_ORDER, lambda of: replace(self.space_of(of), states="")):
-            if len(found) < BATCH:
-                found += self._store.without_vectors(list(kinds), space, BATCH - len(found))
+            found = found or [*self._store.without_vectors(list(kinds), space, BATCH)]
         if not found and self.space.states:
             stateful = [of for of in IN_ORDER if self.space_of(of).states]
             found += self._store.without_vectors(stateful, self.space, BATCH)
@@ -340,9 +402,9 @@ class Embeddings:
         if not records:
             return 0
         started = time.monotonic()
-        embeddings = _at_low_priority(
-            lambda: self._embed_texts([record.passage for record in records])
-        )
+        texts = [record.passage for record in records]
+        embed = self._embed_code if isinstance(records[0], CodeChunk) else self._embed_texts
+        embeddings = _at_low_priority(lambda: embed(texts))
         for organization in sorted({record.organization for record in records}):
             # One at a time: whoever writes to another organization need not wait for this.
             with self._store.transaction(organization):
@@ -358,6 +420,10 @@ class Embeddings:
         """Tell whether a record still has the text that was embedded."""
         current = self._store.get(type(record), record.organization, record.id)
         return current is not None and current.text == record.text
+
+    def _embed_code(self, texts: Sequence[str]) -> list[TextEmbedding]:
+        embedded = self._embedding.embed_code([text[:MAX_TEXT] for text in texts])
+        return [TextEmbedding(each.rows, None) for each in embedded]
 
     def _embed_texts(self, texts: Sequence[str]) -> list[TextEmbedding]:
         embedded = self._embedding.embed_passages([text[:MAX_TEXT] for text in texts])
@@ -379,8 +445,7 @@ class Embeddings:
                 if waited >= timeout:
                     raise
                 # How much of the load is done is not known; how much of the wait is over is.
-                what = "loading" if self._embedding.prepared is None else "being prepared, once"
-                progress(waited / timeout * WAIT_SHARE, f"the embedding model is {what}")
+                progress(waited / timeout * WAIT_SHARE, "the embedding model is loading")
             except ModelUnavailable:
                 return True
             else:

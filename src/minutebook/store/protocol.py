@@ -194,8 +194,8 @@ class Store(Protocol):
     ) -> list[T]:
         """Return records without vectors of that space, of all organizations or of those in `among`.
 
-        If the space names a form of token states, also those that have none of that form. What is of
-        the first kinds comes first; else the order is the engine's own.
+        If the space names a form of token states, also those that have none of that form. Those without any vectors come
+        first, of these the ones of the first kinds, the newest before older ones of an organization.
         """
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:

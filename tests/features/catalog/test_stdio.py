@@ -14,7 +14,6 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.knowledge import knowledge
 from minutebook.features.catalog.contract import catalog
-from minutebook.features.catalog.contract.shapes import UNCONFIRMED
 from tests.contracts.requirements import requirement
 from tests.examples import parametrize_in_part
 from tests.line_client import LineClient
@@ -117,9 +116,9 @@ def test_errors_are_json_rpc_errors_with_the_promised_codes(tmp_path: Path) -> N
         assert again["error"]["code"] == 404
         assert again["error"]["data"] == {"id": ID}
         assert ID in again["error"]["message"]
-        wrong = pipe.call("memory-write", **POLICY, importnce=5)["error"]
+        wrong = pipe.call("memory-write", **(POLICY | {"importance": 50}))["error"]
         assert wrong["code"] == -32602
-        assert wrong["data"] == {"argument": "importnce"}
+        assert wrong["data"] == {"argument": "importance"}
         assert "`importance`" in wrong["message"]
 
 
@@ -164,8 +163,6 @@ def test_resources_are_listed_and_read_by_a_real_client(tmp_path: Path, mode: st
         id = (await write(client))["id"]
         listed = (await client.list_resources(cache_mode="bypass")).resources
         assert [each.uri for each in listed][-2:] == ["schema://schema", f"memory://{id}"]
-        # A rule by an agent, which nobody confirmed: clients load this list by themselves.
-        assert listed[-1].name == UNCONFIRMED
         templates = (await client.list_resource_templates()).resource_templates
         assert [each.uri_template for each in templates] == [
             "memory://{id}",

@@ -93,7 +93,9 @@ def test_a_hit_says_what_became_of_the_code(here: World, shop: Path) -> None:
 def test_a_line_says_it_too(here: World, shop: Path) -> None:
     here.remember("An order counts in cents: src/pay.py:Order.total")
     since = committed(shop, {"src/pay.py": REFUND}, AFTER)
-    assert as_lines(here.call("recall", query="order")).endswith(f"; cited: gone since {since})")
+    assert as_lines(here.call("recall", query="order"), {}).endswith(
+        f"; cited: gone since {since})"
+    )
 
 
 def test_what_is_judged_is_read_from_the_table(here: World, shop: Path) -> None:

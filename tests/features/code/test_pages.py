@@ -100,7 +100,7 @@ def test_filters_choose_among_pieces_and_stand_in_the_address(
 ) -> None:
     page = site.owner().get(f"/code?q=degrees&{filters}").text
     assert ("src/kettle.py" in page) == found
-    assert ("No code here is about that." in page) != found
+    assert ("Nothing found." in page) != found
 
 
 def test_a_project_or_language_that_is_not_there_is_said_to_be_so(

@@ -287,7 +287,7 @@ def test_a_memory_is_erased_from_an_encrypted_store_and_its_backups(
     finder, stays = Finder(pieces_of(words_of(1))), Finder(pieces_of(words_of(2)))
 
     def holding(finder: Finder) -> set[str]:
-        traces, unread = search(finder, [chosen.home, backup], [], keys)
+        traces, unread = search(finder, [chosen.home, backup], keys)
         assert unread == []
         return {each.path.name for each in traces}
 
@@ -312,7 +312,7 @@ def test_a_memory_is_erased_from_an_encrypted_store_and_its_backups(
     assert shown_in(tmp_path) == []
     # Whoever lacks the key of a file is told that nobody can say what it holds.
     (tmp_path / "keys").write_text("")
-    unread = search(finder, [backup], [], FilePlace(tmp_path / "keys"))[1]
+    unread = search(finder, [backup], FilePlace(tmp_path / "keys"))[1]
     assert [each.path for each in unread] == [backup]
 
 

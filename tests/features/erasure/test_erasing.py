@@ -194,7 +194,7 @@ def test_a_decision_keeps_its_place_and_loses_its_words(world: World, tmp_path: 
     ledger = tmp_path / "one" / "ledgers" / "default"
     # Packed, as Git itself does it now and then.
     subprocess.run(["git", "-C", str(ledger), "gc", "-q"], check=True)
-    found = search(Finder(pieces_of([text_of(1)])), [ledger], [], None)[0]
+    found = search(Finder(pieces_of([text_of(1)])), [ledger], None)[0]
     assert {each.path.suffix for each in found} == {".pack"}
     words = words_of(1) + words_of(2)
     done = erased(world, first.id, ledger=True, backups=True)

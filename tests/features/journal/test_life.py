@@ -24,9 +24,9 @@ def a_locomo_conversation() -> Conversation:
     return locomo(0)
 
 
-def served(home: Path, models: Path) -> Client:
+def served(home: Path) -> Client:
     """A connection to a server with the model in the box."""
-    return Client(parameters(home, "journal", MINUTEBOOK_MODELS=str(models)))
+    return Client(parameters(home, "journal"))
 
 
 async def read_all(client: Client, sessions: list[str]) -> list[dict[str, Any]]:
@@ -84,16 +84,16 @@ def records_of(path: Path) -> list[bytes]:
     ],
 )
 def test_a_journal_lives(
-    tmp_path: Path, models: Path, conversation: Any, turns: int, asked: int, least: float
+    tmp_path: Path, conversation: Any, turns: int, asked: int, least: float
 ) -> None:
     given = conversation()
     assert len(given.turns) >= turns
-    anyio.run(live, tmp_path, models, given, asked, least)
+    anyio.run(live, tmp_path, given, asked, least)
 
 
-async def live(folder: Path, models: Path, given: Conversation, asked: int, least: float) -> None:
+async def live(folder: Path, given: Conversation, asked: int, least: float) -> None:
     sessions = list(dict.fromkeys(each.session for each in given.turns))
-    async with served(folder / "one", models) as client:
+    async with served(folder / "one") as client:
         ids = [(await add(client, said))["id"] for said in given.turns]
         assert len(set(ids)) == len(ids)
         turns = await read_all(client, sessions)
@@ -124,7 +124,7 @@ async def live(folder: Path, models: Path, given: Conversation, asked: int, leas
     other = folder / "two" / "backups"
     other.mkdir(parents=True)
     shutil.copy(file, other / "given.jsonl")
-    async with served(folder / "two", models) as client:
+    async with served(folder / "two") as client:
         done = await ask(client, "import_database", file="given.jsonl")
         assert (done["imported"], done["skipped"]) == (len(turns) + len(told), 0)
         assert await read_all(client, sessions) == turns

@@ -24,7 +24,7 @@ def _die(*arguments: Any) -> NoReturn:
 def main() -> None:
     home, url, folder = sys.argv[1:]
     settings = settings_with(
-        home=Path(home), store=url, ledgers_folder=Path(folder), embedder="none", models=Path(home)
+        home=Path(home), store=url, ledgers_folder=Path(folder), embedder="none"
     )
     app = open_app(settings)
     tables: Any = DecisionTables

@@ -121,10 +121,9 @@ def test_a_search_finds_what_holds_beside_memories(run: Run) -> None:
 
 
 def test_a_decision_has_its_vectors_when_the_command_ends(
-    run: Run, monkeypatch: pytest.MonkeyPatch, models: Path
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "built-in")
-    monkeypatch.setenv("MINUTEBOOK_MODELS", str(models))
     decide(run, "storage", "Keep everything in one file")
     assert json.loads(done(run, "status", "--json"))["to_embed"] == 0
 

@@ -47,7 +47,7 @@ def start(tmp_path: Path, database: str) -> Iterator[Start]:
     opened: list[App] = []
 
     def start(name: str, folder: str | None = "volume", clock: Any = now, **changes: Any) -> App:
-        given: dict[str, Any] = {"embedder": "none", "models": tmp_path} | changes
+        given: dict[str, Any] = {"embedder": "none"} | changes
         if folder is not None:
             given["ledgers_folder"] = tmp_path / folder
         url = postgres_server.server().url(database)

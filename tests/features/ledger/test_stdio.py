@@ -58,8 +58,8 @@ def server(home: Path, *options: str, **variables: str) -> StdioServerParameters
 
 
 def environment_for_server() -> dict[str, str]:
-    """What a server needs to find the prepared model, and nothing else of this machine's."""
-    kept = ("PATH", "HOME", "MINUTEBOOK_MODELS")
+    """What a server needs, and nothing else of this machine's."""
+    kept = ("PATH", "HOME")
     return {name: value for name, value in environment().items() if name in kept}
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minutebook.features.models.built_in.weights import Floats, Weights, dequantise
+from minutebook.features.models.built_in.model_files import Floats, dequantise
+from tools.models.graph import Weights
 
 
 def erf(value: Floats) -> Floats:
@@ -24,7 +25,7 @@ class Oracle:
 
     def __init__(self, weights: Weights) -> None:
         self.shape = weights.shape
-        self.words = weights.blocks("emb.word", weights.shape.width)
+        self.words = weights.words()
         self.weights = weights
         self._kept: dict[str, Floats] = {}
 

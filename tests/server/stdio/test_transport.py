@@ -16,6 +16,7 @@ from minutebook.contracts.knowledge import knowledge
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.stdio.in_process import connection_server
 from minutebook.server.stdio.transport import MOST, serve_on
+from tests.contracts.requirements import requirement
 from tests.line_client import INITIALIZED, initialize
 
 SETTINGS = settings_with(home=Path("unused"))
@@ -76,16 +77,12 @@ def client(opening: AppLoader) -> Iterator[Client]:
     assert not thread.is_alive()
 
 
-SURROGATE = b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"\\ud800"}}'
-
 BAD = {
     "no JSON": (b"this is no JSON", -32700, None),
     "half a message": (b'{"jsonrpc":"2.0","id":1,"met', -32700, None),
     "no UTF-8": (b'{"jsonrpc":"2.0","id":1,"method":"\xff\xfe"}', -32700, None),
     "null bytes": (b'{"jsonrpc":"2.0","id":1,"method":"pi\x00ng"}', -32700, None),
     "only a null byte": (b"\x00", -32700, None),
-    "a lone surrogate": (SURROGATE, -32700, 5),
-    "a lone surrogate as its id": (SURROGATE.replace(b"5", b'"\\ud800"', 1), -32700, None),
     "nested too deeply": (b"[" * 100_000, -32700, None),
     "nested too deeply, and whole": (b"[" * 100_000 + b"]" * 100_000, -32700, None),
     "a batch": (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, None),
@@ -109,6 +106,29 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
     assert answer["id"] == id
     client.send(PING)
     assert client.read() == {"jsonrpc": "2.0", "id": "after", "result": {}}
+
+
+@requirement("common/arguments/as-sent")
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        (rb"The deploy is done \ud83d", "The deploy is done \ufffd"),
+        (rb"\ude80 lands", "\ufffd lands"),
+        (rb"\ud83d\ud83d\ude80", "\ufffd\U0001f680"),
+        (rb"a path C:\\ud83d \ud83d", "a path C:\\ud83d \ufffd"),
+    ],
+)
+def test_half_a_surrogate_pair_is_read_as_the_sign_for_a_lost_character(
+    client: Client, sent: bytes, kept: str
+) -> None:
+    client.write(
+        b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"store_memory","arguments":{"content":"%b"}}}\n'
+        % sent
+    )
+    id = client.read()["result"]["structuredContent"]["id"]
+    call = {"name": "get_memory", "arguments": {"id": id}}
+    client.send({"jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": call})
+    assert client.read()["result"]["structuredContent"]["content"] == kept
 
 
 def test_an_error_that_a_client_answers_with_is_not_sent_back(client: Client) -> None:

@@ -193,7 +193,7 @@ COUNTS: dict[str, Callable[[View], int]] = {
 }
 NARROWING = {"where", "narrowed", "matching"}
 OF_ORGANIZATIONS = {"organization", "ids"}
-CHECKED_BY_THEIR_READERS = {"ties", "beside", "token_states"}
+CHECKED_BY_THEIR_READERS = {"ties", "beside"}
 """What names ids, or sums bytes, whoever may see them."""
 
 
@@ -402,7 +402,7 @@ def test_the_readers_have_no_method_that_is_not_tried_here() -> None:
     assert public(Records) == {
         *("seen_by", "seen_in", "read"),
         *("kept", "version", "versions", "entries", "first_act", "summary", "owned_by", "vectors"),
-        *("token_states", "tokens", "is_taken", "sequence", "organization_with"),
+        *("tokens", "is_taken", "sequence", "organization_with"),
         *("transaction", "put", "delete", "scrub", "key", "states_size"),
     }
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.cli import main
-from minutebook.config import load, settings_with
 from minutebook.domain.caller import Call, Caller
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
@@ -115,8 +114,6 @@ def test_the_command_lists_groups(
     tmp_path: object, built_in: Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINUTEBOOK_HOME", str(tmp_path))
-    monkeypatch.setenv("MINUTEBOOK_MODELS", str(load({}).models))
-    assert isinstance(settings_with().models.name, str)
     runner = CliRunner()
     for text in (CLOSES, COFFEE, SHUTS):
         done = runner.invoke(main, ["remember", text])

@@ -7,7 +7,7 @@ import pytest
 from minutebook.domain.caller import in_call
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import MemoryType
+from minutebook.domain.records import Kind, MemoryType
 from minutebook.domain.sources import TEXTS, Source
 from minutebook.domain.writing.drafts import Draft
 from minutebook.embedding.service import Embedding
@@ -69,7 +69,7 @@ def test_a_time_chooses_among_all_that_say_when_they_were_kept(world: World) -> 
     assert kinds == [["decision", "memory", "turn"]] * 2
 
 
-def test_a_model_is_told_that_no_hit_is_surely_about_the_question(world: World) -> None:
+def test_a_model_is_told_that_perhaps_no_hit_is_about_the_question(world: World) -> None:
     say(world, "s1", "What about make?", "Run make seed before the integration tests.")
 
     def noted(query: str) -> list[str]:
@@ -80,8 +80,8 @@ def test_a_model_is_told_that_no_hit_is_surely_about_the_question(world: World) 
         return [str(each.text) for each in caller.call.notes.values() if each.text]
 
     assert noted("What must run before the integration tests?") == []
-    assert noted("Is pathlib slower than os.path?") == [
-        "Perhaps nothing here is about that; this is the nearest."
+    assert noted("a recipe for tomato soup with basil") == [
+        "Perhaps nothing here is about that; these are the nearest."
     ]
 
 
@@ -146,7 +146,7 @@ def test_as_of_a_moment_what_held_then_is_found(world: World) -> None:
     assert old not in now
 
 
-def test_what_came_later_is_not_counted_as_of_a_moment(world: World) -> None:
+def test_what_came_later_is_not_given_as_of_a_moment(world: World) -> None:
     world.remember("The cranes unload copper.")
     say(world, "s1", "What do the cranes unload?", "Copper, since today.")
     then = world.clock.now
@@ -158,9 +158,8 @@ def test_what_came_later_is_not_counted_as_of_a_moment(world: World) -> None:
     found = world.app.combined.recall(
         caller, "a recipe for tomato soup", 10, WEIGHTS, TEXTS, selection=Selection(at=then)
     )
-    assert found.results == []
-    facts = caller.call.notes["relevance"].facts
-    assert facts["looked_through"] == {"memories": 1, "turns": 1}
+    assert {each.record.kind for each in found.results} == {Kind.MEMORY, Kind.TURN}
+    assert len(found.results) == 2
 
 
 def test_a_decision_held_until_another_took_its_place(world: World) -> None:
@@ -191,7 +190,7 @@ def test_who_may_not_see_a_turn_finds_none_of_it(world: World) -> None:
 
 def test_a_short_turn_is_told_with_what_stands_beside_it_in_its_session(world: World) -> None:
     say(world, "s1", "Whom shall we ask first?", "The keeper of the lighthouse.")
-    before = say(world, "s1", "What else is on the list?", "Only the loft.")
+    say(world, "s1", "What else is on the list?", "Only the loft.")
     turn = say(world, "s1", "Do pigeons carry copper?", "Never.")
     say(world, "s1", "Then what do they bring?", "Letters from the mayor.")
     say(world, "s2", "Is the mayor fond of birds?", "So they say.")
@@ -204,7 +203,7 @@ def test_a_short_turn_is_told_with_what_stands_beside_it_in_its_session(world: W
     )
     # What is a hit itself is told there; as of a moment what was said later is not.
     both = recall(world, "do pigeons carry copper, and the loft of the list", limit=2, tokens=400)
-    assert {each.record.id for each in both.results} == {turn, before}
+    assert turn in {each.record.id for each in both.results}
     assert sum("Only the loft." in each.text for each in both.results) == 1
     then = Selection(at=world.app.sessions.page(AGENT, "s1", 10, 0).turns[2].at)
     found = world.app.combined.recall(
@@ -220,7 +219,7 @@ def test_no_neighbour_is_told_where_there_is_no_room(world: World) -> None:
     assert first.text == "Do pigeons carry copper?\nNever."
 
 
-def test_notes_of_one_session_do_not_fill_an_answer(world: World) -> None:
+def test_a_note_does_not_lift_others_of_its_session(world: World) -> None:
     caller = in_call(AGENT, session="s", origin=Origin(client="a program", session="s"))
     for text in (
         "Pigeons carry letters from the mayor to the lighthouse.",
@@ -229,4 +228,5 @@ def test_notes_of_one_session_do_not_fill_an_answer(world: World) -> None:
     ):
         world.app.memories.store(caller, Draft(content=text, type=MemoryType.SEMANTIC))
     found = recall(world, "What do pigeons carry to the lighthouse?").results
-    assert [each.text[:7] for each in found] == ["Pigeons"]
+    assert found[0].text.startswith("Pigeons")
+    assert all(each.relevance < found[0].relevance / 4 for each in found[1:])

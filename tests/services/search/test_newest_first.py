@@ -91,13 +91,6 @@ def test_a_correction_in_other_words_is_told_though_it_hardly_answers_by_itself(
     assert second.revised_by.id == new
 
 
-def test_what_only_fills_is_not_told(world: World) -> None:
-    world.remember("The product is called Lantern.")
-    for number in range(20):
-        world.remember(f"The warehouse in bay {number} counts its pallets on Thursdays.")
-    assert len(told(world, "What is the product called?")) == 1
-
-
 @pytest.mark.parametrize(("older", "newer", "query"), APART)
 def test_what_is_about_something_else_is_not_marked(
     world: World, older: str, newer: str, query: str

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook import __version__
-from minutebook.cli.opening import opened, opened_here, settings_of, wait_for_model
+from minutebook.cli.opening import opened, opened_here, settings_of
 from minutebook.cli.printing import say, warn
 from minutebook.cli.terminal import as_json, identity
 from minutebook.config import Settings
@@ -143,7 +143,7 @@ def _findings(options: dict[str, str], *, repair: bool) -> "tuple[list[Finding],
                 except StoreDamaged as error:
                     finding = f"What is derived could not be rebuilt: {error.what}"
                     findings.append(Finding(finding, "", is_damage=True))
-            wait_for_model(app.embedding)
+            app.embedding.settle()
             findings += app.doctor.examine()
     except StoreDamaged as error:
         findings.append(Finding(error.what, "", is_damage=True))

@@ -220,10 +220,9 @@ def _separation(run: Run) -> Report | None:
                             [result.outcomes[system].best for result in unanswered],
                         ),
                         "kept": interval([_kept(result, system) for result in answered]),
-                        "lost": interval([_is_empty(result, system) for result in answered]),
-                        "nothing": interval([_is_empty(result, system) for result in unanswered]),
-                        "returned": statistics.fmean(
-                            result.outcomes[system].returned for result in unanswered
+                        "doubted": interval([_doubt(result, system) for result in answered]),
+                        "doubted_without": interval(
+                            [_doubt(result, system) for result in unanswered]
                         ),
                     }
                     for system in run.systems
@@ -237,9 +236,9 @@ def _kept(result: QueryResult, system: str) -> float:
     return float(any(id in result.query.relevant for id in result.outcomes[system].ranked))
 
 
-def _is_empty(result: QueryResult, system: str) -> float:
-    """Tell whether the answer is that there is nothing."""
-    return float(not result.outcomes[system].returned)
+def _doubt(result: QueryResult, system: str) -> float:
+    """Tell whether the answer says that perhaps nothing is about the question."""
+    return float(result.outcomes[system].is_doubted)
 
 
 def table(results: Mapping[str, Any]) -> Iterator[str]:
@@ -308,8 +307,8 @@ def _separation_lines(separation: Mapping[str, Any] | None) -> Iterator[str]:
             area, low, high = figures["area"]
             yield (
                 f"{lead:<32}  {system:<22}area {area:.3f} ({low:.3f} to {high:.3f}), answer kept "
-                f"{100 * figures['kept'][0]:.1f} %, lost {100 * figures['lost'][0]:.1f} %; without one told nothing "
-                f"{100 * figures['nothing'][0]:.1f} %, {figures['returned']:.1f} results"
+                f"{100 * figures['kept'][0]:.1f} %, doubted {100 * figures['doubted'][0]:.1f} %; without one doubted "
+                f"{100 * figures['doubted_without'][0]:.1f} %"
             )
 
 

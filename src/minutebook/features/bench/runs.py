@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from minutebook.app import App, now, open_app
 from minutebook.config import Settings
+from minutebook.contracts.answers import Answer
 from minutebook.contracts.knowledge import knowledge
 from minutebook.contracts.lines import as_lines
 from minutebook.domain.caller import Caller, Progress, in_call
@@ -22,6 +23,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.bench.datasets import Collection, Dataset, Document, Query
 from minutebook.models import Models, models_of
+from minutebook.services.search.doubt import RELEVANCE
 
 LIMIT = 10
 """The results of the call whose time and size are measured: what a client gets by default."""
@@ -78,14 +80,14 @@ class RunOutcome:
     """The results of one system for a question.
 
     `ranked` are the documents found, best first, of DEEP results, `best` the score of the first (0
-    without any), `returned` how many results came. `spent` is the time of a call for LIMIT results,
+    without any), `is_doubted` whether the answer says that perhaps nothing is about it. `spent` is the time of a call for LIMIT results,
     the question's vector included, `tokens` the size of its answer: bytes of UTF-8 by four. `revised` are the documents
     of that answer of which it says that they are perhaps revised, `within` those of an answer in lines by its tokens.
     """
 
     ranked: Sequence[str]
     best: float
-    returned: int
+    is_doubted: bool
     spent: Spent
     tokens: float
     revised: frozenset[str] = frozenset()
@@ -209,16 +211,19 @@ class _Bench:
         _, embedding = _timed(lambda: self._models.embedding.embed_query(query.text))
         outcomes = {}
         for system in self._systems:
-            answer, spent = _timed(lambda system=system: store.call(system, query, LIMIT))  # type: ignore[misc]
+            answer, spent = _timed(lambda system=system: store.answer(system, query, LIMIT))  # type: ignore[misc]
+            content = answer.content
             found = store.call(system, query, DEEP, 0)["results"]
             outcomes[system.name] = RunOutcome(
                 store.documents(found),
                 _relevance(found[0]) if found else 0.0,
-                len(found),
+                RELEVANCE in answer.notes,
                 spent + embedding if system.embeds else spent,
-                size(json.dumps(answer, ensure_ascii=False)),
+                size(json.dumps(content, ensure_ascii=False)),
                 frozenset(
-                    store.documents(each for each in answer["results"] if "revised_by" in each)
+                    store.documents(
+                        each for each in (content or {})["results"] if "revised_by" in each
+                    )
                 ),
                 store.within(system, query) if self._counts_within(system, query) else {},
             )
@@ -306,6 +311,20 @@ class _Store:
         *,
         in_lines: bool = False,
     ) -> Mapping[str, Any]:
+        """Return the object that a tool answers; raises as `answer`."""
+        content = self.answer(system, query, limit, tokens, in_lines=in_lines).content
+        assert content is not None
+        return content
+
+    def answer(
+        self,
+        system: System,
+        query: Query,
+        limit: int,
+        tokens: int | None = None,
+        *,
+        in_lines: bool = False,
+    ) -> Answer:
         """Return a tool's answer in so many tokens, None: as set; `in_lines` the one it would write as lines.
 
         Raises MinutebookError if it answers with an error.
@@ -328,7 +347,7 @@ class _Store:
         found = {}
         for budget in BUDGETS:
             results = self.call(system, query, DEEP, budget, in_lines=True)["results"]
-            ends = accumulate(size(as_lines({"results": [each]}) + "\n") for each in results)
+            ends = accumulate(size(as_lines({"results": [each]}, {}) + "\n") for each in results)
             fitting = sum(end <= budget for end in ends)
             found[budget] = self.documents(results[:fitting])
         return found
@@ -388,14 +407,12 @@ class _Store:
         # The tool waits a while for the vectors only.
         return spent + _timed(lambda: self._app.embeddings.backfill(Event()))[1]
 
-    def _answer(
-        self, caller: Caller, tool: str, arguments: Mapping[str, object]
-    ) -> Mapping[str, Any]:
+    def _answer(self, caller: Caller, tool: str, arguments: Mapping[str, object]) -> Answer:
         """Return a tool's answer. Raises MinutebookError if it answers with an error."""
         answer = self._contract.call(self._app, caller, tool, arguments)
         if answer.content is None:
             raise MinutebookError(f"{tool}: {answer.text}")
-        return answer.content
+        return answer
 
 
 class _Steps:

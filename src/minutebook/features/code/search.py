@@ -5,24 +5,24 @@ from dataclasses import dataclass
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.reason import Reason, must_be_one_of
+from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import CodeChunk, Project
 from minutebook.domain.sources import Source
 from minutebook.features.code.chunking.languages import LANGUAGES, Language, language_named
 from minutebook.features.code.references import below, references_in
 from minutebook.features.code.rerank import Sight, is_named, rerank
 from minutebook.search.answerability import (
-    FOUND_FROM,
+    LIKELY_FROM,
     Judgement,
     judge_code,
 )
 from minutebook.search.fusion import Fused, FusedHit, Signal, minmax
-from minutebook.search.text import TextQuery, parse_query, words
+from minutebook.search.text import TextQuery, length_in_words, parse_query, words
 from minutebook.search.verdict import Verdict, verdict_of_relevance
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.combined import Ranked
-from minutebook.services.search.nothing import note_nothing
+from minutebook.services.search.doubt import note_doubt, note_empty
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 
 CANDIDATES = 100
@@ -37,8 +37,6 @@ strangers up to 0.63, right questions to a small folder 0.6: rather something th
 
 FEW_WORDS = 2
 """Of a question of so few words, what holds one is about it."""
-
-NO_CODE_ABOUT_IT = Reason("No code here is about that.")
 
 WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
 """How much each signal says where the caller does not choose."""
@@ -83,9 +81,8 @@ class CodeSearch:
         language: str | None,
     ) -> list[Ranked]:
         """Rank chunks as `search` does, for a list with other records. Raises the same."""
-        found = self.search(
-            caller, query, limit, project=project, language=language, weights=weights
-        )
+        views = self._selected(caller, project, language)
+        found = self._best(caller, query, limit, views, weights)
         return [
             Ranked(each.chunk, each.chunk.content, each.score, each.hit, each.relevance)
             for each in found
@@ -100,30 +97,41 @@ class CodeSearch:
         project: str | None = None,
         language: str | None = None,
         path: str | None = None,
-        weights: Mapping[Signal, float] = WEIGHTS,
     ) -> list[FoundCode]:
         """Rank chunks, of one project or language, or of paths that begin so, where these are named.
 
         A language may have any of its usual names: `C++`, `TypeScript`, `py`. Without a model words
         alone decide; a chunk that has no vector yet is ranked by its lexical score in place of its
-        cosine. Lines that the query names, `src/pay.py:12`, come first. Where no code is about the query the call notes so. Raises NotFound for an unknown project, InvalidInput for an unknown language.
+        cosine. Lines that the query names, `src/pay.py:12`, come first. The call notes doubt, and an empty answer. Raises NotFound for an unknown project, InvalidInput for an unknown language.
         """
+        views = self._selected(caller, project, language, path)
+        found = self._best(caller, query, limit, views, WEIGHTS)
+        if found:
+            note_doubt(caller, max(each.relevance for each in found))
+        else:
+            note_empty(caller, {CodeChunk: views})
+        return found
+
+    def _best(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        views: list[View],
+        weights: Mapping[Signal, float],
+    ) -> list[FoundCode]:
         embedding, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
         if embedding is not None:
             embedding = embedding.less_mean(MEAN_PART)
-        views = self._selected(caller, project, language, path)
         signals, measured = self._gathered(views, embedding, parsed)
         fused = Fused(signals.found(), weights)
         # All are ranked by what they are called; only the best are read whole.
         named = self._signals.fields(CodeChunk, views, fused.scores, ("path", "name", "type"))
         sights = [Sight(key, fused.scores[key], *names) for key, names in named.items()]
-        judged = self._judged(query, parsed, embedding, measured, views)
+        judged = self._judged(query, embedding, measured, views)
         at_lines = self._at_lines(caller, query, views)
         if at_lines or _holds_few_words(query, signals) or is_named(query, sights):
-            judged = judged.at_least_perhaps()
-        if judged.is_nothing:
-            note_nothing(caller, {CodeChunk: views}, NO_CODE_ABOUT_IT, name="code")
-            return []
+            judged = judged.at_least_possible()
         seen = {each.id: each for each in sights}
         ranked = rerank(query, sights, limit)
         keys = [key for key, _ in ranked]
@@ -136,7 +144,7 @@ class CodeSearch:
             if key in chunks and chunks[key] not in at_lines:
                 relevance = judged.relevance(key)
                 if is_named(query, [seen[key]]):
-                    relevance = max(relevance, FOUND_FROM)
+                    relevance = max(relevance, LIKELY_FROM)
                 found.append(FoundCode(chunks[key], score, hit, relevance))
         return found[:limit]
 
@@ -144,7 +152,7 @@ class CodeSearch:
         self, views: list[View], embedding: QueryEmbedding | None, query: TextQuery
     ) -> tuple[Signals, Signals]:
         """Return the signals with their missing cosines estimated, and those that were measured."""
-        signals, measured = Signals(None, {}), self._signals.nothing(embedding)
+        signals, measured = Signals(None, {}), self._signals.nothing(embedding, CodeChunk)
         for view in views:
             found = self._signals.gather(CodeChunk, [view], embedding, query, CANDIDATES)
             measured.add(found)
@@ -155,19 +163,18 @@ class CodeSearch:
     def _judged(
         self,
         query: str,
-        parsed: TextQuery,
         embedding: QueryEmbedding | None,
         measured: Signals,
         views: list[View],
     ) -> Judgement[Key]:
         """Judge whether the question is answered. A model with no known mean question gives no sure verdict."""
         if embedding is None:
-            return self._signals.judged(query, parsed, measured, {CodeChunk: views})
-        texts, length = self._signals.count(CodeChunk, views), len(words(query))
+            return self._signals.judged(query, measured, {CodeChunk: views})
+        texts, length = self._signals.count(CodeChunk, views), length_in_words(query)
         cosines = measured.vector or {}
         judged = judge_code(cosines, measured.lexical, texts=texts, words=length)
         is_near = max(cosines.values(), default=0.0) >= NEAR
-        return judged.at_least_perhaps() if is_near or embedding.mean is None else judged
+        return judged.at_least_possible() if is_near or embedding.mean is None else judged
 
     def _at_lines(self, caller: Caller, query: str, views: Sequence[View]) -> list[CodeChunk]:
         """Return the chunks at the lines of places in a query."""
@@ -187,7 +194,11 @@ class CodeSearch:
         ]
 
     def _selected(
-        self, caller: Caller, project: str | None, language: str | None, path: str | None
+        self,
+        caller: Caller,
+        project: str | None,
+        language: str | None,
+        path: str | None = None,
     ) -> list[View]:
         conditions = {}
         if language is not None:

@@ -49,7 +49,7 @@ def _show_pages(*, keep: bool, opens_browser: bool) -> None:
         command = module_command("minutebook", *arguments, *["--no-browser"] * (not opens_browser))
         # Of what is set only the model: the demo shows no store or ledger but its own.
         variables = {k: v for k, v in environment().items() if not k.startswith(PREFIX)}
-        chosen = {"embedder": own.embedder, "models": str(own.models), **asked}
+        chosen = {"embedder": own.embedder, **asked}
         variables |= {variable_of(name): value for name, value in chosen.items()}
         sys.stdout.flush()
         # A process of its own: it ends at once at Ctrl-C, and would leave the folder.

@@ -44,14 +44,13 @@ LOCK = "erase"
 
 @dataclass(frozen=True, slots=True)
 class ErasurePlaces:
-    """The places an erasure searches: the data directory, others that may hold copies, and those that never do.
+    """The places an erasure searches: the data directory, and others that may hold copies.
 
     `backups` are those known of. `keys` is where keys of encrypted files are.
     """
 
     home: Path
     roots: tuple[Path, ...]
-    skipped: tuple[Path, ...]
     backups: Callable[[], Sequence[Path]]
     keys: Keys | None
 
@@ -273,8 +272,7 @@ class Erasing:
         roots = [self._where.home, *self._where.roots, *self._where.backups()]
         try:
             if pieces:
-                where = self._where
-                found = search(Finder(pieces), roots, where.skipped, where.keys)
+                found = search(Finder(pieces), roots, self._where.keys)
                 checked.traces, checked.unread = found
                 finder = Finder(pieces)
                 for table, rows in self._store.database.server_contents():

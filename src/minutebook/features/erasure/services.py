@@ -26,8 +26,7 @@ class ErasureServices(FeatureServices):
         from minutebook.features.erasure.selection import ErasureSelection
 
         directory = data_directory(self.settings)
-        folders = (*directory.derived, *directory.copies)
-        copies = [path for path in folders if path != self.settings.models]
+        copies = (*directory.derived, *directory.copies)
         return Erasing(
             self.infrastructure,
             ErasureSelection(self.infrastructure.records),
@@ -37,7 +36,6 @@ class ErasureServices(FeatureServices):
             ErasurePlaces(
                 self.settings.home,
                 (self.settings.of(LedgerSettings).ledgers, *copies),
-                (self.settings.models,),
                 lambda: [] if directory.is_on_server else backups_of(directory),
                 directory.keys,
             ),

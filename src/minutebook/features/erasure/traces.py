@@ -106,7 +106,7 @@ class Finder:
 
 
 def search(
-    finder: Finder, roots: Sequence[Path], skipped: Collection[Path], keys: Keys | None
+    finder: Finder, roots: Sequence[Path], keys: Keys | None
 ) -> tuple[list[Trace], list[Unread]]:
     """Search every file below some folders, decrypted, and the parts compressed by Git, gzip and tar.
 
@@ -114,7 +114,7 @@ def search(
     Raises OSError if a file cannot be read; one that vanishes meanwhile holds nothing any more.
     """
     traces, unread = [], []
-    for path in _files(roots, skipped):
+    for path in _files(roots):
         try:
             with path.open("rb") as file:
                 if not S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -129,7 +129,7 @@ def search(
     return traces, unread
 
 
-def _files(roots: Sequence[Path], skipped: Collection[Path]) -> Iterator[Path]:
+def _files(roots: Sequence[Path]) -> Iterator[Path]:
     seen: set[Path] = set()
     for root in roots:
         if root.is_file():
@@ -137,7 +137,7 @@ def _files(roots: Sequence[Path], skipped: Collection[Path]) -> Iterator[Path]:
             yield root
         for folder, folders, names in os.walk(root):
             here = Path(folder)
-            folders[:] = sorted(each for each in folders if here / each not in skipped)
+            folders.sort()
             for name in sorted(names):
                 path = here / name
                 if path not in seen and not path.is_symlink():

@@ -25,7 +25,7 @@ class HookSettings(Settings):
         600, COUNT, "Tokens, of four characters each, that a session is told when it starts."
     )
     hook_relevance: float = setting(
-        0.7,
+        0.58,
         at_least(0.0),
         "How relevant (0 to 1) a memory must be to what a person asks an agent, to be put before it.",
     )

@@ -6,7 +6,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.reason import Reason
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, TextRecord
 from minutebook.domain.sources import Source
 from minutebook.features.ledger.lineage import scoped_target
@@ -16,7 +15,7 @@ from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.services.search.nothing import note_nothing
+from minutebook.services.search.doubt import note_doubt, note_empty
 from minutebook.services.search.signals import Asked, Key, Retriever, Signals
 from minutebook.services.search.sources import Candidates
 
@@ -34,9 +33,6 @@ OF_ENDED = 0.1
 
 MOST_FOLLOWED = 10_000
 """The most decisions that are read along a chain, from one to the decision that holds now."""
-
-
-NOTHING_DECIDED = Reason("No decision here is about that.")
 
 
 class DecisionMode(StrEnum):
@@ -91,8 +87,8 @@ class DecisionSearch:
     ) -> list[DecisionHit]:
         """Rank by 0.73 meaning and 0.27 BM25 over the candidates; 1 more for active decisions.
 
-        What is not active keeps a tenth of its score. Without a model words alone decide. Where no
-        decision is about the query the call notes so; `audit` shows even then what is nearest.
+        What is not active keeps a tenth of its score. Without a model words alone decide. The call notes doubt, and an
+        empty answer.
         """
         classes = (Decision, Proposal) if mode is DecisionMode.AUDIT else (Decision,)
         # What holds is not kept back while the model loads.
@@ -104,11 +100,7 @@ class DecisionSearch:
         looked_through: dict[type[TextRecord], list[View]] = dict.fromkeys(classes, views)
         # What is followed to has the scores of what matched, which count once.
         own = signals.among(signals.keys() - found.followed.keys())
-        judged = self._signals.judged(query, parsed, own, looked_through)
-        if judged.is_nothing:
-            note_nothing(caller, looked_through, NOTHING_DECIDED)
-            if mode is not DecisionMode.AUDIT:
-                return []
+        judged = self._signals.judged(query, own, looked_through)
         hits = fuse(signals.found(), TEXT_WEIGHTS, len(found.records), signals.strengths())
         ranked = []
         for hit in hits:
@@ -118,6 +110,10 @@ class DecisionSearch:
             ranked.append(DecisionHit(record, score, hit, followed, relevance))
         ranked.sort(key=lambda each: (-each.score, each.record.id))
         shown = list(_shown(ranked, mode))[:limit]
+        if shown:
+            note_doubt(caller, judged.chance)
+        else:
+            note_empty(caller, looked_through)
         attribute(caller, (each.record for each in shown))
         return shown
 

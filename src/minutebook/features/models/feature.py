@@ -11,5 +11,4 @@ FEATURE = Feature(
         "": ".opening:of_folder",
     },
     chat=".opening:chat_service",
-    commands={"Look after it": {".cli": ("model",)}},
 )

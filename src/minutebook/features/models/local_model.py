@@ -2,7 +2,7 @@
 
 Read where they are there: `sentence_bert_config.json` (`max_seq_length`), `1_Pooling/config.json`
 (mean, which is the default, or first token), `config_sentence_transformers.json` (prompts that
-become prefixes). Needs the library `tokenizers`.
+become prefixes).
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.reason import Reason
 from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
-from minutebook.features.models.built_in.weights import sha256_of
+from minutebook.features.models.built_in.model_files import sha256_of
 from minutebook.features.models.runtime import ModelSession, batches
 from minutebook.features.models.unrelated import PASSAGES, QUESTIONS, unrelated_cosine
 
@@ -126,12 +126,8 @@ def _output_of(outputs: Mapping[str, int]) -> str:
 
 
 def _open_tokenizer(path: Path) -> Any:
-    try:
-        import tokenizers
-    except ImportError as error:
-        raise ModelUnavailable(
-            "a model in a folder needs `tokenizers`", "install the library `tokenizers`"
-        ) from error
+    import tokenizers
+
     # The library raises bare `Exception` for a file it cannot read; JSON is checked first.
     _read_json(path)
     tokenizer = tokenizers.Tokenizer.from_file(str(path))

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def built_in(settings: Settings) -> Embedding:
-    """Return the model in the box, which is prepared when it is first loaded."""
-    from minutebook.features.models.built_in import builtin
-    from minutebook.features.models.built_in.model_preparation import BuiltInModel
+    """Return the model in the box."""
+    from minutebook.features.models.built_in import builtin, model_files
 
-    model = BuiltInModel(settings.models, settings.embedding_threads)
-    return Embedding(model.open, builtin.MODEL, settings.embedding_cache, preparation=model)
+    opener = partial(builtin.open_model, settings.embedding_threads)
+    cache = settings.embedding_cache
+    return Embedding(opener, builtin.MODEL, cache, damage=model_files.damage)
 
 
 def of_endpoint(settings: Settings) -> Embedding:

@@ -48,7 +48,11 @@ class PostgresConnection(Connection):
     states = ("r.token_states", "")
     states_of = ("r.space", "r.states")
     states_bytes = ("octet_length(token_states)", "{0}")
-    everyones = ("{0} AS r JOIN organizations AS o ON o.number = r.organization", "r.organization")
+    everyones = (
+        "{0} AS r JOIN organizations AS o ON o.number = r.organization",
+        "r.organization",
+        "r.space DESC, r.states DESC, r.organization DESC, r.id DESC",
+    )
     kept_terms = f"r.analysis = {ANALYSIS}"
     contradictions: ClassVar[Mapping[str, str]] = {
         "{0} {1} say that they have vectors, or token states, and have none, or the other way round": (

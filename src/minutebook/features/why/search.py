@@ -12,7 +12,6 @@ from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.combined import Ranked
-from minutebook.services.search.nothing import note_nothing
 from minutebook.services.search.signals import Retriever
 
 if TYPE_CHECKING:
@@ -25,9 +24,6 @@ CANDIDATES, COMPARED = 60, 24
 
 WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
 """How much each signal says: among lines of code words are a poor judge."""
-
-LEAST = 0.3
-"""The chance from which commits are about a question: some of thousands of short messages come near any."""
 
 
 class CommitSearch:
@@ -58,7 +54,7 @@ class CommitSearch:
         project: str | None,
         language: str | None,
     ) -> list[Ranked]:
-        """Rank commits, of one project where it is named. Empty where none is about the query."""
+        """Rank commits, of one project where it is named."""
         seen = self._store.seen_by(caller)
         projects = seen.find(Project)
         if not projects:
@@ -69,10 +65,7 @@ class CommitSearch:
         if project is not None:
             seen = seen.narrowed(project=project)
         places, views = self._places().reasons(caller, query), list(seen)
-        found = [*places, *self._best(caller, views, query, limit)]
-        if not found:
-            note_nothing(caller, {ProjectCommit: views})
-        return found
+        return [*places, *self._best(caller, views, query, limit)]
 
     def among(self, caller: Caller, query: str, root: str, path: str) -> list[str]:
         """Return which commits to a file, of the projects in a folder, are about a query, best first; by their whole ids."""
@@ -87,7 +80,7 @@ class CommitSearch:
                     id for id, files in touched if any(is_like(path, each) for each in files)
                 )
                 views.append(its.where(ids=ids))
-        found = self._best(caller, views, query, COMPARED, is_sure=True)
+        found = self._best(caller, views, query, COMPARED)
         return [each.record.sha for each in found if isinstance(each.record, ProjectCommit)]
 
     def _best(
@@ -96,10 +89,8 @@ class CommitSearch:
         views: Sequence[View],
         query: str,
         limit: int,
-        *,
-        is_sure: bool = False,
     ) -> list[Ranked]:
-        """Rank the commits of some views; `is_sure`: even if none seems to be about the query."""
+        """Rank the commits of some views."""
         views = [view for view in views if view.read_ids(ProjectCommit, (), 1)]
         if not views:
             return []
@@ -114,10 +105,8 @@ class CommitSearch:
                 own.keep(own.vector)
             found.add(own)
         judged = found.judged(query, self._signals.count(ProjectCommit, views))
-        if judged.chance < LEAST and not is_sure:
-            return []
         fused = Fused(found.found(), WEIGHTS, found.strengths())
-        keys = [key for key in fused.best(limit) if is_sure or not judged.is_filler(key)]
+        keys = fused.best(limit)
         read = self._signals.read(ProjectCommit, views, keys)
         return [
             Ranked(

@@ -109,8 +109,7 @@ class DaemonClient:
     def _operate(self, name: str, given: Mapping[str, Any], *, reports: bool) -> None:
         notes: dict[str, Note] = {}
         app = self.host.loader()
-        waits = until_loaded(app.embedding, lambda part: self.send({"preparing": part}))
-        progress = self._report if reports else waits
+        progress = self._report if reports else until_loaded(app.embedding)
         asks = in_call(self.caller, progress=progress, notes=notes)
         try:
             answer = {"answer": operation_named(name).answer(app, asks, given)}

@@ -1,6 +1,7 @@
 """One JSON-RPC message, read from bytes that anyone may have sent."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,14 +30,23 @@ class BadMessage(Exception):
     id: str | int | None = None
 
 
-def decoded(text: bytes) -> Any:
-    """Read JSON.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+"""An escape in a string of JSON, a pair of surrogates as one; the group holds half of such a pair."""
 
-    Raises BadMessage if the text is not UTF-8, too deep, or holds half a surrogate or NaN.
+
+def decoded(text: bytes) -> Any:
+    """Read JSON, U+FFFD for half a pair of surrogates.
+
+    Raises BadMessage if the text is not UTF-8, too deep, or holds NaN.
     """
     try:
         return pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:
+        mended = _ESCAPE.sub(lambda found: rb"\ufffd" if found[1] else found[0], text)
+        if mended != text:
+            return decoded(mended)
         raise BadMessage(PARSE_ERROR, f"This cannot be read: {error}.", _id_within(text)) from None
 
 

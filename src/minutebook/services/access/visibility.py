@@ -206,12 +206,6 @@ class View:
         """Return the ids of the records around each of some, in the order of writing, whoever may see them."""
         return self._store.beside(of, self.organization, ids, reach)
 
-    def token_states(
-        self, of: type[TextRecord], ids: Collection[str], space: VectorSpace
-    ) -> dict[str, bytes]:
-        """Return the token states of records that were found, of those that have any."""
-        return self._store.token_states(of, self.organization, ids, space)
-
     def _owned(self, of: type[R]) -> type[R]:
         """Return a class. Raises TypeError if its records have no scope."""
         if of in _UNOWNED and not self._reads_all:
@@ -417,14 +411,6 @@ class Records:
     def vectors(self, record: TextRecord) -> tuple[VectorSpace, Vectors] | None:
         """Return the vectors of a record, or None."""
         return self._store.vectors(type(record), record.organization, record.id)
-
-    def token_states(
-        self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
-    ) -> dict[str, bytes]:
-        """Return the token states of records, of those that have any."""
-        return self._store.token_states(of, organization, ids, space)
-
-    # What holds nothing of a record
 
     def organization_with(self, caller: Caller, id: UUID) -> str:
         """Return the organization with a UUID, as `organization_with` does."""

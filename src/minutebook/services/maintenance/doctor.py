@@ -9,7 +9,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreDamaged
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Kind
-from minutebook.embedding.service import PREPARE, Embedding
+from minutebook.embedding.service import Embedding
 from minutebook.services.access.audit import EVERYTHING, Trail
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.store.protocol import Tended
@@ -117,8 +117,9 @@ def _of_store(store: Tended) -> list[Finding]:
 
 def _of_model(model: Embedding) -> list[Finding]:
     if model.state == "error" and not model.is_off:
-        return [Finding(f"Search by meaning is off: {model.reason}", PREPARE)]
+        remedy = "mend that, or name another model by the setting `embedder`"
+        return [Finding(f"Search by meaning is off: {model.reason}", remedy)]
     if (damage := model.damage()) is not None:
         reason = f"Search by meaning may find the wrong records: {damage}"
-        return [Finding(reason, PREPARE)]
+        return [Finding(reason, "reinstall minutebook")]
     return []

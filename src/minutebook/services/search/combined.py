@@ -12,9 +12,9 @@ from minutebook.domain.sources import Source
 from minutebook.search.fusion import FusedHit, Signal, z_normalise
 from minutebook.search.passages import count_tokens
 from minutebook.services.access.provenance import attribute, written
+from minutebook.services.search.doubt import LookedThrough, note_doubt, note_empty
 from minutebook.services.search.hit_notes import HitNotes, Notes, is_told_last
 from minutebook.services.search.newest_first import NewestFirst, RevisedBy
-from minutebook.services.search.nothing import note_perhaps
 from minutebook.services.search.passages import TOKENS_A_HIT, Passages
 from minutebook.services.search.recall import Answering, Recall, Selection
 from minutebook.services.search.signals import Key
@@ -24,8 +24,11 @@ POOL, READ = 40, 16
 
 
 BEHIND, BY_FAR, SHARE_BEHIND = 4, 0.1, 0.3
-"""Beside others at most so many commits stand in an answer, and before those that are less relevant by so much; what texts leave
-them of the tokens, at most."""
+"""At most four commits per answer that has others, before hits that are less relevant by 0.1, for at most 0.3 of the tokens."""
+
+BEHIND_FROM = 0.3
+"""The relevance of the best commit from which commits stand beside others: some of thousands of short messages come near any
+question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,15 @@ class Ranked:
 class Ranking:
     """Records of several kinds, best first, and the size of the graph that was walked.
 
-    `order` has the keys of all that was ranked, those behind the results too.
+    `order` has the keys of all that was ranked, those behind the results too. `chance` is how likely one of the texts
+    answers, in [0, 1], `looked_through` which texts were searched.
     """
 
     results: list[Ranked]
     subgraph_nodes: int = 0
     order: tuple[Key, ...] = ()
+    chance: float = 0.0
+    looked_through: LookedThrough = field(default_factory=dict)
 
     def count(self, *kinds: Kind) -> int:
         """Return how many results are of some kinds."""
@@ -131,7 +137,6 @@ class CombinedRecall:
         for an unknown language.
         """
         selection = Selection(at=caller.as_of) if selection is None else selection
-        ranking = Ranking([])
         alone = [each for each in self._listed if each.source in sources]
         texts = [each for each in sources if each not in {one.source for one in alone}]
         if selection.query.is_timed:
@@ -142,23 +147,16 @@ class CombinedRecall:
             found = each.ranked(caller, query, limit, weights, project=project, language=language)
             listed[each.is_behind] += _up_to(selection.at, found)
         behind = listed[True]
-        if texts:
-            if tokens:
-                beside = sum(count_tokens(each.text) + TOKENS_A_HIT for each in behind[:BEHIND])
-                tokens -= min(beside, round(tokens * SHARE_BEHIND))
-            ranking = self._texts(caller, query, limit, weights, texts, selection, tokens)
+        has_behind = _best_of(behind) >= BEHIND_FROM
+        left = _left_beside(behind, tokens) if has_behind else tokens
+        ranking = self._texts(caller, query, limit, weights, texts, selection, left)
         ranked = _merged(ranking.results, listed[False], limit)
-        ranked = _with_behind(ranked, behind)[:limit]
-        notes = caller.call.notes
-        for name in {"relevance", "code"} & notes.keys() if ranked else ():
-            # One source had nothing, and another has: what it has comes first.
-            notes[name] = replace(notes[name], leads=False)
-        looked = notes["relevance"].facts.get("looked_through") if "relevance" in notes else None
-        if ranked and looked is not None and (ranking.results or not looked):
-            # The note is about commits while texts were found, or about texts of which there are none.
-            del notes["relevance"]
-        if caller.call.in_lines:
-            note_perhaps(caller, (each.relevance for each in ranked))
+        if has_behind or not ranked:
+            ranked = _with_behind(ranked, behind)[:limit]
+        if ranked:
+            note_doubt(caller, max(ranking.chance, _best_of(ranked)))
+        else:
+            note_empty(caller, ranking.looked_through, at=selection.at)
         return replace(ranking, results=self.annotated(caller, ranked))
 
     def annotated(self, caller: Caller, ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -178,6 +176,8 @@ class CombinedRecall:
         selection: Selection,
         tokens: int,
     ) -> Ranking:
+        if not sources:
+            return Ranking([])
         most = max(limit, READ)
         found = self._recall.recall(
             caller, query, most, weights, selection, sources, ranked=max(limit, POOL)
@@ -201,7 +201,9 @@ class CombinedRecall:
         ]
         first = [each.hit.id for each in hits]
         order = dict.fromkeys((*first, *found.order))
-        return Ranking(results, found.subgraph_nodes, tuple(order))
+        return Ranking(
+            results, found.subgraph_nodes, tuple(order), found.chance, found.looked_through
+        )
 
 
 def _up_to(at: datetime | None, found: Iterable[Ranked]) -> Iterator[Ranked]:
@@ -210,6 +212,17 @@ def _up_to(at: datetime | None, found: Iterable[Ranked]) -> Iterator[Ranked]:
         known = written(each.record)
         if at is None or known is None or known.at <= at:
             yield each
+
+
+def _best_of(ranked: Sequence[Ranked]) -> float:
+    """Return the relevance of the most relevant, 0 if there is none."""
+    return max((each.relevance for each in ranked), default=0.0)
+
+
+def _left_beside(behind: Sequence[Ranked], tokens: int) -> int:
+    """Return the tokens that commits leave to texts (0: no limit)."""
+    beside = sum(count_tokens(each.text) + TOKENS_A_HIT for each in behind[:BEHIND])
+    return tokens - min(beside, round(tokens * SHARE_BEHIND))
 
 
 def _with_behind(ranked: Sequence[Ranked], behind: Sequence[Ranked]) -> list[Ranked]:

@@ -12,16 +12,16 @@ import numpy as np
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, ScopeViolation
-from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.filters import ANY_MEMORY, MemoryQuery
 from minutebook.domain.records import Memory, MemoryType, Status
 from minutebook.domain.writing.validity import holds_at
-from minutebook.search.answerability import Judgement
+from minutebook.search.answerability import POSSIBLE_FROM
 from minutebook.search.calibration import CUT, rank_score, relevance, strength_of_cosine
 from minutebook.search.text import TextQuery, parse_query, word_terms
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.services.search.nothing import note_nothing
+from minutebook.services.search.doubt import note_doubt, note_empty
 from minutebook.services.search.recall import CANDIDATES, Found
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 from minutebook.store.values import Vectors
@@ -31,6 +31,12 @@ CHUNK = 500
 
 FIRST_LOOK = 256
 """How many of the nearest are asked for first; four times as many each further time."""
+
+STANDS_OUT_FROM = 0.05
+"""The relevance beside the others from which a memory that is about a question by itself matches it."""
+
+NEAREST = 3
+"""How many of the nearest are given where none matches."""
 
 VERIFIED = frozenset({Status.VERIFIED, Status.LOCKED})
 """The statuses that only a person gives where it counts."""
@@ -48,8 +54,8 @@ class SimilarMemory:
 class FilteredSearch:
     """Finds all matches of a question, however many.
 
-    A memory matches by words when it holds one of the question's terms, and by meaning when it is
-    perhaps about the question. Where nothing is, nothing matches: see `search.answerability`.
+    A memory matches by words when it holds one of the question's terms, and by meaning when it is about the question by
+    itself and stands out from the others. Where none matches, the NEAREST are given, and the call notes doubt.
     """
 
     def __init__(self, store: Records, embeddings: Embeddings, clock: Clock) -> None:
@@ -63,14 +69,16 @@ class FilteredSearch:
     ) -> Iterator[Found]:
         """Yield each memory that matches, ended ones last, by relevance in [0, 1], then importance.
 
-        The latest comes first of equals. Where nothing is about the query the call notes so. Without a query every memory matches, with relevance 0.
+        The latest comes first of equals. Without a query every memory matches, with relevance 0.
         Records are read as they are asked for. A scope that is not the caller's holds nothing.
         """
         views = self._narrowed(caller, narrowing)
         if query is None:
             found = self._listed(views)
         else:
-            found = self._ranked(views, self._relevance(caller, views, query))
+            scores, matching = self._relevance(caller, views, query, narrowing)
+            chosen = {key: scores[key] for key in matching} or dict(_best(scores, NEAREST))
+            found = self._ranked(views, chosen)
         return _attributed(caller, self._current_first(views, narrowing, found))
 
     def by_vector(
@@ -78,12 +86,12 @@ class FilteredSearch:
         caller: Caller,
         question: str | Sequence[float],
         narrowing: MemoryQuery,
-        threshold: float,
+        threshold: float | None,
         limit: int | None = None,
     ) -> list[SimilarMemory]:
         """Return the memories with a relevance to a text or vector of at least a threshold, best first.
 
-        Where there is none the call notes so.
+        Without a threshold that is CUT, and the NEAREST where none has that. The call notes doubt, and an empty answer.
         Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
         if isinstance(question, str):
@@ -91,25 +99,28 @@ class FilteredSearch:
         else:
             embedding = QueryEmbedding(self._unit(question))
         views, now = self._narrowed(caller, narrowing), self._clock()
-        similarity: Scores = {}
+        least = CUT if threshold is None else threshold
+        near: Scores = {}
         for view in views:
-            found = self._near(view, embedding, TextQuery(), threshold)
-            for key in found.vector or ():
-                chance = relevance(found.likeness(key))
-                if chance >= threshold:
-                    similarity[key] = chance
-        near = [
+            found = self._near(view, embedding, TextQuery(), least)
+            near |= {key: relevance(found.likeness(key)) for key in found.vector or ()}
+        near = self._fitting(views, near, narrowing)
+        similarity = {key: chance for key, chance in near.items() if chance >= least}
+        if threshold is None and not similarity:
+            similarity = dict(_best(near, NEAREST))
+        scored = [
             (rank_score(similarity[key], memory.importance, now - memory.updated_at), key)
             for key, memory in self._read(views, similarity)
-            if narrowing.fits_metadata(memory)
         ]
-        best = {key: score for score, key in sorted(near, key=lambda n: (-n[0], n[1]))[:limit]}
+        best = {key: score for score, key in sorted(scored, key=lambda n: (-n[0], n[1]))[:limit]}
         nearest = [
             SimilarMemory(memory, similarity[key], best[key])
             for key, memory in self._read(views, best)
         ]
-        if not nearest:
-            note_nothing(caller, {Memory: views})
+        if nearest:
+            note_doubt(caller, max(similarity.values()), CUT)
+        else:
+            note_empty(caller, {Memory: views})
         attribute(caller, (each.memory for each in nearest))
         return nearest
 
@@ -120,17 +131,21 @@ class FilteredSearch:
 
         In order: a repository's memories that hold every word of the query; others of a
         repository; then what a person verified of what concerns a whole organization or everyone;
-        then the rest of that. Inside each by relevance to two places, the verified first of equals.
+        then the rest of that; then what does not match, the nearest first. Inside each by relevance to two places, the
+        verified first of equals.
         """
         views = [
             each
             for view in self._store.seen_by(caller)
             for each in _divided(view.where(valid_at=self._clock()), caller, types)
         ]
-        scores = self._relevance(caller, views, query, CANDIDATES)
+        scores, matching = self._relevance(caller, views, query, room=CANDIDATES)
         query_terms = set(word_terms(query))
         found = [
-            (_tier(memory, query_terms), Found(memory, scores[key]))
+            (
+                _tier(memory, query_terms) if key in matching else _UNMATCHED,
+                Found(memory, scores[key]),
+            )
             for key, memory in self._read(views, scores)
         ]
         found.sort(key=lambda each: (each[0], *_governed_order(each[1])))
@@ -147,31 +162,48 @@ class FilteredSearch:
         return list(self._store.seen_by(held).matching(narrowing))
 
     def _relevance(
-        self, caller: Caller, views: Sequence[View], query: str, limit: int | None = None
-    ) -> Scores:
-        """Score the matches by words or meaning: all of them, or the best of each in each place.
+        self,
+        caller: Caller,
+        views: Sequence[View],
+        query: str,
+        narrowing: MemoryQuery = ANY_MEMORY,
+        room: int | None = None,
+    ) -> tuple[Scores, AbstractSet[Key]]:
+        """Score the memories that words or meaning find: all, or `room` of each in each place; and return the keys of those that match.
 
-        Nothing where nothing is about the query, which the call notes.
+        The call notes doubt, and an empty answer.
         """
         embedding, parsed = self._signals.embed(query, caller, Memory), parse_query(query)
         total = self._signals.nothing(embedding)
         for view in views:
-            room = view.count(Memory) if limit is None else limit
+            most = view.count(Memory) if room is None else room
             if embedding is None:
-                found = self._signals.propose(Memory, view, None, parsed, room)
+                found = self._signals.propose(Memory, view, None, parsed, most)
             else:
-                found = self._near(view, embedding, parsed, CUT, room)
+                found = self._near(view, embedding, parsed, CUT, most)
             total.add(found)
-        judged = self._signals.judged(query, parsed, total, {Memory: views})
-        if judged.is_nothing:
-            note_nothing(caller, {Memory: views})
-            return {}
-        matching = {key for key in total.vector or () if self._is_about(total, judged, key)}
-        return {key: round(judged.relevance(key), 2) for key in matching | total.lexical.keys()}
+        judged = self._signals.judged(query, total, {Memory: views})
+        every = total.keys()
+        scores = {key: round(judged.relevance(key), 2) for key in every}
+        scores = self._fitting(views, scores, narrowing)
+        about = {
+            key
+            for key in total.vector or ()
+            if total.is_about(key) and judged.relevance(key) >= STANDS_OUT_FROM
+        }
+        matching = scores.keys() & (about | total.lexical.keys())
+        if scores:
+            note_doubt(caller, judged.chance, POSSIBLE_FROM if matching else 1.0)
+        else:
+            note_empty(caller, {Memory: views})
+        return scores, matching
 
-    def _is_about(self, found: Signals, judged: Judgement[Key], key: Key) -> bool:
-        """Tell whether a memory matches by meaning: by itself, and beside the others."""
-        return found.is_about(key) and not judged.is_filler(key)
+    def _fitting(self, views: Sequence[View], scores: Scores, narrowing: MemoryQuery) -> Scores:
+        """Return the scores of the memories that have the metadata asked for."""
+        if not narrowing.asks_metadata:
+            return scores
+        read = self._read(views, scores)
+        return {key: scores[key] for key, memory in read if narrowing.fits_metadata(memory)}
 
     def _near(
         self,
@@ -185,7 +217,7 @@ class FilteredSearch:
 
         Goes on to further records until their cosine means less relevance than `least`.
         """
-        unrelated, look = self._embeddings.unrelated, FIRST_LOOK
+        unrelated, look = self._embeddings.unrelated(Memory), FIRST_LOOK
         while True:
             found = self._signals.nothing(embedding)
             found.vector = self._signals.nearest(Memory, view, embedding, look)
@@ -194,6 +226,7 @@ class FilteredSearch:
                 break
             look *= 4
         found.lexical = self._signals.matches(Memory, view, query, room) if room else {}
+        found.wholly = self._signals.holding_all(Memory, view, query, found.lexical)
         others = copy(found)
         self._signals.complete(Memory, view, embedding, found)
         found.add(others.among(others.keys() - found.keys()))
@@ -280,6 +313,15 @@ def _divided(view: View, caller: Caller, types: AbstractSet[MemoryType] | None) 
             yield place
         else:
             yield from (place.narrowed(type=each) for each in sorted(types))
+
+
+def _best(scores: Scores, limit: int) -> list[tuple[Key, float]]:
+    """Return the best of scored memories, ties by key."""
+    return heapq.nsmallest(limit, scores.items(), key=lambda each: (-each[1], each[0]))
+
+
+_UNMATCHED = 4
+"""The tier of memories that do not match, in a governed answer."""
 
 
 def _tier(memory: Memory, query_terms: AbstractSet[str]) -> int:

@@ -9,11 +9,10 @@ from itertools import islice
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
 from minutebook.language.revisions import DatedText, revisions
-from minutebook.search.answerability import FOUND_FROM
+from minutebook.search.answerability import LIKELY_FROM
 from minutebook.search.context import label_of
 from minutebook.search.late_interaction import whole
 from minutebook.services.access.provenance import written
-from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.recall import Recalled
 from minutebook.services.search.signals import Asked, Key
@@ -26,8 +25,9 @@ ORDERED_FROM, SAID_FROM = 0.5, 0.9
 """The chances from which the newer stands above the older: of notes, and of what was said in a talk, where much is
 alike that revises nothing. By words alone only what is likely does."""
 
-LEAST_RELEVANT = 0.05
-"""The relevance of hits that are held against one another: what is not about the question revises no answer to it."""
+WEAK, LOOKED_AT = 0.05, 5
+"""The relevance below which a hit is not about the question, and how many of the best such a hit must be among to be held
+against an answer that it may revise in words of its own."""
 
 _JUDGED = (Memory, Decision, Turn)
 """A summary says again what turns said, later; a relation is one sentence of the graph."""
@@ -45,8 +45,7 @@ class RevisedBy:
 class NewestFirst:
     """Finds which of the best hits revise others."""
 
-    def __init__(self, store: Records, embeddings: Embeddings) -> None:
-        self._store = store
+    def __init__(self, embeddings: Embeddings) -> None:
         self._embeddings = embeddings
 
     def order(
@@ -54,7 +53,7 @@ class NewestFirst:
     ) -> tuple[list[Recalled], Mapping[Key, RevisedBy]]:
         """Return hits with each before those it may revise, and the revisions of the marked ones, by their keys.
 
-        Weak hits are left out, unless they revise an answer: then they are as relevant as that and their chance.
+        A weak hit that revises an answer is as relevant as that and the chance make it.
         """
         judged = list(islice(_compared(hits), JUDGED))
         states = self._states(judged)
@@ -76,7 +75,7 @@ class NewestFirst:
             least,
             asked=asked.query,
             question=question,
-            among={index for index, each in enumerate(judged) if not each.is_weak},
+            among={index for index, each in enumerate(judged) if not _is_weak(each)},
         )
         found = {
             old: each
@@ -96,8 +95,7 @@ class NewestFirst:
         }
         ordered: dict[Key, Recalled] = {}
         for each in hits:
-            if not each.is_weak:
-                _place(each, newer_of, ordered)
+            _place(each, newer_of, ordered)
         return list(ordered.values()), revised
 
     def _states(self, hits: Sequence[Recalled]) -> dict[Key, bytes]:
@@ -108,8 +106,7 @@ class NewestFirst:
         return {
             (organization, id): packed
             for (of, organization), some in ids.items()
-            if (space := self._embeddings.space_of(of)).states
-            for id, packed in whole(self._store.token_states(of, organization, some, space)).items()
+            for id, packed in whole(self._embeddings.token_states(of, organization, some)).items()
         }
 
 
@@ -123,29 +120,34 @@ def _place(hit: Recalled, newer_of: Mapping[Key, Recalled], ordered: dict[Key, R
 
 
 def _compared(hits: Sequence[Recalled]) -> Iterator[Recalled]:
-    """Yield the hits that are about the question, and the weak ones said after one that was found."""
-    records = [each for each in hits if isinstance(each.record, _JUDGED)]
-    found = [_said_at(each.record) for each in records if each.relevance >= FOUND_FROM]
-    first = min(found, default=None)
-    for each in records:
-        if each.is_weak:
-            is_open = first is not None and _said_at(each.record) > first
-        else:
-            is_open = each.relevance >= LEAST_RELEVANT
-        if is_open:
+    """Yield the hits that are about the question, and of the best the weak ones said after a likely answer."""
+    first = min((_said_at(each.record) for each in hits if _is_answer(each)), default=None)
+    for place, each in enumerate(hits):
+        if not isinstance(each.record, _JUDGED):
+            continue
+        is_later = first is not None and _said_at(each.record) > first
+        if not _is_weak(each) or (is_later and place < LOOKED_AT):
             yield each
 
 
+def _is_answer(hit: Recalled) -> bool:
+    return isinstance(hit.record, _JUDGED) and hit.relevance >= LIKELY_FROM
+
+
+def _is_weak(hit: Recalled) -> bool:
+    return hit.relevance < WEAK
+
+
 def _least_chance(older: Recalled, newer: Recalled) -> float:
-    """Return the chance from which a hit stands below a newer one; a weak one revises only answers that were found."""
-    if newer.is_weak and older.relevance < FOUND_FROM:
+    """Return the chance from which a hit stands below a newer one; a weak one revises only likely answers."""
+    if _is_weak(newer) and older.relevance < LIKELY_FROM:
         return math.inf
     return SAID_FROM if _is_said(older, newer) else 0.0
 
 
 def _as_likely(newer: Recalled, older: Recalled, chance: float) -> Recalled:
     """Return a revision; a weak one as relevant as the revised answer and the chance make it."""
-    return replace(newer, relevance=chance * older.relevance) if newer.is_weak else newer
+    return replace(newer, relevance=chance * older.relevance) if _is_weak(newer) else newer
 
 
 def _is_said(*hits: Recalled) -> bool:

@@ -135,8 +135,7 @@ class Passages:
                 found[each.hit.id] = _by_words(said(each.record), asked)
         question = None if asked.embedding is None else asked.embedding.question
         for (of, organization), ids in long.items() if question is not None else ():
-            space = self._embeddings.space_of(of)
-            for id, packed in whole(self._store.token_states(of, organization, ids, space)).items():
+            for id, packed in whole(self._embeddings.token_states(of, organization, ids)).items():
                 assert question is not None
                 found[organization, id] = question.best_part(packed, tokens)
         return found

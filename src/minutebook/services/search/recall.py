@@ -1,6 +1,6 @@
 """Find memories: by meaning, by words, and by both together with the graph."""
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import nsmallest
@@ -26,7 +26,7 @@ from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.services.search.nothing import note_nothing
+from minutebook.services.search.doubt import NO_WORD, LookedThrough, note_doubt, note_empty
 from minutebook.services.search.relations import RelationSearch
 from minutebook.services.search.signals import COMPARED, Asked, Key, Retriever, Signals
 from minutebook.services.search.sources import Candidates, TextSource
@@ -38,9 +38,6 @@ CANDIDATES = 150
 
 MOST_SELECTED = 16_384
 """How many memories may fit the metadata that a question asks for: SQLite names that many in a statement."""
-
-WEAK = 5
-"""How many of the best are read though they only fill: one of them may revise an answer, in words of its own."""
 
 LEADS = 0.5
 """The graph signal from which on what it leads to is perhaps an answer, whatever the words say."""
@@ -100,20 +97,21 @@ class Recalled:
     details: Mapping[str, float] = field(default_factory=dict)
     """What the vector signal was made of, by name."""
     followed: tuple[str, ...] = ()
-    is_weak: bool = False
-    """Whether it only fills the list, unless it revises an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
     """The records recalled, best first, the size of the graph that was walked, and the question as it was asked.
 
-    `order` has the keys of all that was ranked, those that were not read too, without what only fills.
+    `chance` is how likely one of them answers, in [0, 1], `looked_through` what was searched. `order` has the keys of
+    all that was ranked, those that were not read too.
     """
 
     hits: list[Recalled]
     subgraph_nodes: int
     asked: Asked
+    chance: float
+    looked_through: LookedThrough
     order: tuple[Key, ...] = ()
 
     @property
@@ -160,7 +158,7 @@ class Recall:
     def by_meaning(self, caller: Caller, query: str, limit: int) -> list[Found]:
         """Rank memories by how likely they are about the query, in [0, 1], by meaning alone.
 
-        Where nothing is about it the call notes so. Raises EmbeddingNotReady.
+        The call notes doubt, and an empty answer. Raises EmbeddingNotReady.
         """
         embedding = self._embeddings.require_query(query, caller.call.progress)
         total = self._signals.nothing(embedding)
@@ -170,13 +168,14 @@ class Recall:
             found.vector = self._signals.nearest(Memory, view, embedding, max(limit, CANDIDATES))
             self._signals.complete(Memory, view, embedding, found)
             total.add(found)
-        judged = self._signals.judged(query, parse_query(query), total, {Memory: views})
-        if judged.is_nothing:
-            note_nothing(caller, {Memory: views})
-            if (pending := self._embeddings.note_of_pending([Memory], views)) is not None:
-                caller.call.notes["meaning"] = pending
-            return []
-        scores = {key: judged.relevance(key) for key in judged.merits if not judged.is_filler(key)}
+        judged = self._signals.judged(query, total, {Memory: views})
+        if (pending := self._embeddings.note_of_pending([Memory], views)) is not None:
+            caller.call.notes["meaning"] = pending
+        scores = {key: judged.relevance(key) for key in judged.merits}
+        if scores:
+            note_doubt(caller, judged.chance)
+        else:
+            note_empty(caller, {Memory: views})
         best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
         read = self._signals.read(Memory, views, best)
         ranked = [Found(read[key], scores[key]) for key in best if key in read]
@@ -184,12 +183,12 @@ class Recall:
         return ranked
 
     def by_words(self, caller: Caller, query: str, limit: int) -> list[Found]:
-        """Rank memories by BM25 over the words and quoted phrases of the query. Where none has one the call notes so."""
+        """Rank memories by BM25 over the words and quoted phrases of the query. The call notes an empty answer."""
         parsed = parse_query(query)
         views = self._current(caller)
         found = self._found([(view, view.match(Memory, parsed, limit)) for view in views], limit)
         if not found:
-            note_nothing(caller, {Memory: views})
+            note_empty(caller, {Memory: views}, NO_WORD)
         attribute(caller, (each.memory for each in found))
         return found
 
@@ -207,7 +206,7 @@ class Recall:
         """Rank the records of some sources by vector, lexical and graph signals together; read the best.
 
         `ranked` is how many are ranked, if more than `limit`: of these each session says one thing before another says its
-        second, and a few that only fill are among them.
+        second.
 
         Of memories those selected, of decisions those that hold at the selection's instant, of turns and summaries
         those from before it. Weights are relative; a signal that has nothing to say costs the others nothing. Without
@@ -233,21 +232,15 @@ class Recall:
                 found.views[of] = list(seen)
                 found.add(of, self._said(of, found.views[of], asked, selection.at))
         judged = self._judged(asked, found)
-        if judged.is_nothing:
-            note_nothing(caller, found.views, at=selection.at)
-            return Recollection([], found.nodes, asked)
         fused = Fused(found.signals.found(), weights, found.signals.strengths())
-        best = fused.best(max(limit, ranked))
-        weak = {key for key in best if judged.is_filler(key) and not _is_lifted(key, found)}
-        looked_at = best[: WEAK if ranked else 0]
-        keys = [key for key in best if key not in weak or key in looked_at]
+        keys = fused.best(max(limit, ranked))
         read = self._read_said(found, keys)
         relevance = {key: judged.relevance(key) for key in keys}
         if ranked:
             scores = _weighed({key: fused.scores[key] for key in keys}, read, query)
             keys = _in_turn(_by_session(scores, read), relevance)
-        hits = self._read(found, fused.hits(keys[:limit]), read, relevance, weak)
-        return Recollection(hits, found.nodes, asked, tuple(k for k in keys if k not in weak))
+        hits = self._read(found, fused.hits(keys[:limit]), read, relevance)
+        return Recollection(hits, found.nodes, asked, judged.chance, found.views, tuple(keys))
 
     def _add_memories(
         self,
@@ -269,10 +262,10 @@ class Recall:
             found.nodes += walked
 
     def _judged(self, asked: Asked, found: _Gathered) -> Judgement[Key]:
-        """Judge whether the question is answered; where the graph leads to an answer, it perhaps is."""
-        judged = self._signals.judged(asked.query, asked.parsed, found.signals, found.views)
+        """Judge whether the question is answered; where the graph leads to an answer, it possibly is."""
+        judged = self._signals.judged(asked.query, found.signals, found.views)
         leads = max((found.signals.graph or {}).values(), default=0.0) >= LEADS
-        return judged.at_least_perhaps() if leads else judged
+        return judged.at_least_possible() if leads else judged
 
     def _said(
         self,
@@ -308,7 +301,6 @@ class Recall:
         hits: Sequence[FusedHit[Key]],
         said: Mapping[Key, Answering],
         relevance: Mapping[Key, float],
-        weak: Container[Key],
     ) -> list[Recalled]:
         """Read the rest of the records of hits; return all without those that were removed meanwhile."""
         read: dict[Key, Answering] = {**found.relations, **said}
@@ -327,7 +319,6 @@ class Recall:
                 relevance[hit.id],
                 found.signals.details(hit.id),
                 followed.get(hit.id, ()),
-                hit.id in weak,
             )
             for hit in hits
             if hit.id in read
@@ -465,13 +456,3 @@ def _in_turn(sessions: Sequence[Sequence[Key]], relevance: dict[Key, float]) -> 
     for keys in sessions:
         relevance[keys[0]] = max(relevance[key] for key in keys)
     return [key for each in zip_longest(*sessions) for key in each if key is not None]
-
-
-def _is_lifted(key: Key, found: _Gathered) -> bool:
-    """Tell whether a record was said beside an answer in its session, or the graph leads to it.
-
-    Notes of a session only happen to stand beside one another.
-    """
-    graph = (found.signals.graph or {}).get(key, 0.0)
-    is_said = key in found.signals.said
-    return graph > 0 or (is_said and "with context" in found.signals.details(key))

@@ -5,6 +5,8 @@ from collections.abc import Collection
 from datetime import datetime
 from heapq import nsmallest
 
+import numpy as np
+
 from minutebook.domain.records import Entity, Relation, RelationText
 from minutebook.domain.trust.trail_texts import RELATE
 from minutebook.search.coverage import coverage
@@ -60,7 +62,8 @@ class RelationSearch:
                 continue
             found.vector[key] = float((embedded.vectors @ embedding.vector).max())
             if embedding.question is not None and embedded.states is not None:
-                found.late[key] = float(embedding.question.scores([embedded.states])[0])
+                cosine = np.array([found.vector[key]], np.float32)
+                found.late[key] = float(embedding.question.scores([embedded.states], cosine)[0])
             found.graph = {**(found.graph or {}), key: found.likeness(key)}
         return {key: each for key, each in read.items() if key in found.vector}
 

@@ -11,7 +11,7 @@ from minutebook.search.text import parse_query
 from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Records
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.search.nothing import note_nothing
+from minutebook.services.search.doubt import note_doubt, note_empty
 from minutebook.services.search.signals import COMPARED, Retriever
 
 CANDIDATES = 150
@@ -43,8 +43,7 @@ class JournalSearch:
         """Return the best turns, best first; only those of one session if it is named.
 
         0.73 meaning and 0.27 BM25 choose, and what stands beside a turn counts for it; without a
-        model words alone choose. What has no vector yet comes last. Where nothing is about the query the
-        call notes so.
+        model words alone choose. What has no vector yet comes last. The call notes doubt, and an empty answer.
         """
         named = {} if session is None else {"session": session}
         return self._search(Turn, caller, query, limit, named)
@@ -63,10 +62,7 @@ class JournalSearch:
         reach = list(self._store.seen_by(caller).narrowed(**named))
         parsed = parse_query(query)
         signals = self._signals.gather(of, reach, embedding, parsed, CANDIDATES)
-        judged = self._signals.judged(query, parsed, signals, {of: reach})
-        if judged.is_nothing:
-            note_nothing(caller, {of: reach})
-            return []
+        judged = self._signals.judged(query, signals, {of: reach})
         signals.keep(signals.best(max(limit, COMPARED)))
         standings = self._signals.standings(of, reach, signals.keys())
         signals.keep(standings)
@@ -81,6 +77,10 @@ class JournalSearch:
             cosine = (signals.vector or {}).get(key)
             distance = None if cosine is None else 1.0 - cosine
             found.append(JournalHit(records[key], scores[key], distance, judged.relevance(key)))
+        if found:
+            note_doubt(caller, judged.chance)
+        else:
+            note_empty(caller, {of: reach})
         found.sort(key=_nearest_first)
         attribute(caller, (each.record for each in found))
         return found

@@ -10,17 +10,21 @@ from heapq import nsmallest
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from minutebook.domain.caller import Caller
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Memory, Summary, TextRecord, Turn
 from minutebook.search.answerability import (
-    NOTHING_ACROSS_BELOW,
+    POSSIBLE_ACROSS_FROM,
+    POSSIBLE_FROM,
     Judgement,
     judge,
     judge_words,
 )
 from minutebook.search.calibration import (
     CUT,
+    cosine_elsewhere,
     expectations,
     relevance,
     strength_of_bm25,
@@ -33,10 +37,11 @@ from minutebook.search.context import NAMED, NamedSpeakers, averaged, label_of, 
 from minutebook.search.coverage import coverage
 from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
 from minutebook.search.late_interaction import whole
-from minutebook.search.text import TextQuery, languages_of, words
+from minutebook.search.text import TextQuery, languages_of, length_in_words, words
+from minutebook.search.verdict import LIKELY
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
-from minutebook.store.values import R, VectorSpace
+from minutebook.store.values import R
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +51,7 @@ Key = tuple[str, str]
 Scores = dict[Key, float]
 """A signal's score of each record that it found."""
 
-COMPARED = 160
+COMPARED = 100
 """How many candidates of a selection are compared token by token, or word by word, read, and lifted by their context."""
 
 MOST_STATES = 16_000_000
@@ -55,15 +60,15 @@ MOST_STATES = 16_000_000
 _READ_AT_ONCE = 40
 """How many texts' token states are read before it is known how much is left to compare."""
 
-BESIDE, REACH = 60, 2
+FEW, FEW_WORDS = 5, 4
+"""Up to so many records that hold every word of a question of so few come first, whatever their meaning says."""
+
+BESIDE, REACH = 40, 2
 """How many of these stand beside the best of the others in their sessions, and at most how many places away."""
 
 
 class Standing(NamedTuple):
-    """Where a record stands: its session, if one is known, and its instant there; the label that its text begins with, if any.
-
-    What is said in a talk is a turn, or begins with a label.
-    """
+    """Where a record stands: its session, if known, its instant there, the label of its text, if any, and whether it was said in a talk."""
 
     session: str | None
     at: datetime
@@ -98,6 +103,8 @@ class Signals:
     context: dict[Signal, Scores] = field(default_factory=dict)
     said: set[Key] = field(default_factory=set)
     """What was said in a talk, of what context lifted."""
+    wholly: set[Key] = field(default_factory=set)
+    """The records that hold every word and phrase of the question."""
     unrelated: float = 0.0
     """The cosine of unrelated texts by the model that made the vectors."""
 
@@ -114,6 +121,7 @@ class Signals:
         self.late |= others.late
         self.covered |= others.covered
         self.said |= others.said
+        self.wholly |= others.wholly
         for signal, scores in others.context.items():
             self.context[signal] = self.context.get(signal, {}) | scores
         if others.graph is not None:
@@ -130,6 +138,7 @@ class Signals:
         self.graph = None if self.graph is None else only(self.graph)
         self.late = only(self.late)
         self.covered = only(self.covered)
+        self.wholly = {key for key in self.wholly if key in keys}
         self.context = {signal: only(scores) for signal, scores in self.context.items()}
 
     def among(self, keys: Container[Key]) -> "Signals":
@@ -148,7 +157,18 @@ class Signals:
         return {signal: scores for signal, scores in each.items() if scores}
 
     def strengths(self) -> dict[Signal, Scores]:
-        """Return each signal's strengths in [0, 1], lifted where context lifts them."""
+        """Return each signal's strengths in [0, 1], lifted where context lifts them.
+
+        A text that alone, or with few others, holds every word of the question says what is asked.
+        """
+        each = self._measured()
+        for key in self.wholly if len(self.wholly) <= FEW else ():
+            each[Signal.LEXICAL][key] = 1.0
+            if Signal.VECTOR in each:
+                each[Signal.VECTOR][key] = max(LIKELY, each[Signal.VECTOR].get(key, 0.0))
+        return each
+
+    def _measured(self) -> dict[Signal, Scores]:
         each: dict[Signal, Scores] = {}
         if self.vector:
             with_context = self.context.get(Signal.VECTOR, {})
@@ -175,10 +195,7 @@ class Signals:
 
     def details(self, key: Key) -> dict[str, float]:
         """Return the components of a record's vector signal, by name, for people."""
-        parts = {
-            "cosine": (self.vector or {}).get(key),
-            "late interaction": self.late.get(key),
-        }
+        parts = {"cosine": (self.vector or {}).get(key), "late interaction": self.late.get(key)}
         lifted = self.context.get(Signal.VECTOR, {}).get(key)
         if lifted is not None and lifted != self.likeness(key):
             parts["with context"] = lifted
@@ -201,18 +218,20 @@ class Signals:
         return relevance(self.likeness(key)) >= CUT
 
     def judged(self, query: str, texts: int) -> Judgement[Key]:
-        """Judge whether the question is answered by the hits among so many texts."""
-        length = len(words(query))
+        """Judge whether the question is answered by the hits among so many texts; one that holds every word possibly is."""
+        length = length_in_words(query)
         if self.vector is None:
-            return judge_words(self.covered, self.lexical, texts=texts, words=length)
-        return judge(
-            self.late,
-            self.vector,
-            self.lexical,
-            unrelated=self.unrelated,
-            texts=texts,
-            words=length,
-        )
+            judged = judge_words(self.covered, self.lexical, texts=texts, words=length)
+        else:
+            judged = judge(
+                self.late,
+                self.vector,
+                self.lexical,
+                unrelated=self.unrelated,
+                texts=texts,
+                words=length,
+            )
+        return judged.at_least_possible(self.wholly) if self.wholly else judged
 
     def fused(self) -> Scores:
         """Return the scores of texts by meaning and words together, in [0, 1]."""
@@ -241,7 +260,7 @@ class Signals:
         orders = [[key for _, key in sorted(each)] for each in sessions.values()]
         self.said = said = {key for key, standing in standings.items() if standing.is_said}
         named = NamedSpeakers(words(query))
-        for signal, scores in self.strengths().items():
+        for signal, scores in self._measured().items():
             if signal is Signal.GRAPH:
                 continue
             now = averaged(scores, orders) if of is Turn else lifted(scores, orders, said)
@@ -294,16 +313,17 @@ class Retriever:
         limit: int,
     ) -> Signals:
         """Return the best of each selection by each signal, each with its cosine if it has a vector."""
-        total = self.nothing(embedding)
+        total = self.nothing(embedding, of)
         for view in views:
             found = self.propose(of, view, embedding, query, limit)
             self.complete(of, view, embedding, found)
             total.add(found)
         return total
 
-    def nothing(self, embedding: QueryEmbedding | None) -> Signals:
-        """Return empty signals."""
-        return Signals(None if embedding is None else {}, {}, unrelated=self._embeddings.unrelated)
+    def nothing(self, embedding: QueryEmbedding | None, of: type[TextRecord] = Memory) -> Signals:
+        """Return empty signals for records of a class."""
+        vector: Scores | None = None if embedding is None else {}
+        return Signals(vector, {}, unrelated=self._embeddings.unrelated(of))
 
     def propose(
         self,
@@ -317,12 +337,13 @@ class Retriever:
 
         Without a model the best by words are compared with the question word by word.
         """
-        found = self.nothing(embedding)
+        found = self.nothing(embedding, of)
         found.lexical = self.matches(of, view, query, limit)
         if embedding is not None:
             found.vector = self.nearest(of, view, embedding, limit, [id for _, id in found.lexical])
         else:
             found.covered = self._covered(of, view, query, found.lexical)
+        found.wholly = self.holding_all(of, view, query, found.lexical)
         return found
 
     def matches(self, of: type[TextRecord], view: View, query: TextQuery, limit: int) -> Scores:
@@ -333,27 +354,19 @@ class Retriever:
     def judged(
         self,
         query: str,
-        parsed: TextQuery,
         found: Signals,
         looked_through: Mapping[type[TextRecord], Iterable[View]],
     ) -> Judgement[Key]:
         """Judge whether a question is answered by the hits in some selections, by class.
 
-        A text that holds every word of it is perhaps an answer, however many others there are. So is one
-        in another language from a lower chance on.
+        Where none of the best texts is in its language, it is possibly answered from a lower chance on.
         """
         texts = sum(self.count(of, views) for of, views in looked_through.items())
         judged = found.judged(query, texts)
-        if not judged.is_nothing:
+        is_possible = judged.chance >= POSSIBLE_FROM
+        if is_possible or not self._is_near_across_languages(query, judged, looked_through):
             return judged
-        is_held = any(
-            self._is_held(of, view, parsed, found.lexical)
-            for of, views in looked_through.items()
-            for view in views
-        )
-        if is_held or self._is_near_across_languages(query, judged, looked_through):
-            return judged.at_least_perhaps()
-        return judged
+        return judged.at_least_possible()
 
     def _is_near_across_languages(
         self,
@@ -361,27 +374,31 @@ class Retriever:
         judged: Judgement[Key],
         looked_through: Mapping[type[TextRecord], Iterable[View]],
     ) -> bool:
-        """Tell whether the best text is in another language than the question, and likely enough for that."""
-        nearest = judged.nearest
-        if nearest is None or judged.measured < NOTHING_ACROSS_BELOW:
+        """Tell whether all of the best texts are in other languages than the question, and it is likely enough for that."""
+        if judged.measured < POSSIBLE_ACROSS_FROM:
             return False
-        asked = frozenset(languages_of(query))
-        return any(
+        asked, nearest = frozenset(languages_of(query)), judged.nearest
+        across = sum(
             asked.isdisjoint(languages_of(record.text))
             for of, views in looked_through.items()
-            for record in self.read(of, list(views), [nearest]).values()
+            for record in self.read(of, list(views), nearest).values()
         )
+        return across == len(nearest)
 
-    def _is_held(self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores) -> bool:
-        """Tell whether one of the best by words holds every word and phrase of a question."""
+    def holding_all(
+        self, of: type[TextRecord], view: View, query: TextQuery, lexical: Scores
+    ) -> set[Key]:
+        """Return those of the best by words that hold every word and phrase of a question of few words."""
+        if len(query.words) > FEW_WORDS:
+            return set()
         best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
-        ids = frozenset(id for organization, id in best if organization == view.organization)
+        ids = frozenset(id for _, id in best)
         for forms in query.words:
             if not ids:
-                return False
+                break
             held = view.where(ids=ids).match(of, TextQuery(forms), len(ids))
             ids = frozenset(each.id for each in held)
-        return bool(ids)
+        return {(view.organization, id) for id in ids}
 
     def count(self, of: type[TextRecord], views: Iterable[View]) -> int:
         """Count the records among which a search looks, ended ones too: a count at an instant is not remembered."""
@@ -395,16 +412,38 @@ class Retriever:
         limit: int,
         also: Collection[str] = (),
     ) -> Scores:
-        """Return the cosines of the best of the selected records, and of those that `also` names."""
-        space = self._embeddings.space_of(of)
-        found = view.nearest(of, space, embedding.vector, limit, also)
-        return {(view.organization, each.id): each.score for each in found}
+        """Return the cosines of the best of the selected records, and of those that `also` names.
+
+        Records that only an earlier release embedded are compared by its model, on the scale of the one in use.
+        """
+        organization, unrelated = view.organization, self._embeddings.unrelated(of)
+        space, vector = self._embeddings.space_of(of), embedding.vector_of(of)
+        found = view.nearest(of, space, vector, limit, also)
+        scores = {(organization, each.id): each.score for each in found}
+        for earlier, unrelated_there in self._embeddings.earlier_spaces(of, organization):
+            vector = embedding.earlier.get(earlier.digest)
+            for each in () if vector is None else view.nearest(of, earlier, vector, limit, also):
+                score = cosine_elsewhere(each.score, unrelated_there, unrelated)
+                scores[organization, each.id] = score
+        return scores
+
+    def _add_cosines(
+        self,
+        of: type[TextRecord],
+        view: View,
+        embedding: QueryEmbedding,
+        cosines: Scores,
+        keys: Iterable[Key],
+    ) -> None:
+        """Add the cosines of records that lack them."""
+        if missing := frozenset(id for _, id in {*keys} - cosines.keys()):
+            cosines |= self.nearest(of, view.where(ids=missing), embedding, len(missing))
 
     def compared(
         self, of: type[TextRecord], view: View, embedding: QueryEmbedding, limit: int
     ) -> Signals:
         """Return the scores by meaning alone of the selected records that are nearest to a query."""
-        found = self.nothing(embedding)
+        found = self.nothing(embedding, of)
         found.vector = self.nearest(of, view, embedding, limit)
         self._compare(of, view, embedding, found)
         return found
@@ -420,10 +459,7 @@ class Retriever:
         """
         if embedding is None or found.vector is None:
             return
-        missing = frozenset(id for _, id in found.keys() - found.vector.keys())
-        if missing:
-            here = view.where(ids=missing)
-            found.vector |= self.nearest(of, here, embedding, len(missing))
+        self._add_cosines(of, view, embedding, found.vector, found.keys())
         self._compare(of, view, embedding, found)
 
     def _covered(
@@ -456,10 +492,27 @@ class Retriever:
             new = [*beside, *(key for key in new if key not in beside)][:COMPARED]
         found.keep({*found.late, *new, *(found.graph or ())})
         new.sort(key=lambda key: -(found.vector or {}).get(key, 0.0))
-        packed = _states_of(of, view, [id for _, id in new], space)
-        scores = embedding.question.scores(list(packed.values()))
+        packed = self._states_of(of, organization, [id for _, id in new])
+        vector = found.vector or {}
+        cosines = np.array([vector.get((organization, id), 0.0) for id in packed], np.float32)
+        scores = embedding.question.scores(list(packed.values()), cosines)
         for id, score in zip(packed, scores.tolist(), strict=True):
             found.late[organization, id] = score
+
+    def _states_of(
+        self, of: type[TextRecord], organization: str, ids: Sequence[str]
+    ) -> dict[str, bytes]:
+        """Return the token states of the first of these records that have any, up to MOST_STATES bytes; the cosine of others stands."""
+        packed: dict[str, bytes] = {}
+        for start in range(0, len(ids), _READ_AT_ONCE):
+            some = ids[start : start + _READ_AT_ONCE]
+            kept = self._embeddings.token_states(of, organization, some)
+            packed |= whole(kept)
+            if damaged := sorted(id for id in kept if kept[id] and id not in packed):
+                log.warning("damaged token states are not used; store the texts anew: %s", damaged)
+            if sum(map(len, packed.values())) >= MOST_STATES:
+                break
+        return packed
 
     def _beside(
         self,
@@ -469,10 +522,7 @@ class Retriever:
         found: Signals,
         best: Sequence[Key],
     ) -> dict[Key, None]:
-        """Return at most BESIDE records that stand near the best in their sessions, each with its cosine.
-
-        An answer often shares little with the question that the text before it shares much with.
-        """
+        """Return at most BESIDE records near the best in their sessions, each with its cosine: an answer often shares little with a question."""
         names = _SESSION.get(of, ())
         if not names:
             return {}
@@ -490,10 +540,7 @@ class Retriever:
         )
         chosen = dict.fromkeys(islice(dict.fromkeys(beside), BESIDE))
         assert found.vector is not None
-        missing = frozenset(id for _, id in chosen.keys() - found.vector.keys())
-        if missing:
-            here = view.where(ids=missing)
-            found.vector |= self.nearest(of, here, embedding, len(missing))
+        self._add_cosines(of, view, embedding, found.vector, chosen)
         return {key: None for key in chosen if key in found.vector}
 
     def read(self, of: type[R], views: Sequence[View], keys: Iterable[Key]) -> dict[Key, R]:
@@ -524,25 +571,6 @@ class Retriever:
             for view in _narrowed_to(views, keys)
             for id, *fields in view.values(of, ("id", *names))
         }
-
-
-def _states_of(
-    of: type[TextRecord], view: View, ids: Sequence[str], space: VectorSpace
-) -> dict[str, bytes]:
-    """Return the token states of the first of these records, up to MOST_STATES bytes; the cosine of others stands.
-
-    So it does where the model gave none for a text.
-    """
-    packed: dict[str, bytes] = {}
-    for start in range(0, len(ids), _READ_AT_ONCE):
-        some = ids[start : start + _READ_AT_ONCE]
-        kept = view.token_states(of, some, space)
-        packed |= whole(kept)
-        if damaged := sorted(id for id in kept if kept[id] and id not in packed):
-            log.warning("damaged token states are not used; store the texts anew: %s", damaged)
-        if sum(map(len, packed.values())) >= MOST_STATES:
-            break
-    return packed
 
 
 def _standing(

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from math import fsum, log
+from math import fsum
 from typing import TypeAlias
 
 import numpy as np
 
 from minutebook.search.text import TextQuery
-from minutebook.store.sidecar.words import K1, LEAST_IDF, B, WordView, term_digest
+from minutebook.store.sidecar.words import K1, B, WordView, idf, term_digest
 from minutebook.store.values import Candidate
 
 Texts: TypeAlias = Callable[[Collection[str]], Mapping[str, Sequence[str]]]
@@ -49,16 +49,16 @@ def match_phrases(
     records, length = _size(view)
     if limit < 1 or not chosen or not length:
         return []
-    idfs = [_idf(records, _holding(view, term)) for term in query.terms]
-    idfs += [_idf(records, len(held)) for held in counts]
+    idfs = [idf(records, _holding(view, term)) for term in query.terms]
+    idfs += [idf(records, len(held)) for held in counts]
     scores = []
     for id in chosen:
         often = Counter(read[id])
         occurrences = [often[term] for term in query.terms] + [held[id] for held in counts]
         relative = K1 * (1 - B + B * len(read[id]) * records / length)
         score = fsum(
-            idf * count * (K1 + 1) / (count + relative)
-            for idf, count in zip(idfs, occurrences, strict=True)
+            weight * count * (K1 + 1) / (count + relative)
+            for weight, count in zip(idfs, occurrences, strict=True)
         )
         scores.append((-score, id))
     return [Candidate(id, -negative) for negative, id in sorted(scores)[:limit]]
@@ -93,8 +93,3 @@ def _size(view: WordView) -> tuple[int, int]:
 
 def _holding(view: WordView, term: str) -> int:
     return len(holding_all(view, [term]))
-
-
-def _idf(records: int, holding: int) -> float:
-    idf = log((records - holding + 0.5) / (holding + 0.5))
-    return idf if idf > 0 else LEAST_IDF

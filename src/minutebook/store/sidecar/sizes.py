@@ -6,7 +6,7 @@ PAGE = 1 << 16
 TEXT_PAGE = 1 << 13
 """Changes read at once for an index of words: analysing their texts takes some 0.4 s."""
 
-MANY_TEXTS = 20_000
+MANY_TEXTS = 4_096
 """From so many records on, words are sought in an index beside the database, not in it."""
 
 BEHIND = 1000

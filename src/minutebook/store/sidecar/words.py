@@ -21,9 +21,6 @@ from minutebook.store.values import Candidate
 K1, B = 1.2, 0.75
 """BM25's saturation and its weight of length, as FTS5 has them, so that scores do not depend on the way."""
 
-LEAST_IDF = 1e-6
-"""What a term counts that more than half of the records hold: FTS5's floor."""
-
 _FEW = 1 << 14
 """Up to so many records of a layer, and an eighth of it, scores are kept by place, else for the whole layer."""
 
@@ -177,6 +174,14 @@ def match(
     return _best(parts, limit)
 
 
+def idf(records: int, holding: int) -> float:
+    """Return the inverse document frequency of a term that some of the records hold, above 0 in the smallest store, too.
+
+    As Lucene's BM25: ln(1 + (N − n + 0.5) / (n + 0.5)).
+    """
+    return math.log1p((records - holding + 0.5) / (holding + 0.5))
+
+
 def by_word(found: list[Candidate], query: TextQuery) -> list[Candidate]:
     """Divide scores by the number of terms that stand for each word of a query."""
     if query.forms == 1:
@@ -311,9 +316,8 @@ def _weighted(
         digest = term_digest(term)
         held = sum(part.holding(digest) for part in parts)
         if held:
-            idf = math.log((records - held + 0.5) / (held + 0.5))
-            weighted.append((held, times * (idf if idf > 0 else LEAST_IDF), digest))
-    return [(idf, digest) for _, idf, digest in sorted(weighted)]
+            weighted.append((held, times * idf(records, held), digest))
+    return [(weight, digest) for _, weight, digest in sorted(weighted)]
 
 
 def _least_of_best(parts: Sequence[_Part], limit: int) -> float:

@@ -61,8 +61,9 @@ class Connection(ABC):
     states_bytes: ClassVar[tuple[str, str]]
     """The number of bytes of token states, and the table for the table `{0}` that has them, by organization."""
 
-    everyones: ClassVar[tuple[str, str]]
-    """Records `r` of the table `{0}` by space beside their organizations `o`, and the number to choose those by."""
+    everyones: ClassVar[tuple[str, str, str]]
+    """Records `r` of the table `{0}` by space beside their organizations `o`, the number to choose those by, and the order of the
+    index, backwards: the newest first of each space."""
 
     kept_terms: ClassVar[str | None] = None
     """The condition on a text's packed terms, in the column `terms`, that they are of this version; None: there are none."""

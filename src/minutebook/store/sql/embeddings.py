@@ -226,17 +226,17 @@ def without(
     limit: int,
     among: Collection[int] | None,
 ) -> list[T]:
-    """Return records that lack vectors of that space or states of that form, in the order of the kinds."""
-    records, number = connection.everyones
+    """Return records that lack vectors of that space or states of that form, those without any first, then in the order of the kinds, newest first."""
+    records, number, newest_first = connection.everyones
     chosen, named = ("TRUE", ()) if among is None else connection.among(number, sorted(among))
     found: list[T] = []
-    for of in kinds:
-        table = table_of(of)
-        for lacking, values in _lacking(in_space, form):
+    for lacking, values in _lacking(in_space, form):
+        for of in kinds:
+            table = table_of(of)
             # A range of the index by space: what is done already costs nothing.
             rows = connection.rows(
                 f"SELECT o.name, {table.fields} FROM {records.format(table.name)}"  # noqa: S608
-                f" WHERE {chosen} AND {lacking} LIMIT ?",
+                f" WHERE {chosen} AND {lacking} ORDER BY {newest_first} LIMIT ?",
                 (*named, *values, limit - len(found)),
             )
             found += [table.record_of(of, value_text(name), row) for name, *row in rows]

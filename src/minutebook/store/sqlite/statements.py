@@ -53,6 +53,7 @@ class SqliteConnection(Connection):
     everyones = (
         "organizations AS o CROSS JOIN {0} AS r INDEXED BY {0}_by_space ON r.organization = o.number",
         "o.number",
+        "o.number DESC, r.space DESC, r.states DESC, r.id DESC",
     )
     contradictions: ClassVar[Mapping[str, str]] = {
         "{0} token states of {1} belong to no record with vectors": (

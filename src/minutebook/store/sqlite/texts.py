@@ -4,12 +4,15 @@ Each organization's statistics, isolation and cost are thus its own. The tables 
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import log
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TEXT_CLASSES, Kind, TextRecord
 from minutebook.search import text as analysis
 from minutebook.search.text import TextQuery
+from minutebook.store.sidecar.words import idf
 from minutebook.store.sql.conditions import selection
 from minutebook.store.sql.database import Connection
 from minutebook.store.sql.tables import table_of, value_text
@@ -21,6 +24,9 @@ _SIGNS = "".join(sign for sign in map(chr, range(0x21, 0x7F)) if not sign.isalnu
 TOKENIZER = "ascii tokenchars '{}'".format(_SIGNS.replace("'", "''")).replace('"', '""')
 
 _SPARE = 28
+
+_LEAST_IDF = 1e-6
+"""FTS5's inverse document frequency of a term that half of the rows hold."""
 
 PAGE = 1000
 """Texts that are read at once when all are indexed anew, so that memory is bounded."""
@@ -62,23 +68,23 @@ def ranked(
     query: TextQuery,
     limit: int,
 ) -> list[Candidate]:
-    """Rank the selected records by FTS5's BM25, best first, ties by id."""
+    """Rank the selected records by BM25, best first, ties by id."""
     name = _index_of(connection, number, of)
     if name is None or limit < 1:
         return []
+    scored, matched = _scored(connection, name, query)
+    if not scored:
+        return []
     if not _is_narrow(where):
-        found = _best_if_few_are_hidden(connection, number, of, where, query, limit)
+        found = _best_if_few_are_hidden(connection, number, of, where, (scored, matched), limit)
         if found is not None:
             return found
     table = table_of(of)
     condition, values = selection(connection, number, of, where)
-    matching, phrases = _matching(name, query)
-    # Whom the condition leaves out is not scored.
     rows = connection.rows(
-        f"SELECT -bm25({name}) AS score, r.id FROM {name} CROSS JOIN {table.name} AS r"  # noqa: S608
-        f" ON r.row = {name}.rowid WHERE {matching} AND {condition}"
-        " ORDER BY score DESC, r.id LIMIT ?",
-        (*phrases, *values, limit),
+        f"SELECT s.score, r.id FROM ({scored}) AS s CROSS JOIN {table.name} AS r ON r.row = s.match"  # noqa: S608
+        f" WHERE {condition} ORDER BY s.score DESC, r.id LIMIT ?",
+        (*matched, *values, limit),
     )
     return [Candidate(value_text(id), score) for score, id in rows]
 
@@ -166,17 +172,13 @@ def _best_if_few_are_hidden(
     number: int,
     of: type[TextRecord],
     where: Filter,
-    query: TextQuery,
+    scored: tuple[str, list[str]],
     limit: int,
 ) -> list[Candidate] | None:
     """Look at a few best only, which is quicker; None if that does not settle it."""
-    few, name = 2 * limit + _SPARE, _name_of(number, of)
-    matching, phrases = _matching(name, query)
-    best = connection.rows(
-        f"SELECT rowid, -bm25({name}) AS score FROM {name} WHERE {matching}"  # noqa: S608
-        " ORDER BY score DESC LIMIT ?",
-        (*phrases, few),
-    )
+    few = 2 * limit + _SPARE
+    statement, matched = scored
+    best = connection.rows(f"{statement} ORDER BY score DESC LIMIT ?", (*matched, few))
     ids = _selected(connection, number, of, where, [row for row, _ in best])
     found = [Candidate(ids[row], score) for row, score in best if row in ids]
     # If there are more, one of them may be as good as the last that was found.
@@ -185,17 +187,39 @@ def _best_if_few_are_hidden(
     return sorted(found, key=lambda c: (-c.score, c.id))[:limit]
 
 
-def _matching(name: str, query: TextQuery) -> tuple[str, list[str]]:
-    """Write a query as a condition on the rows of an index, and the values it names."""
-    phrases = [_quoted([term]) for term in query.terms]
+def _scored(connection: Connection, name: str, query: TextQuery) -> tuple[str, list[str]]:
+    """Write the scores of the rows that match a query as a statement (match, score), and its values; empty if none does.
+
+    FTS5's own score of one term is its inverse document frequency, which is 0 where half of the rows hold it, times the
+    term's share in the row. Each is scored by itself, so that `words.idf` can take the place of the frequency.
+    """
     required = [_quoted(phrase) for phrase in query.phrases]
-    if not phrases or not required:
-        return f"{name} MATCH ?", [" OR ".join(phrases) or " AND ".join(required)]
-    # The plus keeps SQLite from looking each row up in the first condition's index instead.
-    condition = (
-        f"{name} MATCH ? AND +{name}.rowid IN (SELECT rowid FROM {name} WHERE {name} MATCH ?)"  # noqa: S608
+    times = Counter([*(_quoted([term]) for term in query.terms), *required])
+    ((records, *counts),) = connection.rows(
+        f"SELECT (SELECT count(*) FROM {name}_docsize)"  # noqa: S608
+        + f", (SELECT count(*) FROM {name} WHERE {name} MATCH ?)" * len(times),  # noqa: S608
+        list(times),
     )
-    return condition, [" OR ".join([*phrases, *required]), " AND ".join(required)]
+    holding = {run: held for run, held in zip(times, counts, strict=True) if held}
+    if not holding or not holding.keys() >= set(required):
+        return "", []
+    parts, values = [], list(holding)
+    for run, held in holding.items():
+        weight = times[run] * idf(records, held) / _idf_of_fts5(records, held)
+        parts.append(
+            f"SELECT rowid AS match, -rank * {weight!r} AS score FROM {name} WHERE {name} MATCH ?"  # noqa: S608
+        )
+    demanded = ""
+    if required:
+        demanded = f" WHERE match IN (SELECT rowid FROM {name} WHERE {name} MATCH ?)"  # noqa: S608
+        values.append(" AND ".join(required))
+    together = " UNION ALL ".join(parts)
+    return f"SELECT match, sum(score) AS score FROM ({together}){demanded} GROUP BY match", values  # noqa: S608
+
+
+def _idf_of_fts5(records: int, holding: int) -> float:
+    found = log((records - holding + 0.5) / (holding + 0.5))
+    return found if found > 0 else _LEAST_IDF
 
 
 def _selected(

@@ -186,8 +186,8 @@ _READING = [
             "index-order": "memory://index is ordered by `updated_at`, newest first.",
             "metadata-order": "`metadata` keeps its order.",
             "made-title": "An index entry without a title shows one made from the text.",
-            "withheld": "memory://index and the list of resources show no words of a memory that no person confirmed if it is a rule, "
-            "reads as instructions or belongs to another project; memory://{id} says which read so.",
+            "withheld": "memory://index and the list of resources show the titles of all that the caller may see, but no title and "
+            "no metadata that reads as instructions unless a person said it; memory://{id} says which read so.",
             "index-metadata": "It shows the first 5 scalar values of metadata, long strings cut at 50 characters.",
             "memory": "memory://{id} is the whole memory.",
             "history": "memory://{id}/history holds versions and audit entries.",

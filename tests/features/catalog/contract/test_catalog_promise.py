@@ -176,7 +176,9 @@ def test_properties_and_parameters_are_the_same(name: str) -> None:
     for key, parameter in told.items():
         if key in ("app", "caller") or parameter.kind is inspect.Parameter.VAR_KEYWORD:
             continue
-        is_filled = key in required or "default" in published["properties"][key]
+        enforced = TOOLS[name].get("enforce", {}).get(key, {})
+        default = (published["properties"][key] | enforced).get("default")
+        is_filled = key in required or default is not None
         assert (parameter.default is inspect.Parameter.empty) is is_filled, key
     if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in told.values()):
         assert set(told) - {"app", "caller"} == set(published["properties"])
@@ -298,7 +300,7 @@ INNER = Arguments(
         ({"filter": {"state": "on", "also": 1}}, "filter.also"),
         ({"filter": []}, "filter"),
         ({"list": {}}, "list"),
-        ({"list": [{"n": 1}, {"n": "1"}]}, "list[1].n"),
+        ({"list": [{"n": 1}, {"n": "one"}]}, "list[1].n"),
         ({"list": [{"n": 1}, 2]}, "list[1]"),
         ({"list": [None]}, "list[0]"),
         ({"numbers": [1.0, "2"]}, "numbers[1]"),

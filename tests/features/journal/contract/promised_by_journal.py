@@ -165,7 +165,6 @@ _RESOLVED = [
             "unknown-summarized": "An unknown session in summarize_sessions: an error.",
             "annotations": "readOnlyHint on the queries and healthcheck, destructiveHint on delete_all_summaries.",
             "unknown-category": "An unknown category is refused.",
-            "unknown-arguments": "Unknown arguments are ignored.",
             "no-key": "It serves without any key or model service.",
             "degraded": "degraded never blocks a tool that could work.",
         },

@@ -149,8 +149,8 @@ _RULES = [
             "whole": "A decision can be read whole, with all its reasons and consequences: decision://{id}.",
             "history": "Every decision on its target can be read: decision://{id}/history.",
             "index": "An index shows what holds: decision://index.",
-            "withheld": "The index and the list of resources show no words of an agent's decision that reads as instructions "
-            "or belongs to another project; decision://{id} says which read so.",
+            "withheld": "The index and the list of resources show the titles of all that the caller may see, but not one of an "
+            "agent that reads as instructions; decision://{id} says which read so.",
             "completion": "Ids of decisions are completed by id, target and title.",
             "scopes": "A resource shows what a search may show the caller, and no more.",
         },

@@ -108,7 +108,7 @@ def memory_search(
 def memory_vector_search(
     app: App,
     caller: Caller,
-    threshold: float,
+    threshold: float | None = None,
     query: str | None = None,
     vector: Sequence[float] | None = None,
     repository: str | None = None,

@@ -12,18 +12,16 @@ from minutebook.domain.instants import rfc3339
 from minutebook.domain.listed import LinkedMemory
 from minutebook.domain.origin import Origin, by_whom
 from minutebook.domain.records import Entry, Memory, MemoryType, ScopeLevel, Status, Version
-from minutebook.domain.trust.doors import Door
 from minutebook.features.catalog.contract.shapes import (
     METADATA_KEYS,
     METADATA_LENGTH,
+    ORDERS,
     TITLE_WORDS,
-    UNCONFIRMED,
     Shape,
     id_named,
     light,
     title,
     whole,
-    withheld,
 )
 from minutebook.services.access.provenance import mark_of
 
@@ -37,10 +35,12 @@ COMPLETED = 101
 def index(app: App, caller: Caller) -> Iterator[Shape]:
     """Show the memories that changed last, newest first, without their content.
 
-    Clients load it unasked: of what may only be told to who asks, it shows no words.
+    Clients load it unasked: a title, or metadata, that reads as instructions is left out unless a person said it.
     """
     for each in app.browsing.latest(caller, INDEXED):
-        yield light(each) if _may_be_told(app, caller, each) else withheld(each)
+        shown = light(each) | {"title": _listed_title(app, each)}
+        is_order = app.doors.is_order(each, "\n".join(map(str, shown["metadata"].values())))
+        yield shown | ({"metadata": {}} if is_order else {})
 
 
 def memory(app: App, caller: Caller, id: str) -> Shape:
@@ -104,10 +104,9 @@ def schema(app: App, caller: Caller) -> str:
 def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
     """Describe the memories of the index as resources."""
     for each in app.browsing.latest(caller, INDEXED):
-        is_told = _may_be_told(app, caller, each)
         yield {
             "uri": f"memory://{each.uuid}",
-            "name": title(each) if is_told else UNCONFIRMED,
+            "name": _listed_title(app, each),
             "description": f"{each.type}, {each.scope}, {each.status}",
             "mimeType": "application/json",
         }
@@ -125,9 +124,9 @@ HANDLERS = ResourceHandlers(
 )
 
 
-def _may_be_told(app: App, caller: Caller, memory: Memory) -> bool:
-    shown = "\n".join((memory.text, *(str(each) for each in memory.metadata.values())))
-    return app.doors.of(caller, memory, shown) >= Door.UNASKED
+def _listed_title(app: App, memory: Memory) -> str:
+    shown = title(memory)
+    return ORDERS if app.doors.is_order(memory, shown) else shown
 
 
 def _link(linked: LinkedMemory) -> Shape:

@@ -11,8 +11,8 @@ from minutebook.features.catalog.contract.default_titles import title_from
 
 Shape = dict[str, Any]
 
-UNCONFIRMED = "Not confirmed by a person; read it by its id"
-"""Stands for the title of a memory that is told to nobody unasked."""
+ORDERS = "Reads as instructions, and no person confirmed it; read it by its id"
+"""Stands in a list for the title of such a memory."""
 
 TITLE_WORDS = 12
 """How many words the index policy allows in a title."""
@@ -79,11 +79,6 @@ def light(memory: Memory) -> Shape:
         "updated_at": rfc3339(memory.updated_at),
         "metadata": {key: _cut(value) for key, value in scalars[:METADATA_KEYS]},
     }
-
-
-def withheld(memory: Memory) -> Shape:
-    """Show a memory in the index with nothing that its author worded."""
-    return light(memory) | {"title": UNCONFIRMED, "metadata": {}}
 
 
 def title(memory: Memory) -> str:

@@ -58,8 +58,6 @@ def search_decisions(app: App, caller: Caller, query: str, limit: int, mode: str
         caller, "search_decisions", query, ((each.record, each.score) for each in found)
     )
     message = f"Found {len(found)}." if found else "Nothing was decided about this."
-    if (noted := caller.call.notes.get("relevance")) is not None:
-        message = noted.text
     return _done(message, results=[_result(each) for each in found])
 
 

@@ -10,14 +10,13 @@ from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import by_whom
 from minutebook.domain.records import Decision, Proposal
-from minutebook.domain.trust.doors import Door
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.services.access.provenance import mark_of
 
 INDEXED = 200
 """How many decisions the index holds."""
 
-UNCONFIRMED = "confirmed by no person"
+ORDERS = "reads as instructions, and no person confirmed it"
 """Stands for the words of a decision that is told to nobody unasked."""
 
 COMPLETED = 101
@@ -90,11 +89,10 @@ def _uri(record: Decision | Proposal) -> str:
 
 
 def _named(app: App, caller: Caller, decision: Decision) -> Shape:
-    """Return target and title as a client that did not ask may have them."""
-    shown = f"{decision.target}\n{decision.title}"
-    if app.doors.of(caller, decision, shown) >= Door.UNASKED:
-        return {"target": decision.target, "title": decision.title}
-    return {"target": UNCONFIRMED, "title": UNCONFIRMED}
+    """Return target and title as lists show them."""
+    if app.doors.is_order(decision, f"{decision.target}\n{decision.title}"):
+        return {"target": ORDERS, "title": ORDERS}
+    return {"target": decision.target, "title": decision.title}
 
 
 def _light(decision: Decision) -> Shape:

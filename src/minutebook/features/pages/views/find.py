@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from minutebook.domain import policy
+from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.instants import moment_of
@@ -20,6 +21,7 @@ from minutebook.features.pages.frame.page import FindKind, Page, View, Visit
 from minutebook.features.pages.frame.register import find_kinds, parts
 from minutebook.features.pages.frame.wording import notes_said
 from minutebook.features.pages.services import PageServices
+from minutebook.services.search.doubt import RELEVANCE
 from minutebook.services.search.recall import Selection
 
 LIMIT = 10
@@ -186,7 +188,7 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
     elif query.kinds == ALL:
         hits = _recalled(visit, query, visit.app.recall_sources)
         if not query.is_narrowed:
-            beside = [_beside(each, visit, query.text, each.beside) for each in find_kinds()]
+            beside = [_unasked(each, visit, query.text) for each in find_kinds()]
     else:
         chosen = next(each for each in find_kinds() if each.name == query.kinds)
         template, found = _beside(chosen, visit, query.text, LIMIT)
@@ -197,6 +199,13 @@ def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
     beside = [(template, found) for template, found in beside if found]
     count = len(hits) + sum(len(found) for _template, found in beside)
     return {"hits": hits, "beside": beside, "count": count}
+
+
+def _unasked(kind: FindKind, visit: Visit, text: str) -> tuple[str, Sequence[Any]]:
+    """Return the hits of a kind beside the ranking, none where these are in doubt."""
+    own = in_call(visit.caller, notes={})
+    found = _beside(kind, replace(visit, caller=own), text, kind.beside)
+    return (kind.template, ()) if RELEVANCE in own.call.notes else found
 
 
 def _beside(kind: FindKind, visit: Visit, text: str, limit: int) -> tuple[str, Sequence[Any]]:

@@ -2,94 +2,100 @@
 
 Each linear step reads activations quantised with fixed steps, so that a text's vector does not
 depend on its neighbours in a batch, as steps taken from the batch would make it. The difficulty of
-outlying channels moves into the weights first (SmoothQuant, Xiao et al. 2023, equation 4):
-`s_j = max|X_j|^a / max|W_j|^(1-a)`. Weights keep 7 bits: a sum of two products of 8 and 7 bits fits
-the 16 bits in which processors without VNNI add them, so every processor gives the same sums.
+outlying channels moves into the weights first (SmoothQuant, Xiao et al. 2023, equation 4). Weights
+keep 7 bits: a sum of two products of 8 and 7 bits fits the 16 bits in which processors without VNNI
+add them, so every processor gives the same sums.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
 
-from minutebook.features.models.built_in import onnx_file
-from minutebook.features.models.built_in.weights import Floats, Weights
+from minutebook.features.models.built_in.model_files import Blocks, Floats
 from minutebook.features.models.runtime import MASK, STATES, VECTORS, WORDS
 
-SMOOTHING = 0.65
-"""How much of the difficulty moves into the weights; 0.6 to 0.7 are about equally good."""
-LEVELS = 255
 WEIGHT_LIMIT = 63
+IR_VERSION, OPERATORS = 9, 18
 
 _MICROSOFT = "com.microsoft"
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """Least and greatest value of each channel of a linear step's input."""
+class Shape:
+    """The sizes of a transformer."""
 
-    least: Floats
-    greatest: Floats
+    width: int
+    layers: int
+    heads: int
+    inner: int
+    epsilon: float
 
-    def joined(self, other: "Range") -> "Range":
-        """Return the range that covers both."""
-        return Range(np.minimum(self.least, other.least), np.maximum(self.greatest, other.greatest))
+
+class Weights(Protocol):
+    """The weights of a model: `emb.pos`, `emb.type`, `emb.ln`, and of each layer `q`, `k`, `v`, `ao`, `aln`, `fi`, `fo`, `oln`."""
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the model."""
+
+    def tensor(self, name: str) -> Floats:
+        """Return a tensor, flat."""
+
+    def matrix(self, name: str, columns: int) -> Floats:
+        """Return a matrix, shape (outputs, inputs)."""
+
+    def words(self) -> Blocks:
+        """Return the word vectors, packed in four bits."""
 
 
 class OnnxGraph:
     """Collects nodes and constants."""
 
     def __init__(self) -> None:
-        self._nodes: list[bytes] = []
-        self._constants: dict[str, bytes] = {}
+        self._nodes: list[Any] = []
+        self._constants: dict[str, Any] = {}
         self._outputs: list[str] = []
 
     def constant(self, name: str, value: NDArray[np.generic]) -> str:
-        """Add a constant; give its name."""
-        self._constants[name] = onnx_file.constant(name, np.ascontiguousarray(value))
+        """Add a constant; return its name."""
+        self._constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
         return name
 
-    def add(
-        self, operator: str, *inputs: str, name: str = "", **attributes: onnx_file.Attribute
-    ) -> str:
+    def add(self, operator: str, *inputs: str, name: str = "", **attributes: float) -> str:
         """Add a node with one output; return the output's name."""
         return self.add_several(1, operator, *inputs, name=name, **attributes)[0]
 
     def add_several(
-        self,
-        outputs: int,
-        operator: str,
-        *inputs: str,
-        name: str = "",
-        **attributes: onnx_file.Attribute,
+        self, outputs: int, operator: str, *inputs: str, name: str = "", **attributes: float
     ) -> list[str]:
         """Add a node with several outputs; return their names."""
         name = name or f"{operator}.{len(self._nodes)}"
         names = [name] if outputs == 1 else [f"{name}.{index}" for index in range(outputs)]
-        self._nodes.append(onnx_file.node(operator, inputs, names, _domain(operator), attributes))
+        self._nodes.append(_node(operator, inputs, names, **attributes))
         return names
 
     def choose(
         self,
         condition: str,
         operator: str,
-        inputs: Sequence[str],
-        otherwise: Sequence[str],
-        **attributes: onnx_file.Attribute,
+        inputs: list[str],
+        otherwise: list[str],
+        **attributes: float,
     ) -> str:
-        """Add a node that takes the first inputs where a condition holds, else the others; give its output."""
+        """Add a node that takes the first inputs where a condition holds, else the others; return its output."""
         name = f"{operator}.{len(self._nodes)}"
 
-        def branch(taken: Sequence[str], way: str) -> bytes:
+        def branch(taken: list[str], way: str) -> Any:
             output = f"{name}.{way}"
-            node = onnx_file.node(operator, taken, [output], _domain(operator), attributes)
-            described = onnx_file.described(output, onnx_file.FLOAT, None)
-            return onnx_file.graph(output, [node], [], [], [described])
+            node = _node(operator, taken, [output], **attributes)
+            return helper.make_graph([node], output, [], [_float(output)])
 
         branches = {"then_branch": branch(inputs, "then"), "else_branch": branch(otherwise, "else")}
-        self._nodes.append(onnx_file.node("If", [condition], [name], None, branches))
+        self._nodes.append(helper.make_node("If", [condition], [name], **branches))
         return name
 
     def show(self, name: str) -> None:
@@ -98,23 +104,31 @@ class OnnxGraph:
 
     def model(self, width: int) -> bytes:
         """Return the graph as an ONNX file over word vectors (b, s, width) and a mask (b, s)."""
-        shape = ["batch", "positions"]
+        shape: list[str | int] = ["batch", "positions"]
         inputs = [
-            onnx_file.described(WORDS, onnx_file.FLOAT, [*shape, width]),
-            onnx_file.described(MASK, onnx_file.INT32, shape),
+            _float(WORDS, [*shape, width]),
+            helper.make_tensor_value_info(MASK, TensorProto.INT32, shape),
         ]
-        outputs = [onnx_file.described(name, onnx_file.FLOAT, None) for name in self._outputs]
-        graph = onnx_file.graph(
-            "transformer", self._nodes, self._constants.values(), inputs, outputs
+        outputs = [_float(name) for name in self._outputs]
+        graph = helper.make_graph(
+            self._nodes, "transformer", inputs, outputs, list(self._constants.values())
         )
-        return onnx_file.model(graph, {"": 18, _MICROSOFT: 1})
+        versions = [helper.make_opsetid("", OPERATORS), helper.make_opsetid(_MICROSOFT, 1)]
+        model = helper.make_model(graph, opset_imports=versions, ir_version=IR_VERSION)
+        written: bytes = model.SerializeToString(deterministic=True)
+        return written
 
 
 _CONTRIBUTED = {"MatMulIntegerToFloat", "MultiHeadAttention", "QAttention", "Gelu"}
 
 
-def _domain(operator: str) -> str:
-    return _MICROSOFT if operator in _CONTRIBUTED else ""
+def _node(operator: str, inputs: Any, outputs: list[str], **attributes: Any) -> Any:
+    domain = _MICROSOFT if operator in _CONTRIBUTED else ""
+    return helper.make_node(operator, list(inputs), outputs, domain=domain, **attributes)
+
+
+def _float(name: str, shape: list[str | int] | None = None) -> Any:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
 
 FULL = "full"
@@ -137,12 +151,12 @@ def transformer(weights: Weights, arithmetic: Arithmetic) -> bytes:
     """Return the body as an ONNX file: word vectors in, one unit vector a text and each token's last state out."""
     graph, shape = OnnxGraph(), weights.shape
     least = graph.add("ReduceMin", MASK, keepdims=0)
-    graph.add("Cast", least, name=FULL, to=onnx_file.BOOL)
+    graph.add("Cast", least, name=FULL, to=TensorProto.BOOL)
     state = _embeddings(graph, weights)
     for layer in range(shape.layers):
         state = _layer(graph, weights, arithmetic, layer, state)
     graph.add("Identity", state, name=STATES)
-    mask = graph.add("Cast", MASK, to=onnx_file.FLOAT)
+    mask = graph.add("Cast", MASK, to=TensorProto.FLOAT)
     axis = graph.constant("axis", np.array([1]))
     total = graph.add("MatMul", graph.add("Unsqueeze", mask, axis), state)
     # The mean points where the sum does.
@@ -197,41 +211,21 @@ def _layer(
     return _normalised(graph, weights, f"l{layer}.oln", output, state)
 
 
-class Observed:
-    """Float32, in a graph that also shows the range of each step's input (see `ranges`)."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How the input of a linear step becomes levels of eight bits."""
 
-    def linear(self, graph: OnnxGraph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
-        """Add a linear step."""
-        axes = graph.constant("rows", np.array([0, 1]))
-        for operator, shown in zip(("ReduceMin", "ReduceMax"), _shown(name), strict=True):
-            graph.show(graph.add(operator, value, axes, name=shown, keepdims=0))
-        product = graph.add("MatMul", value, graph.constant(f"{name}.w", matrix.T))
-        return graph.add("Add", product, graph.constant(f"{name}.b", bias))
-
-    def attention(
-        self, graph: OnnxGraph, name: str, value: str, matrix: Floats, bias: Floats, heads: int
-    ) -> str:
-        """Add attention."""
-        joined = self.linear(graph, name, value, matrix, bias)
-        query, key, value = graph.add_several(3, "Split", joined, axis=-1, num_outputs=3)
-        return graph.add("MultiHeadAttention", query, key, value, "", MASK, num_heads=heads)
-
-
-def ranges(outputs: Mapping[str, Floats]) -> dict[str, Range]:
-    """Read the ranges out of an observed graph's outputs, by the step's name."""
-    names = [name.removesuffix(".least") for name in outputs if name.endswith(".least")]
-    return {name: Range(*(outputs[shown] for shown in _shown(name))) for name in names}
-
-
-def _shown(name: str) -> tuple[str, str]:
-    return f"{name}.least", f"{name}.greatest"
+    sizes: Floats
+    """The size of one level for each channel."""
+    zero: int
+    """The level that stands for zero."""
 
 
 class Quantised:
-    """Int8, fitted to the ranges that were seen."""
+    """Int8, by the steps that were fitted to what was seen."""
 
-    def __init__(self, seen: Mapping[str, Range]) -> None:
-        self._seen = seen
+    def __init__(self, steps: Mapping[str, Step]) -> None:
+        self._steps = steps
 
     def linear(self, graph: OnnxGraph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
         """Add a linear step."""
@@ -255,13 +249,13 @@ class Quantised:
         self, graph: OnnxGraph, name: str, value: str, matrix: Floats
     ) -> tuple[str, str, str, str, str]:
         """Name the quantized input and weights, the scale of each, and the input's zero point."""
-        step, zero = _steps(self._seen[name], matrix)
-        absorbed = matrix * step
+        step = self._steps[name]
+        absorbed = matrix * step.sizes
         scale = np.abs(absorbed).max(axis=1) / WEIGHT_LIMIT
         levels = np.rint(absorbed / scale[:, None]).astype(np.int8)
         one = graph.constant("one", np.array(1, np.float32))
-        offset = graph.constant(f"{name}.zero", np.array(zero, np.uint8))
-        inverse = graph.constant(f"{name}.inverse", (1 / step).astype(np.float32))
+        offset = graph.constant(f"{name}.zero", np.array(step.zero, np.uint8))
+        inverse = graph.constant(f"{name}.inverse", (1 / step.sizes).astype(np.float32))
         integers = graph.add("QuantizeLinear", graph.add("Mul", value, inverse), one, offset)
         weights = graph.constant(f"{name}.w", levels.T)
         return (
@@ -271,14 +265,3 @@ class Quantised:
             graph.constant(f"{name}.scale", scale.astype(np.float32)),
             offset,
         )
-
-
-def _steps(seen: Range, matrix: Floats) -> tuple[Floats, int]:
-    """Choose the size of one level for each input channel, and the level that stands for zero."""
-    tiny = np.float32(1e-5)
-    reach = np.maximum(np.maximum(-seen.least, seen.greatest), tiny)
-    heaviest = np.maximum(np.abs(matrix).max(axis=0), tiny)
-    smooth = reach**SMOOTHING / heaviest ** (1 - SMOOTHING)
-    least, greatest = float((seen.least / smooth).min()), float((seen.greatest / smooth).max())
-    level = (greatest - least) / LEVELS
-    return (smooth * level).astype(np.float32), round(-least / level)

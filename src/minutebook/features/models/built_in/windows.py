@@ -1,0 +1,99 @@
+"""Run a built-in model over texts of any length, in windows that share tokens."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from minutebook.embedding.protocol import spans
+from minutebook.features.models import runtime
+from minutebook.features.models.built_in.model_files import (
+    WIDTH,
+    Floats,
+    WordTable,
+    body_of,
+    words_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of a text as the model reads it. Where two share tokens, each is told by the one in which it stands deeper."""
+
+    text: int
+    number: int
+    """Which window of its text it is, from 0."""
+    own: slice
+    """The text's tokens that are told by this window."""
+    begin: int
+    """Where the first of those is in `read`."""
+    read: list[int]
+    """The ids, with those that begin and end every text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadWindow:
+    """A window with its vector and states."""
+
+    window: Window
+    vector: Floats
+    """Shape (WIDTH,), of unit length."""
+    states: Floats
+    """The states of its own tokens, shape (tokens, WIDTH)."""
+
+
+class WindowedModel:
+    """A model of the box, open; safe to call from several threads.
+
+    A text gives the same output alone and in any batch, to within 1e-6.
+    """
+
+    def __init__(
+        self, language: str, positions: int, overlap: int, end: int, threads: int | None
+    ) -> None:
+        self._session = runtime.ModelSession(body_of(language), threads)
+        self._words = WordTable(words_of(language))
+        self._positions = positions
+        self._overlap = overlap
+        self._end = end
+
+    def room(self, start: Sequence[int]) -> int:
+        """Return how many tokens of a text one window holds."""
+        return self._positions - len(start) - 1
+
+    def spans(self, start: Sequence[int], tokens: int) -> list[tuple[int, int]]:
+        """Return where the windows of a text of so many tokens begin and end."""
+        return spans(tokens, self.room(start), self._overlap)
+
+    def read(self, start: Sequence[int], texts: Sequence[list[int]]) -> Iterator[ReadWindow]:
+        """Yield the reading of each window of each text, given by their ids, in any order.
+
+        `start` stands before each window.
+        """
+        windows = [
+            window for text, ids in enumerate(texts) for window in self._cut(start, text, ids)
+        ]
+        for group in runtime.batches([len(window.read) for window in windows]):
+            yield from self._run([windows[index] for index in group])
+
+    def _cut(self, start: Sequence[int], text: int, ids: list[int]) -> Iterator[Window]:
+        cuts = self.spans(start, len(ids))
+        seams = [(stop + first) // 2 for (_, stop), (first, _) in pairwise(cuts)]
+        owned = pairwise([0, *seams, len(ids)])
+        for number, ((first, stop), own) in enumerate(zip(cuts, owned, strict=True)):
+            read = [*start, *ids[first:stop], self._end]
+            yield Window(text, number, slice(*own), len(start) + own[0] - first, read)
+
+    def _run(self, windows: Sequence[Window]) -> Iterator[ReadWindow]:
+        longest = max(len(window.read) for window in windows)
+        words = np.zeros((len(windows), longest, WIDTH), np.float32)
+        mask = np.zeros((len(windows), longest), np.int32)
+        for row, window in enumerate(windows):
+            words[row, : len(window.read)] = self._words.rows(window.read)
+            mask[row, : len(window.read)] = 1
+        outputs = self._session.run({runtime.WORDS: words, runtime.MASK: mask})
+        both = zip(outputs[runtime.VECTORS], outputs[runtime.STATES], strict=True)
+        for window, (vector, states) in zip(windows, both, strict=True):
+            tokens = window.own.stop - window.own.start
+            yield ReadWindow(window, vector, states[window.begin : window.begin + tokens])

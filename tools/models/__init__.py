@@ -1,0 +1,1 @@
+"""Derives the files of the built-in models from the packages that carry their weights."""
