@@ -118,7 +118,7 @@ def fidelity(embedder: BuiltInEmbedder, tokenizer: Tokenizer) -> dict[str, float
     texts = [*SENTENCES, *texts_of(tokenizer, 60, 20), *texts_of(tokenizer, 512, 2)]
     found, full = [], []
     for prefix, embed in (
-        ("query:", lambda text: embedder.embed_query(text).others[builtin.ALONE.digest]),
+        ("query:", lambda text: embedder.embed_query(text).others[builtin.E5_ALONE.digest]),
         ("passage:", lambda text: embedder.embed_code([text])[0].vector),
     ):
         for text in texts:

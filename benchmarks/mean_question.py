@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=builtin.MEAN_QUESTION)
     given = parser.parse_args()
     model = builtin.open_model()
-    code = builtin.ALONE.digest
+    code = builtin.E5_ALONE.digest
     vectors = [model.embed_query(each).others[code] for each in questions()]
     np.save(given.out, np.mean(vectors, axis=0).astype(np.float16))
 

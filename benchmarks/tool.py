@@ -80,7 +80,7 @@ class Given:
 
     def embed_query(self, text: str) -> Embedded:
         drawn = self._drawn()
-        return Embedded(drawn, others={builtin.ALONE.digest: drawn[0]})
+        return Embedded(drawn, others={builtin.E5_ALONE.digest: drawn[0]})
 
     def _drawn(self) -> Rows:
         """Draw one for each of the two models."""

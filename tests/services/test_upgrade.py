@@ -3,25 +3,30 @@
 import json
 import struct
 from collections.abc import Sequence
+from threading import Event
 
 import numpy as np
 import pytest
 
 from minutebook.contracts.answers import texts_of
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory, Turn
+from minutebook.domain.filters import Filter, MemoryQuery
+from minutebook.domain.records import CodeChunk, Memory, Turn
 from minutebook.embedding import Embedding
-from minutebook.features.models.built_in.builtin import ALONE, SHARE
+from minutebook.features.models.built_in.builtin import E5_ALONE, SHARE
+from minutebook.services.access.visibility import everything_in
 from minutebook.services.embeddings import BATCH
 from minutebook.store.values import VectorSpace
 from tests.features.catalog.contract.cataloged import facts_of, found
 from tests.features.journal.contract import journaled
+from tests.store.samples import chunk
 from tests.world import Opener, World
 
 ANSWER = "Friday deploys are forbidden since the outage in May."
 ASKED = "can I ship on the last day of the week"
 FILL = [f"The shelf number {number} in the warehouse holds spare parts." for number in range(39)]
-BEFORE = VectorSpace(ALONE.name, ALONE.digest, ALONE.dimensions, f"{ALONE.states} signs 1")
+BEFORE = VectorSpace(
+    E5_ALONE.name, E5_ALONE.digest, E5_ALONE.dimensions, f"{E5_ALONE.states} signs 1"
+)
 
 
 @pytest.fixture
@@ -33,15 +38,20 @@ def world(opener: Opener, built_in: Embedding) -> World:
     for text in (ANSWER, *FILL):
         made.remember(text)
         journal.add(text, session="before")
-    with made.store.transaction("default"):
+    embed_as_before(made, built_in)
+    return opener(built_in, wait=60.0, name="before")
+
+
+def embed_as_before(world: World, built_in: Embedding) -> None:
+    """Put the vectors and token states of the release before in place of those of each memory and turn."""
+    with world.store.transaction("default"):
         for of in (Memory, Turn):
-            texts = made.store.find(of, Filter(organization="default"))
+            texts = world.store.find(of, Filter(organization="default"))
             embedded = built_in.embed_passages([each.passage for each in texts])
             for record, each in zip(texts, embedded, strict=True):
-                rows = each.rows[:, : ALONE.dimensions] / np.sqrt(np.float32(SHARE))
+                rows = each.rows[:, : E5_ALONE.dimensions] / np.sqrt(np.float32(SHARE))
                 states = in_earlier_form(each.packed or b"")
-                made.store.put_vectors(of, "default", record.id, BEFORE, rows, states)
-    return opener(built_in, wait=60.0, name="before")
+                world.store.put_vectors(of, "default", record.id, BEFORE, rows, states)
 
 
 def in_earlier_form(packed: bytes) -> bytes:
@@ -83,6 +93,45 @@ def test_an_upgrade_leaves_no_stage_unsearchable_and_says_how_far_it_is(world: W
     assert answers(world) == [ANSWER] * 4
     assert notes(world) == []
     assert world.app.overview.to_embed(world.caller) == 0
+
+
+def test_code_without_vectors_does_not_wait_for_what_the_release_before_embedded(
+    world: World,
+) -> None:
+    world.store.put(chunk("c", organization="default"))
+    assert world.app.embeddings.backfill_batch() == 1
+    assert world.store.vectors(CodeChunk, "default", "c") is not None
+
+
+def test_a_vector_that_a_caller_gives_is_compared_with_those_of_the_model_in_use_alone(
+    world: World, built_in: Embedding
+) -> None:
+    new = world.remember("No release on weekends.")
+    vector = built_in.embed_query(ASKED).vector.tolist()
+    found = world.app.filtered_search.by_vector(world.caller, vector, MemoryQuery(), None)
+    assert [each.memory.id for each in found] == [new]
+
+
+def test_the_nearest_by_both_models_are_as_many_as_are_asked_for(world: World) -> None:
+    world.app.embeddings.backfill_batch()
+    view, query = (
+        everything_in(world.store, "default"),
+        world.app.embeddings.require_query(ASKED),
+    )
+    every = world.app.embeddings.nearest(Memory, view, query, 1 + len(FILL))
+    best, *_, last = every
+    assert len(every) == 1 + len(FILL)
+    assert list(world.app.embeddings.nearest(Memory, view, query, 3)) == list(every)[:3]
+    assert list(world.app.embeddings.nearest(Memory, view, query, 1, [last[1]])) == [best, last]
+
+
+def test_vectors_of_the_release_before_that_arrive_later_are_compared(
+    world: World, built_in: Embedding
+) -> None:
+    world.app.embeddings.backfill(Event())
+    assert answers(world) == [ANSWER] * 4
+    embed_as_before(world, built_in)
+    assert answers(world) == [ANSWER] * 4
 
 
 def test_another_model_leaves_words_that_answer_and_says_what_is_to_come(

@@ -21,7 +21,7 @@ from tests.store.samples import SPACES, memory
 from tests.store.worker import direction
 
 ACME = Filter(organization="acme")
-FORMED = replace(SPACES[0], states=FORM)
+FORMED = replace(SPACES[0], states=f"3 {FORM}")
 
 
 class Damaging:

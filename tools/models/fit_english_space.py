@@ -158,7 +158,7 @@ def main() -> None:
         targets += [each.rows for each in second.read(some, [[(0.0, 1.0)]] * len(some))]
         passages += [each.rows[:1] for each in first.embed_code(some)]
         asked = (first.embed_query(each) for each in some[::QUERIES_EVERY])
-        questions += [each.others[builtin.ALONE.digest][None] for each in asked]
+        questions += [each.others[builtin.E5_ALONE.digest][None] for each in asked]
     wanted = np.concatenate(targets)
     # AT_ONCE is a multiple of QUERIES_EVERY: the strides of the parts are that of the whole.
     inputs = np.concatenate([*passages, *questions])

@@ -50,7 +50,7 @@ def strength_of_cosine(cosine: float, unrelated: float) -> float:
     return strength_of_late((cosine - unrelated) / (1 - unrelated))
 
 
-def cosine_elsewhere(cosine: float, unrelated: float, unrelated_there: float) -> float:
+def rescaled_cosine(cosine: float, unrelated: float, unrelated_there: float) -> float:
     """Return a cosine by one model on the scale of another, by which unrelated texts have another cosine and equal ones 1, too."""
     return 1 - (1 - cosine) * (1 - unrelated_there) / (1 - unrelated)
 

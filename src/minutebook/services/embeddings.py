@@ -5,8 +5,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 from itertools import groupby
 
 import numpy as np
@@ -28,6 +29,7 @@ from minutebook.domain.records import (
 )
 from minutebook.embedding.protocol import Model
 from minutebook.embedding.service import Embedding, State
+from minutebook.search.calibration import rescaled_cosine
 from minutebook.search.late_interaction import EARLIER_FORM, FORM, Question
 from minutebook.search.text import MAX_TEXT, check_query
 from minutebook.services.access.visibility import View
@@ -126,7 +128,7 @@ class Embeddings:
         self._timeout = wait
         self._locks = locks
         self._pending = threading.Event()
-        self._left: set[tuple[type[TextRecord], str, str]] = set()
+        self._without_earlier: dict[tuple[type[TextRecord], str, str], int] = {}
         self._complete: dict[tuple[type[TextRecord], str], tuple[VectorSpace, int]] = {}
         self._seconds_each: float | None = None
         self.after_batches: list[Callable[[], None]] = []
@@ -171,17 +173,50 @@ class Embeddings:
 
         Each with the cosine of unrelated texts there. A query has vectors there, too (`QueryEmbedding.earlier`).
         """
-        everything = Filter(organization=organization)
-        for model in self._embedding.model.earlier if of is not CodeChunk else ():
-            if (of, organization, model.digest) in self._left:
+        models = self._embedding.model.earlier if of is not CodeChunk else ()
+        everything, sequence = Filter(organization=organization), 0
+        for model in models:
+            # Another machine, or an archive, may bring some later.
+            sequence = sequence or self._store.sequence(organization)
+            if self._without_earlier.get((of, organization, model.digest)) == sequence:
                 continue
             space = VectorSpace(model.name, model.digest, model.dimensions)
             if self._store.count_vectors(of, everything, space):
                 states = f"{model.states} {EARLIER_FORM}" if self._keeps_states else ""
                 yield replace(space, states=states), model.unrelated
             else:
-                # Nothing is kept there any more.
-                self._left.add((of, organization, model.digest))
+                self._without_earlier[of, organization, model.digest] = sequence
+
+    def nearest(
+        self,
+        of: type[TextRecord],
+        view: View,
+        embedding: QueryEmbedding,
+        limit: int,
+        also: Collection[str] = (),
+    ) -> dict[tuple[str, str], float]:
+        """Return the cosines of the records in a view that are nearest to a query, and of those that `also` names.
+
+        Keys are of the organization and the id. Records that only an earlier release embedded are compared by its model,
+        on the scale of the one in use.
+        """
+        organization, unrelated = view.organization, self.unrelated(of)
+        before: dict[tuple[str, str], float] = {}
+        for space, unrelated_there in self.earlier_spaces(of, organization):
+            # A vector that a caller gives is of the model in use alone.
+            if (vector := embedding.earlier.get(space.digest)) is not None:
+                for each in view.nearest(of, space, vector, limit, also):
+                    score = rescaled_cosine(each.score, unrelated_there, unrelated)
+                    before[organization, each.id] = score
+        # The space in use last: a record that is embedded anew meanwhile is found in one of them.
+        found = view.nearest(of, self.space_of(of), embedding.vector_of(of), limit, also)
+        own = {(organization, each.id): each.score for each in found}
+        if not before:
+            return own
+        scores = before | own
+        best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
+        named = ((organization, id) for id in also)
+        return {key: scores[key] for key in (*best, *named) if key in scores}
 
     def token_states(
         self, of: type[TextRecord], organization: str, ids: Sequence[str]
@@ -190,7 +225,8 @@ class Embeddings:
         own = self.space_of(of)
         found: dict[str, bytes] = {}
         if own.states and ids:
-            for space in (own, *(each for each, _ in self.earlier_spaces(of, organization))):
+            # The space in use last: a record that is embedded anew meanwhile is found in one of them.
+            for space in (*(each for each, _ in self.earlier_spaces(of, organization)), own):
                 found |= self._store.token_states(of, organization, ids, space)
         return found
 
@@ -385,14 +421,22 @@ class Embeddings:
             return self._embed(self._next()) if is_held else 0
 
     def _next(self) -> Sequence[TextRecord]:
-        # What cannot be found by meaning at all comes before what lacks no more than token states.
-        found: list[TextRecord] = []
-        for space, kinds in groupby(IN_ORDER, lambda of: replace(self.space_of(of), states="")):
-            found = found or [*self._store.without_vectors(list(kinds), space, BATCH)]
+        # What cannot be found by meaning at all comes before what an earlier release embedded, and
+        # this before what lacks no more than token states.
+        spaces = groupby(IN_ORDER, lambda of: replace(self.space_of(of), states=""))
+        lacking = [
+            [*self._store.without_vectors(list(kinds), space, BATCH)] for space, kinds in spaces
+        ]
+        found = min(
+            filter(None, lacking), key=lambda records: self._has_any(records[0]), default=[]
+        )
         if not found and self.space.states:
             stateful = [of for of in IN_ORDER if self.space_of(of).states]
             found += self._store.without_vectors(stateful, self.space, BATCH)
         return list(_first_texts(found))
+
+    def _has_any(self, record: TextRecord) -> bool:
+        return self._store.vectors(type(record), record.organization, record.id) is not None
 
     def remaining(self, texts: int) -> float | None:
         """Estimate the seconds in which so many texts are embedded; None if none were of late."""

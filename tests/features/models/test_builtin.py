@@ -53,7 +53,7 @@ def test_vectors_point_where_the_full_computation_does(
     embedder: BuiltInEmbedder, tokenizer: Tokenizer, oracle: Oracle
 ) -> None:
     asked, kept = TEXTS[::2], TEXTS[1::2]
-    queries = [embedder.embed_query(text).others[builtin.ALONE.digest] for text in asked]
+    queries = [embedder.embed_query(text).others[builtin.E5_ALONE.digest] for text in asked]
     passages = [made.vector for made in embedder.embed_code(kept)]
     ids = sequences(tokenizer, "query:", asked) + sequences(tokenizer, "passage:", kept)
     full = np.array([oracle.embed(each) for each in ids])
@@ -91,7 +91,7 @@ def test_blank_text_has_a_finite_unit_vector(blank: str, embedder: BuiltInEmbedd
 
 def test_a_question_and_a_passage_of_the_same_words_differ(embedder: BuiltInEmbedder) -> None:
     text = "the meeting was moved to Thursday"
-    asked = embedder.embed_query(text).others[builtin.ALONE.digest]
+    asked = embedder.embed_query(text).others[builtin.E5_ALONE.digest]
     cosine = float(asked @ embedder.embed_code([text])[0].vector)
     assert 0.85 < cosine < 0.995
 
@@ -358,10 +358,10 @@ def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
 def test_a_question_comes_with_the_mean_of_questions_about_code(embedder: BuiltInEmbedder) -> None:
     made = embedder.embed_query("how is a file copied")
     assert made.mean_question is not None
-    assert made.mean_question.shape == (builtin.ALONE.dimensions,)
+    assert made.mean_question.shape == (builtin.E5_ALONE.dimensions,)
     # It is nearer to what it is the mean of than to text of another sort.
     about_code, other = (
-        embedder.embed_query(text).others[builtin.ALONE.digest]
+        embedder.embed_query(text).others[builtin.E5_ALONE.digest]
         for text in (
             "Return the number of bytes that were written.",
             "Chocolate cake with cherries for my birthday",

@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 
 from minutebook.app import App, now, open_app
 from minutebook.config import Settings
-from minutebook.contracts.answers import Answer
 from minutebook.contracts.knowledge import knowledge
 from minutebook.contracts.lines import as_lines
-from minutebook.domain.caller import Caller, Progress, in_call
+from minutebook.domain.caller import Caller, Note, Progress, in_call
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError
 from minutebook.domain.origin import Origin
 from minutebook.domain.writing.drafts import Draft
@@ -211,19 +210,17 @@ class _Bench:
         _, embedding = _timed(lambda: self._models.embedding.embed_query(query.text))
         outcomes = {}
         for system in self._systems:
-            answer, spent = _timed(lambda system=system: store.answer(system, query, LIMIT))  # type: ignore[misc]
-            content = answer.content
-            found = store.call(system, query, DEEP, 0)["results"]
+            answer, spent = _timed(lambda system=system: store.call(system, query, LIMIT))  # type: ignore[misc]
+            content, notes = answer
+            found = store.call(system, query, DEEP, 0)[0]["results"]
             outcomes[system.name] = RunOutcome(
                 store.documents(found),
                 _relevance(found[0]) if found else 0.0,
-                RELEVANCE in answer.notes,
+                RELEVANCE in notes,
                 spent + embedding if system.embeds else spent,
                 size(json.dumps(content, ensure_ascii=False)),
                 frozenset(
-                    store.documents(
-                        each for each in (content or {})["results"] if "revised_by" in each
-                    )
+                    store.documents(each for each in content["results"] if "revised_by" in each)
                 ),
                 store.within(system, query) if self._counts_within(system, query) else {},
             )
@@ -310,22 +307,8 @@ class _Store:
         tokens: int | None = None,
         *,
         in_lines: bool = False,
-    ) -> Mapping[str, Any]:
-        """Return the object that a tool answers; raises as `answer`."""
-        content = self.answer(system, query, limit, tokens, in_lines=in_lines).content
-        assert content is not None
-        return content
-
-    def answer(
-        self,
-        system: System,
-        query: Query,
-        limit: int,
-        tokens: int | None = None,
-        *,
-        in_lines: bool = False,
-    ) -> Answer:
-        """Return a tool's answer in so many tokens, None: as set; `in_lines` the one it would write as lines.
+    ) -> tuple[Mapping[str, Any], Mapping[str, Note]]:
+        """Return the object that a tool answers in so many tokens, None: as set, and its notes; `in_lines` the one it would write as lines.
 
         Raises MinutebookError if it answers with an error.
         """
@@ -346,7 +329,7 @@ class _Store:
         """Return the documents with lines that stand whole in the first tokens of an answer, by how many."""
         found = {}
         for budget in BUDGETS:
-            results = self.call(system, query, DEEP, budget, in_lines=True)["results"]
+            results = self.call(system, query, DEEP, budget, in_lines=True)[0]["results"]
             ends = accumulate(size(as_lines({"results": [each]}, {}) + "\n") for each in results)
             fitting = sum(end <= budget for end in ends)
             found[budget] = self.documents(results[:fitting])
@@ -407,12 +390,14 @@ class _Store:
         # The tool waits a while for the vectors only.
         return spent + _timed(lambda: self._app.embeddings.backfill(Event()))[1]
 
-    def _answer(self, caller: Caller, tool: str, arguments: Mapping[str, object]) -> Answer:
-        """Return a tool's answer. Raises MinutebookError if it answers with an error."""
+    def _answer(
+        self, caller: Caller, tool: str, arguments: Mapping[str, object]
+    ) -> tuple[Mapping[str, Any], Mapping[str, Note]]:
+        """Return the object that a tool answers, and its notes. Raises MinutebookError if it answers with an error."""
         answer = self._contract.call(self._app, caller, tool, arguments)
         if answer.content is None:
             raise MinutebookError(f"{tool}: {answer.text}")
-        return answer
+        return answer.content, answer.notes
 
 
 class _Steps:

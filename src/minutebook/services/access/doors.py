@@ -79,7 +79,7 @@ class Doors:
         marked = voice is not Voice.PERSON and any(map(marks_of, shown))
         return door_of(record, voice, caller, reads_as_instructions=marked)
 
-    def is_order(self, record: Memory | Decision, shown: str) -> bool:
+    def reads_as_instructions(self, record: Memory | Decision, shown: str) -> bool:
         """Tell whether a text shown of a record reads as instructions, and no person said it."""
         return bool(marks_of(shown)) and self.voice(record) is not Voice.PERSON
 

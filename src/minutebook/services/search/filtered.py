@@ -220,13 +220,13 @@ class FilteredSearch:
         unrelated, look = self._embeddings.unrelated(Memory), FIRST_LOOK
         while True:
             found = self._signals.nothing(embedding)
-            found.vector = self._signals.nearest(Memory, view, embedding, look)
+            found.vector = self._embeddings.nearest(Memory, view, embedding, look)
             last = min(found.vector.values(), default=0.0)
             if len(found.vector) < look or relevance(strength_of_cosine(last, unrelated)) < least:
                 break
             look *= 4
         found.lexical = self._signals.matches(Memory, view, query, room) if room else {}
-        found.wholly = self._signals.holding_all(Memory, view, query, found.lexical)
+        found.with_every_word = self._signals.holding_all(Memory, view, query, found.lexical)
         others = copy(found)
         self._signals.complete(Memory, view, embedding, found)
         found.add(others.among(others.keys() - found.keys()))

@@ -165,7 +165,7 @@ class Recall:
         views = self._current(caller)
         for view in views:
             found = self._signals.nothing(embedding)
-            found.vector = self._signals.nearest(Memory, view, embedding, max(limit, CANDIDATES))
+            found.vector = self._embeddings.nearest(Memory, view, embedding, max(limit, CANDIDATES))
             self._signals.complete(Memory, view, embedding, found)
             total.add(found)
         judged = self._signals.judged(query, total, {Memory: views})

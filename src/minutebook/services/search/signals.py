@@ -24,7 +24,6 @@ from minutebook.search.answerability import (
 )
 from minutebook.search.calibration import (
     CUT,
-    cosine_elsewhere,
     expectations,
     relevance,
     strength_of_bm25,
@@ -103,7 +102,7 @@ class Signals:
     context: dict[Signal, Scores] = field(default_factory=dict)
     said: set[Key] = field(default_factory=set)
     """What was said in a talk, of what context lifted."""
-    wholly: set[Key] = field(default_factory=set)
+    with_every_word: set[Key] = field(default_factory=set)
     """The records that hold every word and phrase of the question."""
     unrelated: float = 0.0
     """The cosine of unrelated texts by the model that made the vectors."""
@@ -121,7 +120,7 @@ class Signals:
         self.late |= others.late
         self.covered |= others.covered
         self.said |= others.said
-        self.wholly |= others.wholly
+        self.with_every_word |= others.with_every_word
         for signal, scores in others.context.items():
             self.context[signal] = self.context.get(signal, {}) | scores
         if others.graph is not None:
@@ -138,7 +137,7 @@ class Signals:
         self.graph = None if self.graph is None else only(self.graph)
         self.late = only(self.late)
         self.covered = only(self.covered)
-        self.wholly = {key for key in self.wholly if key in keys}
+        self.with_every_word = {key for key in self.with_every_word if key in keys}
         self.context = {signal: only(scores) for signal, scores in self.context.items()}
 
     def among(self, keys: Container[Key]) -> "Signals":
@@ -162,7 +161,7 @@ class Signals:
         A text that alone, or with few others, holds every word of the question says what is asked.
         """
         each = self._measured()
-        for key in self.wholly if len(self.wholly) <= FEW else ():
+        for key in self.with_every_word if len(self.with_every_word) <= FEW else ():
             each[Signal.LEXICAL][key] = 1.0
             if Signal.VECTOR in each:
                 each[Signal.VECTOR][key] = max(LIKELY, each[Signal.VECTOR].get(key, 0.0))
@@ -231,7 +230,7 @@ class Signals:
                 texts=texts,
                 words=length,
             )
-        return judged.at_least_possible(self.wholly) if self.wholly else judged
+        return judged.at_least_possible(self.with_every_word) if self.with_every_word else judged
 
     def fused(self) -> Scores:
         """Return the scores of texts by meaning and words together, in [0, 1]."""
@@ -340,10 +339,12 @@ class Retriever:
         found = self.nothing(embedding, of)
         found.lexical = self.matches(of, view, query, limit)
         if embedding is not None:
-            found.vector = self.nearest(of, view, embedding, limit, [id for _, id in found.lexical])
+            found.vector = self._embeddings.nearest(
+                of, view, embedding, limit, [id for _, id in found.lexical]
+            )
         else:
             found.covered = self._covered(of, view, query, found.lexical)
-        found.wholly = self.holding_all(of, view, query, found.lexical)
+        found.with_every_word = self.holding_all(of, view, query, found.lexical)
         return found
 
     def matches(self, of: type[TextRecord], view: View, query: TextQuery, limit: int) -> Scores:
@@ -404,29 +405,6 @@ class Retriever:
         """Count the records among which a search looks, ended ones too: a count at an instant is not remembered."""
         return sum(view.where(valid_at=None).count(of) for view in views)
 
-    def nearest(
-        self,
-        of: type[TextRecord],
-        view: View,
-        embedding: QueryEmbedding,
-        limit: int,
-        also: Collection[str] = (),
-    ) -> Scores:
-        """Return the cosines of the best of the selected records, and of those that `also` names.
-
-        Records that only an earlier release embedded are compared by its model, on the scale of the one in use.
-        """
-        organization, unrelated = view.organization, self._embeddings.unrelated(of)
-        space, vector = self._embeddings.space_of(of), embedding.vector_of(of)
-        found = view.nearest(of, space, vector, limit, also)
-        scores = {(organization, each.id): each.score for each in found}
-        for earlier, unrelated_there in self._embeddings.earlier_spaces(of, organization):
-            vector = embedding.earlier.get(earlier.digest)
-            for each in () if vector is None else view.nearest(of, earlier, vector, limit, also):
-                score = cosine_elsewhere(each.score, unrelated_there, unrelated)
-                scores[organization, each.id] = score
-        return scores
-
     def _add_cosines(
         self,
         of: type[TextRecord],
@@ -437,14 +415,16 @@ class Retriever:
     ) -> None:
         """Add the cosines of records that lack them."""
         if missing := frozenset(id for _, id in {*keys} - cosines.keys()):
-            cosines |= self.nearest(of, view.where(ids=missing), embedding, len(missing))
+            cosines |= self._embeddings.nearest(
+                of, view.where(ids=missing), embedding, len(missing)
+            )
 
     def compared(
         self, of: type[TextRecord], view: View, embedding: QueryEmbedding, limit: int
     ) -> Signals:
         """Return the scores by meaning alone of the selected records that are nearest to a query."""
         found = self.nothing(embedding, of)
-        found.vector = self.nearest(of, view, embedding, limit)
+        found.vector = self._embeddings.nearest(of, view, embedding, limit)
         self._compare(of, view, embedding, found)
         return found
 

@@ -121,7 +121,7 @@ def check_rows(stored: Sequence[bytes], dimensions: int, table: str) -> None:
 
 def are_damaged(form: str, head: bytes, size: int) -> bool:
     """Tell whether token states of that form and size, with those first bytes, are not whole; none are."""
-    is_known = form == late_interaction.FORM
+    is_known = form.endswith((late_interaction.FORM, late_interaction.EARLIER_FORM))
     return is_known and size > 0 and not late_interaction.is_whole(head, size)
 
 
@@ -230,18 +230,19 @@ def without(
     records, number, newest_first = connection.everyones
     chosen, named = ("TRUE", ()) if among is None else connection.among(number, sorted(among))
     found: list[T] = []
-    for lacking, values in _lacking(in_space, form):
-        for of in kinds:
-            table = table_of(of)
-            # A range of the index by space: what is done already costs nothing.
-            rows = connection.rows(
-                f"SELECT o.name, {table.fields} FROM {records.format(table.name)}"  # noqa: S608
-                f" WHERE {chosen} AND {lacking} ORDER BY {newest_first} LIMIT ?",
-                (*named, *values, limit - len(found)),
-            )
-            found += [table.record_of(of, value_text(name), row) for name, *row in rows]
-            if len(found) >= limit:
-                return found
+    without_any, *others = _lacking(in_space, form)
+    ranges = [(of, without_any) for of in kinds] + [(of, each) for of in kinds for each in others]
+    for of, (lacking, values) in ranges:
+        table = table_of(of)
+        # A range of the index by space: what is done already costs nothing.
+        rows = connection.rows(
+            f"SELECT o.name, {table.fields} FROM {records.format(table.name)}"  # noqa: S608
+            f" WHERE {chosen} AND {lacking} ORDER BY {newest_first} LIMIT ?",
+            (*named, *values, limit - len(found)),
+        )
+        found += [table.record_of(of, value_text(name), row) for name, *row in rows]
+        if len(found) >= limit:
+            return found
     return found
 
 

@@ -10,7 +10,7 @@ from minutebook.domain.caller import FolderScope
 from minutebook.domain.ids import id_of
 from minutebook.domain.json_lines import line_of, object_of, record_of
 from minutebook.domain.records import Memory, Role
-from minutebook.features.catalog.contract.shapes import ORDERS
+from minutebook.features.catalog.contract.shapes import READS_AS_INSTRUCTIONS
 from tests.contracts.requirements import requirement
 from tests.features.catalog.contract.cataloged import UNKNOWN, facts_of, read, write
 from tests.world import World, everything
@@ -147,7 +147,7 @@ def test_lists_show_titles_but_those_that_read_as_instructions_unless_a_person_s
             for each in index(here)
         }
 
-    titles = ["Rule", ORDERS, "Note", "System", "Web"]
+    titles = ["Rule", READS_AS_INSTRUCTIONS, "Note", "System", "Web"]
     assert shown() == {seen: ("Seen", "Seen", 0)} | {
         id: (title, title, 0) for id, title in zip(ids, titles, strict=True)
     }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minutebook.domain.records import Role
-from minutebook.features.ledger.contract.resources import INDEXED, ORDERS
+from minutebook.features.ledger.contract.resources import INDEXED, READS_AS_INSTRUCTIONS
 from tests.contracts.requirements import requirement
 from tests.features.ledger.contract.ledgered import CONTRACT, SECRET, UNKNOWN, WINDOW, Client
 from tests.world import Opener, World, worlds
@@ -66,9 +66,9 @@ def test_an_agent_s_decision_that_reads_as_instructions_is_named_to_who_asks(
     plain, marked = client.record("database"), client.record("queue", title=poison)
     human = client.of(Role.HUMAN, "ada").record("host", title=poison)
     titles = {each["id"]: each["title"] for each in read(client, "decision://index")["decisions"]}
-    assert titles == {plain: "Use SQLite", marked: ORDERS, human: poison}
+    assert titles == {plain: "Use SQLite", marked: READS_AS_INSTRUCTIONS, human: poison}
     names = [each["name"] for each in CONTRACT.listing(client.world.app, client.world.caller)]
-    assert f"{ORDERS}: {ORDERS}" in names
+    assert f"{READS_AS_INSTRUCTIONS}: {READS_AS_INSTRUCTIONS}" in names
     told = whole(client, marked)
     assert (told["title"], "reads_as_instructions" in told) == (poison, True)
 

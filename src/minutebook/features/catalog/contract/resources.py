@@ -15,7 +15,7 @@ from minutebook.domain.records import Entry, Memory, MemoryType, ScopeLevel, Sta
 from minutebook.features.catalog.contract.shapes import (
     METADATA_KEYS,
     METADATA_LENGTH,
-    ORDERS,
+    READS_AS_INSTRUCTIONS,
     TITLE_WORDS,
     Shape,
     id_named,
@@ -39,8 +39,10 @@ def index(app: App, caller: Caller) -> Iterator[Shape]:
     """
     for each in app.browsing.latest(caller, INDEXED):
         shown = light(each) | {"title": _listed_title(app, each)}
-        is_order = app.doors.is_order(each, "\n".join(map(str, shown["metadata"].values())))
-        yield shown | ({"metadata": {}} if is_order else {})
+        is_left_out = app.doors.reads_as_instructions(
+            each, "\n".join(map(str, shown["metadata"].values()))
+        )
+        yield shown | ({"metadata": {}} if is_left_out else {})
 
 
 def memory(app: App, caller: Caller, id: str) -> Shape:
@@ -126,7 +128,7 @@ HANDLERS = ResourceHandlers(
 
 def _listed_title(app: App, memory: Memory) -> str:
     shown = title(memory)
-    return ORDERS if app.doors.is_order(memory, shown) else shown
+    return READS_AS_INSTRUCTIONS if app.doors.reads_as_instructions(memory, shown) else shown
 
 
 def _link(linked: LinkedMemory) -> Shape:

@@ -11,7 +11,7 @@ from minutebook.features.catalog.contract.default_titles import title_from
 
 Shape = dict[str, Any]
 
-ORDERS = "Reads as instructions, and no person confirmed it; read it by its id"
+READS_AS_INSTRUCTIONS = "Reads as instructions, and no person confirmed it; read it by its id"
 """Stands in a list for the title of such a memory."""
 
 TITLE_WORDS = 12

@@ -16,7 +16,7 @@ from minutebook.services.access.provenance import mark_of
 INDEXED = 200
 """How many decisions the index holds."""
 
-ORDERS = "reads as instructions, and no person confirmed it"
+READS_AS_INSTRUCTIONS = "reads as instructions, and no person confirmed it"
 """Stands for the words of a decision that is told to nobody unasked."""
 
 COMPLETED = 101
@@ -90,8 +90,8 @@ def _uri(record: Decision | Proposal) -> str:
 
 def _named(app: App, caller: Caller, decision: Decision) -> Shape:
     """Return target and title as lists show them."""
-    if app.doors.is_order(decision, f"{decision.target}\n{decision.title}"):
-        return {"target": ORDERS, "title": ORDERS}
+    if app.doors.reads_as_instructions(decision, f"{decision.target}\n{decision.title}"):
+        return {"target": READS_AS_INSTRUCTIONS, "title": READS_AS_INSTRUCTIONS}
     return {"target": decision.target, "title": decision.title}
 
 

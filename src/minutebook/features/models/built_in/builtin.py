@@ -37,7 +37,7 @@ BLEND = 0.4
 UNRELATED = 0.53
 """The cosine of unrelated texts in the space of both, fitted by `python -m benchmarks.calibrate`."""
 
-ALONE = Model(
+E5_ALONE = Model(
     E5.name, hashlib.sha256(f"{E5.sha256} 1".encode()).hexdigest(), WIDTH, "2", UNRELATED_COSINE
 )
 """multilingual-e5-small by itself: the model of code, and of all texts in earlier releases."""
@@ -48,8 +48,8 @@ MODEL = Model(
     2 * WIDTH,
     str(STATES_RECIPE),
     UNRELATED,
-    code=ALONE,
-    earlier=(ALONE,),
+    code=E5_ALONE,
+    earlier=(E5_ALONE,),
 )
 
 POSITIONS = 512
@@ -111,7 +111,7 @@ class BuiltInEmbedder:
             tokens,
             english=english,
             mean_question=self._mean_question,
-            others={ALONE.digest: read.vector},
+            others={E5_ALONE.digest: read.vector},
         )
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:

@@ -50,7 +50,7 @@ FILES = Path(__file__).with_name("files")
 MANIFEST = "manifest.json"
 TOKENIZER = "multilingual-tokenizer.model"
 VOCABULARY = Path(__file__).with_name("english-vocabulary.txt")
-"""The word pieces of the English model in the order of their ids; people's file, not a derived one."""
+"""The word pieces of the English model in the order of their ids: the published file, kept in the repository."""
 
 
 def body_of(language: str) -> Path:

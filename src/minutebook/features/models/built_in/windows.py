@@ -44,7 +44,7 @@ class ReadWindow:
 
 
 class WindowedModel:
-    """A model of the box, open; safe to call from several threads.
+    """A built-in model, open; safe to call from several threads.
 
     A text gives the same output alone and in any batch, to within 1e-6.
     """
