@@ -105,7 +105,7 @@ def may_fork(request: Request, own: Mapping[str, str]) -> bool:
     return (
         _locale(request.environment) in UTF_8
         and _locale(own) in UTF_8
-        and _read_once(request.environment) == _read_once(own)
+        and read_once(request.environment) == read_once(own)
         and not any(word in request.program.target for word in LOOKS_AT_IMPORTS)
         and Path(request.cwd).is_dir()
         and not _shadowed(request.cwd)
@@ -117,7 +117,8 @@ def _locale(environment: Mapping[str, str]) -> str:
     return next((each for each in told if each), "")
 
 
-def _read_once(environment: Mapping[str, str]) -> dict[str, str]:
+def read_once(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a forked process must have in common with its server."""
     # The package sets it where it is not set.
     return {"OPENBLAS_NUM_THREADS": "1"} | {
         name: value

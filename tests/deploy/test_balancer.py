@@ -152,4 +152,5 @@ def test_a_person_stays_where_they_signed_in(balanced: Balanced) -> None:
 
 def test_figures_of_one_server_are_not_shown_as_those_of_all(balanced: Balanced) -> None:
     assert balanced.front.get("/metrics").status_code == 404
-    assert balanced.front.get("/readyz").status_code == 200
+    # A server is ready once its model is loaded.
+    wait_until(lambda: balanced.front.get("/readyz").status_code == 200)
