@@ -253,7 +253,7 @@ class Reader:
             given = {"asked": pair.question, "question": question}
         spell = self.spell if by_states else None
         found = alignments(self.candidates(pair, by_states=by_states), spell, **given)
-        return [comparing.signs(each) for *_, each in found]
+        return [comparing.signs(each) for _, _, each, _ in found]
 
 
 def fit_roles(reader: Reader) -> Matrix:

@@ -43,6 +43,20 @@ def test_of_two_said_at_once_neither_revises_the_other():
     assert revisions(texts, least=0.0) == {}
 
 
+def test_the_odds_fall_as_texts_have_more_sentences_that_may_look_alike_by_accident():
+    older, newer = "Marta lives in Lisbon.", "Marta lives in Porto."
+    beside = [f" {word} sings aloud." for word in ("Ida", "Ole", "Ben", "Una")]
+    chances = []
+    for more in range(5):
+        one, other = said(older + "".join(beside[:more]), newer + "".join(beside[:more]))
+        chances.append(revisions([one, other], least=0.0)[0].chance)
+    # Up to two sentences in either, all pairs of sentences are compared.
+    assert chances[1] == pytest.approx(chances[0])
+    odds = [each / (1 - each) for each in chances]
+    for count in (3, 4, 5):
+        assert odds[count - 1] < 1.01 * odds[0] * 4 / count**2
+
+
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_a_chance_is_a_share_and_the_same_each_time(older, newer):
     one, other = said(older, newer)

@@ -37,7 +37,8 @@ from minutebook.language.statements import (
 from minutebook.search.late_interaction import Question, mean_state
 
 MOST_PAIRS = 4
-"""Pairs of sentences that are compared word by word, of all candidates; the most alike come first."""
+"""Pairs of sentences that are compared word by word, of all candidates; the most alike come first. Of texts that have more,
+one pair or other looks like a revision by accident: the odds fall as their number rises."""
 
 LEAST_ALIKE = 0.12
 """What two sentences have in common at least, to be compared word by word."""
@@ -52,15 +53,14 @@ LEAST_COSINE = 0.42
 
 @dataclass(frozen=True, slots=True)
 class DatedText:
-    """A text, when it was said, its token states as `late_interaction.pack` packs them, and their score for the question.
+    """A text, when it was said, and its token states as `late_interaction.pack` packs them.
 
-    Without states, where no model is or has read it, it is compared by its words. A score of None is worked out.
+    Without states, where no model is or has read it, it is compared by its words.
     """
 
     text: str
     at: datetime
     states: bytes | None = None
-    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +114,11 @@ def revisions(
         if each[2].older.text.casefold() != each[2].newer.text.casefold()
     ]
     found: dict[int, Revision] = {}
-    for name in {net_of(each) for *_, each in pairs}:
+    for name in {net_of(pair) for *_, pair, _ in pairs}:
         own = [each for each in pairs if net_of(each[2]) == name]
-        judged = _judged(name, [each for *_, each in own])
-        for (older, newer, pair), (likely, is_likely) in zip(own, judged, strict=True):
+        counts = np.array([count for *_, count in own], np.float32)
+        judged = _judged(name, [pair for *_, pair, _ in own], np.minimum(1, MOST_PAIRS / counts))
+        for (older, newer, pair, _), (likely, is_likely) in zip(own, judged, strict=True):
             best = found.get(older)
             is_enough = is_likely if least is None else likely >= least
             if is_enough and (best is None or likely > best.chance):
@@ -127,11 +128,14 @@ def revisions(
     return found
 
 
-def _judged(name: str, pairs: Sequence[Alignment]) -> Iterator[tuple[float, bool]]:
-    """Yield the chance of each pair by a network, and whether it is likely; 0 where the question alone speaks for it."""
+def _judged(name: str, pairs: Sequence[Alignment], shares: Floats) -> Iterator[tuple[float, bool]]:
+    """Yield the chance of each pair by a network, and whether it is likely; 0 where the question alone speaks for it.
+
+    The odds of each are multiplied by its share.
+    """
     net = NETS[name]
     if name != "states_asked":
-        chances = net.chances([signs(each) for each in pairs])
+        chances = _with_odds(net.chances([signs(each) for each in pairs]), shares)
         is_likely = chances >= net.cut[0]
     else:
         rows = [unasked_signs(each) for each in pairs]
@@ -141,9 +145,16 @@ def _judged(name: str, pairs: Sequence[Alignment]) -> Iterator[tuple[float, bool
         open_ones = np.flatnonzero(unasked >= LEAST_UNASKED).tolist()
         if open_ones:
             asked = [rows[each] | signs_of_question(pairs[each]) for each in open_ones]
-            chances[open_ones] = net.chances(asked)
+            chances[open_ones] = _with_odds(net.chances(asked), shares[open_ones])
         is_likely = (chances >= LIKELY_ASKED) & (unasked >= LIKELY_UNASKED)
     yield from zip(chances.tolist(), is_likely.tolist(), strict=True)
+
+
+def _with_odds(chances: Floats, factors: Floats) -> Floats:
+    """Multiply the odds of chances by factors; return the chances."""
+    odds = chances * factors
+    raised: Floats = (odds / (odds + 1 - chances)).astype(np.float32)
+    return raised
 
 
 def net_of(pair: Alignment) -> str:
@@ -158,8 +169,8 @@ def alignments(
     asked: str = "",
     question: Question | None = None,
     among: Container[int] | None = None,
-) -> Iterator[tuple[int, int, Alignment]]:
-    """Yield the sentences of older and newer candidates that are most alike, aligned, with both indices."""
+) -> Iterator[tuple[int, int, Alignment, int]]:
+    """Yield pairs of the most alike sentences: the indices of the older and the newer text, the alignment, and the texts' number of such pairs."""
     near = [each for each in _near(candidates) if among is None or each[0] in among]
     involved = sorted({index for pair in near for index in pair})
     if not involved:
@@ -179,7 +190,7 @@ def alignments(
             there.states[other],
             None if answers is None else partial(answers.of, older, one, newer, other),
         )
-        yield older, newer, pair
+        yield older, newer, pair, len(here.sentences) * len(there.sentences)
 
 
 class _Answers:
@@ -229,12 +240,10 @@ class _Answers:
     @cached_property
     def _scores(self) -> Mapping[int, float]:
         """The late interaction of the question with each text; 0 where it is not known."""
-        texts = {index: self._candidates[index] for index in self._read}
-        known = {index: each.score for index, each in texts.items() if each.score is not None}
-        if len(known) == len(texts) or self._question is None:
-            return dict.fromkeys(texts, 0.0) | known
-        scores = self._question.late([each.states or b"" for each in texts.values()])
-        return dict(zip(texts, scores.tolist(), strict=True))
+        if self._question is None:
+            return dict.fromkeys(self._read, 0.0)
+        scores = self._question.late([self._candidates[each].states or b"" for each in self._read])
+        return dict(zip(self._read, scores.tolist(), strict=True))
 
 
 def _near(candidates: Sequence[DatedText]) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 K = TypeVar("K", bound=str | tuple[Any, ...])
 
-SLOPE, MIDDLE = 14.0, 0.4
+SLOPE, MIDDLE = 14.0, 0.46
 """Late interaction as strength: half where an answer stands that says much of what is asked."""
 
 ABOUT_SLOPE, ABOUT_MIDDLE = 43.3, 0.257

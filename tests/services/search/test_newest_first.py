@@ -4,6 +4,7 @@ import pytest
 
 from minutebook.domain.sources import TEXTS
 from minutebook.embedding.service import Embedding
+from minutebook.search.answerability import LIKELY_FROM
 from minutebook.services.search.combined import Ranked
 from minutebook.services.search.recall import WEIGHTS
 from tests.features.ledger.decided import AGENT
@@ -107,6 +108,32 @@ def test_a_later_text_on_another_subject_does_not_rise_above_the_answer(world: W
     )
     found = told(world, "What does Heron write down at each login?")
     assert (len(found), found[0].record.id) == (2, old)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "query", "is_newer_first"),
+    [
+        (
+            "Never log an email address in clear text; hash it first.",
+            "Errors shown to customers say what to do next and never contain a stack trace.",
+            "Who may see personal details?",
+            False,
+        ),
+        (
+            "The nightly backup keeps 7 copies.",
+            "The backup was changed: 30 nightly copies are kept.",
+            "What happens at night?",
+            True,
+        ),
+    ],
+)
+def test_where_neither_likely_answers_only_what_is_likely_revised_stands_below(
+    world: World, older: str, newer: str, query: str, is_newer_first: bool
+) -> None:
+    first, second = kept(world, older, newer)
+    found = told(world, query)
+    assert found[0].relevance < LIKELY_FROM
+    assert found[0].record.id == (second if is_newer_first else first)
 
 
 def test_the_order_of_writing_decides_not_the_order_of_the_words(world: World) -> None:

@@ -1,6 +1,5 @@
 """Put a revision above the hit that it may revise, and mark the earlier one."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from minutebook.domain.records import Decision, Memory, TextRecord, Turn
-from minutebook.language.revisions import DatedText, revisions
+from minutebook.language.revisions import DatedText, Revision, revisions
 from minutebook.search.answerability import LIKELY_FROM
 from minutebook.search.context import label_of
 from minutebook.search.late_interaction import whole
@@ -58,12 +57,7 @@ class NewestFirst:
         judged = list(islice(_compared(hits), JUDGED))
         states = self._states(judged)
         candidates = [
-            DatedText(
-                each.record.text,
-                _said_at(each.record),
-                states.get(each.hit.id),
-                each.details.get("late interaction"),
-            )
+            DatedText(each.record.text, _said_at(each.record), states.get(each.hit.id))
             for each in judged
         ]
         question = None if asked.embedding is None else asked.embedding.question
@@ -80,7 +74,7 @@ class NewestFirst:
         found = {
             old: each
             for old, each in found.items()
-            if each.chance >= _least_chance(judged[old], judged[each.newer])
+            if _stands_below(judged[old], judged[each.newer], each)
         }
         revised = {
             judged[old].hit.id: RevisedBy(
@@ -138,11 +132,11 @@ def _is_weak(hit: Recalled) -> bool:
     return hit.relevance < WEAK
 
 
-def _least_chance(older: Recalled, newer: Recalled) -> float:
-    """Return the chance from which a hit stands below a newer one; a weak one revises only likely answers."""
-    if _is_weak(newer) and older.relevance < LIKELY_FROM:
-        return math.inf
-    return SAID_FROM if _is_said(older, newer) else 0.0
+def _stands_below(older: Recalled, newer: Recalled, revision: Revision) -> bool:
+    """Tell whether a hit stands below a newer one; where neither likely answers the question, only one that is likely revised."""
+    if max(older.relevance, newer.relevance) < LIKELY_FROM:
+        return revision.is_likely and not _is_weak(newer)
+    return revision.chance >= SAID_FROM or not _is_said(older, newer)
 
 
 def _as_likely(newer: Recalled, older: Recalled, chance: float) -> Recalled:
