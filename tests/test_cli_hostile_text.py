@@ -145,7 +145,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
         ["show", ODD],
     ],
     ("list",): [["list"], ["list", "--type", ODD]],
-    ("edit",): [["edit", ODD]],
+    ("edit",): [["edit", ODD], ["edit", MEMORY, "--to", ODD], ["edit", ODD, "--to", ODD]],
     ("invalidate",): [
         ["invalidate", MEMORY, "--reason", ODD],
         ["invalidate", MEMORY, "--reason", ODD, "--superseded-by", ODD],
@@ -234,14 +234,6 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("token", "rotate"): [["token", "rotate", "TOKEN"], ["token", "rotate", ODD]],
     ("status",): [["status"], ["status", ODD], ["status", f"--{ODD}"], [ODD]],
     ("doctor",): [["doctor"]],
-    ("assign",): [
-        ["assign"],
-        ["assign", "--unsure"],
-        ["assign", MEMORY, "--to", ODD, "--yes"],
-        ["assign", "--from", ODD, "--to", ODD],
-        ["assign", "--apply", ODD],
-        ["assign", "--plan", ODD],
-    ],
     ("where",): [["where"], ["where", "odd"], ["where", ODD], ["where", "odd", "--trust"]],
 }
 """What is typed for each command: what shows stored text, and what quotes an argument."""

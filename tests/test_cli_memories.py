@@ -120,6 +120,31 @@ def test_an_edited_text_is_a_new_version(run: Run, editor: Path) -> None:
     ]
 
 
+def test_memories_are_moved_to_a_project_and_back(run: Run) -> None:
+    ids = [remembered(run, f"tea at {hour}") for hour in ("five", "six")]
+    assert done(run, "edit", *ids, ids[0], "--to", "shop") == "Moved 2 memories to shop.\n"
+    assert [(shown(run, id)["scope"], shown(run, id)["repository"]) for id in ids] == [
+        ("repository", "shop")
+    ] * 2
+    assert done(run, "edit", ids[0], "--to", "") == "Moved 1 memory to no project.\n"
+    assert shown(run, ids[0])["scope"] == "organization"
+    done(run, "undo", "--yes")
+    assert shown(run, ids[0])["repository"] == "shop"
+
+
+def test_of_memories_that_cannot_all_be_moved_none_is(run: Run) -> None:
+    ids = [remembered(run, f"tea at {hour}") for hour in ("five", "six")]
+    done(run, "lock", ids[1], "--role", "manager")
+    assert run("edit", *ids, "--to", "shop").exit_code != 0
+    assert [shown(run, id)["repository"] for id in ids] == [None, None]
+
+
+def test_one_text_is_edited_at_a_time(run: Run) -> None:
+    failed = run("edit", "a", "b")
+    assert failed.exit_code != 0
+    assert "unless --to moves several" in failed.stderr
+
+
 def test_a_text_that_was_not_edited_makes_no_version(run: Run, editor: Path) -> None:
     id = remembered(run, "tea at five")
     editor.write_text("import sys\nopen(sys.argv[1], 'a').write('\\n')\n")

@@ -78,8 +78,6 @@ class Feature:
     it is in now and whether that is on a server, to sentences."""
     where: str = ""
     """Its fact about a folder for `where`: a function of Settings and a FolderPlace to a `PlaceFact`."""
-    session_folders: str = ""
-    """The folders in which sessions were held, as it noted them: a function from Settings to folders by session."""
     on_open: str = ""
     """What is done when a store is opened: a function of an App."""
     on_connect: str = ""

@@ -20,7 +20,6 @@ from minutebook.domain.records import (
     Decision,
     DecisionStatus,
     Entity,
-    Kind,
     Link,
     Memory,
     MemoryType,
@@ -47,8 +46,6 @@ from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.notes.notes import Deletion
 from minutebook.features.notes.services import NoteServices
-from minutebook.features.projects.assigning import Move
-from minutebook.features.projects.services import ProjectServices
 from minutebook.features.screening.services import ScreeningServices
 from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.rows import TidyRows
@@ -479,19 +476,10 @@ def sync_notes(w: Walk) -> None:
         run(PERSON, folder, lambda name, label: answer)
 
 
-def assign(w: Walk) -> None:
-    """Move a record to a repository."""
-    assigning, of = (
-        w.world.app.get(ProjectServices).assigning,
-        w.chance.choice((Memory, Turn, Proposal, Entity)),
-    )
-    found = w.one(of)
-    if isinstance(found, Turn):
-        move = Move(Kind.TURN, found.organization, found.session, None, "one", None)
-        assigning.move(w.caller, move)
-    else:
-        after = w.chance.choice(("one", "two", None))
-        assigning.move(w.caller, assigning.move_of(w.caller, found.id, after))
+def move(w: Walk) -> None:
+    """Move what may be a memory to a repository."""
+    found = w.one(w.chance.choice((Memory, Turn, Proposal, Entity)))
+    w.world.app.memories.move(w.caller, [found.id], w.chance.choice(("one", "two", None)))
 
 
 def mask(w: Walk) -> None:
@@ -588,7 +576,7 @@ ACTS: Acts = {
     "import": (2, import_archive),
     "import notes": (1, import_notes),
     "sync notes": (0.5, sync_notes),
-    "assign": (1, assign),
+    "move": (1, move),
     "mask": (0.3, mask),
     "token": (1, token),
     "rebuild": (0.5, lambda w: w.world.app.get(LedgerServices).rebuilds.rebuild(w.caller)),

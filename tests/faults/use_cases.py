@@ -39,7 +39,6 @@ from minutebook.features.migration.migration import Migration
 from minutebook.features.notes.notes import Deletion
 from minutebook.features.notes.services import NoteServices
 from minutebook.features.pages.services import PageServices
-from minutebook.features.projects.services import ProjectServices
 from minutebook.features.screening.services import ScreeningServices
 from minutebook.features.sync.remotes import FolderRemote
 from minutebook.features.sync.services import SyncServices
@@ -192,9 +191,7 @@ WRITES: dict[str, UseCase] = {
     "tokens.rotate": lambda a, g: a.tokens.rotate(OWNER, a.tokens.list(OWNER)[0].id, None),
     "secret.set": lambda a, g: a.get(LedgerServices).secret.set(OWNER, "another secret", SECRET),
     "secret_scan.mask": lambda a, g: a.get(ScreeningServices).secret_scan.mask(OWNER),
-    "assigning.move": lambda a, g: a.get(ProjectServices).assigning.move(
-        OWNER, a.get(ProjectServices).assigning.move_of(OWNER, g.given.memories[0], "two")
-    ),
+    "memories.move": lambda a, g: a.memories.move(OWNER, g.given.memories[:2], "two"),
     "archives.export_to": lambda a, g: a.get(ArchiveServices).archives.export_to(
         OWNER, JOURNAL, g.folder / "out.jsonl"
     ),

@@ -17,7 +17,6 @@ from minutebook.domain.errors import InBatch, NotFound, Refused
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
-    Kind,
     MemoryType,
     Role,
     Status,
@@ -33,8 +32,6 @@ from minutebook.features.code.services import CodeServices
 from minutebook.features.governance.services import GovernanceServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.projects.assigning import Move
-from minutebook.features.projects.services import ProjectServices
 from minutebook.features.tidying.services import TidyingServices
 from tests.examples import parametrize_in_part
 from tests.features.ledger.decided import SECRET, draft
@@ -144,8 +141,7 @@ HOMELY: dict[str, Attempt] = {
 """What makes a record where the caller writes, and names no scope."""
 
 BESIDE = {
-    "assigning.apply",
-    "assigning.move",
+    "memories.move",
     "archives.export",
     "archives.export_journal_to",
     "archives.export_to",
@@ -196,7 +192,6 @@ BESIDE = {
 """What changes no record of a caller's choice, is the owner's alone, or is tried below."""
 
 READS = {
-    "assigning": {"indexed_folders", "move_of", "moves", "proposals"},
     "decisions": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
     "entities": {"communities", "read", "related"},
     "erasing": {"check", "find", "unfinished"},
@@ -300,14 +295,7 @@ def test_a_token_of_a_repository_takes_nothing_beyond_it_into_it(
     app, given = population.world.app, population.given[scope]
     before = population.records()
     with pytest.raises(NotFound if scope in UNSEEN else Refused):
-        app.get(ProjectServices).assigning.move(
-            BEARER, app.get(ProjectServices).assigning.move_of(BEARER, given.memories[0], "one")
-        )
-    place = (given.place.get("repository"), "one", given.place.get("user"))
-    with pytest.raises((NotFound, Refused)):
-        app.get(ProjectServices).assigning.move(
-            BEARER, Move(Kind.TURN, "acme", given.session, *place)
-        )
+        app.memories.move(BEARER, given.memories[:1], "one")
     assert population.records() == before
 
 

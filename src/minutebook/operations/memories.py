@@ -247,6 +247,14 @@ def change_text(app: "App", caller: Caller, id: str, text: str, version: int) ->
 
 
 @operation("knowledge", writes=True)
+def move_memories(
+    app: "App", caller: Caller, ids: Sequence[str], repository: str | None
+) -> list[Memory]:
+    """Move memories to a repository, None for none: all of them, or no one."""
+    return [as_seen(app, caller, each) for each in app.memories.move(caller, ids, repository)]
+
+
+@operation("knowledge", writes=True)
 def invalidate(
     app: "App", caller: Caller, id: str, reason: str, superseded_by: str | None = None
 ) -> Memory:

@@ -55,14 +55,6 @@ def rescaled_cosine(cosine: float, unrelated: float, unrelated_there: float) -> 
     return 1 - (1 - cosine) * (1 - unrelated_there) / (1 - unrelated)
 
 
-def strengths_of_cosines(cosines: Mapping[K, float], unrelated: float) -> dict[K, float]:
-    """Return the `strength_of_cosine` of each text."""
-    return {
-        key: _logistic(SLOPE * ((cosine - unrelated) / (1 - unrelated) - MIDDLE))
-        for key, cosine in cosines.items()
-    }
-
-
 def strength_of_bm25(score: float) -> float:
     """Return the strength of a BM25 score, in [0, 1): a single common word says little."""
     squared = max(score, 0.0) ** 2

@@ -28,8 +28,6 @@ from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, TurnDraft
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.projects.assigning import Move
-from minutebook.features.projects.services import ProjectServices
 from minutebook.features.tidying.services import TidyingServices
 from minutebook.features.undo.rows import ImageRows
 from minutebook.features.undo.services import UndoServices
@@ -137,11 +135,6 @@ def imported(world: World, caller: Caller, text: str) -> None:
     )
 
 
-def assign_session(world: World, caller: Caller, ids: list[str]) -> None:
-    move = Move(Kind.TURN, "default", "s1", None, "shop", None)
-    world.app.get(ProjectServices).assigning.move(caller, move)
-
-
 def store_joined(world: World, caller: Caller, ids: list[str]) -> None:
     told = Draft(content="Kettle is red now", type=MemoryType.FACT)
     world.app.memories.store_joined(caller, told, [(ids[1], "related")], [ids[0]])
@@ -171,10 +164,7 @@ ACTS: dict[str, Act] = {
     "unlink": lambda w, c, ids: w.app.links.unlink(c, ids[0], ids[1]),
     "make an entity": lambda w, c, ids: w.app.entities.create_entity(c, "Tea", "thing", None, None),
     "import": lambda w, c, ids: imported(w, c, "Milk first"),
-    "assign a memory": lambda w, c, ids: w.app.get(ProjectServices).assigning.move(
-        c, Move(Kind.MEMORY, "default", ids[0], None, "shop")
-    ),
-    "assign a session": assign_session,
+    "move": lambda w, c, ids: w.app.memories.move(c, ids[:1], "shop"),
     "keep a turn": lambda w, c, ids: w.app.sessions.add(c, "s2", "Why?", "", "So."),
 }
 

@@ -25,6 +25,7 @@ from minutebook.cli.terminal import (
     through,
 )
 from minutebook.cli.times import time_given
+from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import ledger_id_of
@@ -153,11 +154,31 @@ def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, 
     return metadata
 
 
-@click.command(short_help="Change a memory's text in your editor.")
-@click.argument("id", shell_complete=completing(Memory))
+@click.command(short_help="Change a memory's text in your editor, or move memories.")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=completing(Memory))
+@click.option(
+    "--to", metavar="REPOSITORY", help='Move the memories there, all or none; "" for no project.'
+)
 @identity
-def edit(options: dict[str, str], id: str) -> Memory:
-    """Change the text of the memory ID in your editor ($VISUAL or $EDITOR); the old one is kept."""
+def edit(options: dict[str, str], ids: tuple[str, ...], to: str | None) -> Memory | list[Memory]:
+    """Change the text of the memory ID in your editor ($VISUAL or $EDITOR); the old one is kept.
+
+    With --to the texts stay, and all that are named go to another project.
+    """
+    if to is None:
+        if len(ids) > 1:
+            raise InvalidInput("ID", "must be one, unless --to moves several")
+        return _edit(options, ids[0])
+    with opened(options) as api:
+        named = [memory_id(api, id) for id in dict.fromkeys(ids)]
+        moved = api.run(memories.move_memories, named, to.strip() or None)
+    where = moved[0].repository or "no project"
+    echo(f"Moved {count_of(len(moved), 'memory', 'memories')} to {where}.")
+    return moved
+
+
+def _edit(options: dict[str, str], id: str) -> Memory:
+    """Have the person change a memory's text in the editor."""
     with opened(options) as api:
         memory = api.run(memories.read_memory, memory_id(api, id))
     # The store is closed meanwhile, as an editor may stay open for long.

@@ -28,8 +28,7 @@ class Stage(IntEnum):
 
     CLIENTS = 1
     RECORDS = 2
-    PROJECTS = 3
-    LATELY = 4
+    LATELY = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

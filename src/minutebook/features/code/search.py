@@ -18,7 +18,7 @@ from minutebook.search.answerability import (
 )
 from minutebook.search.fusion import Fused, FusedHit, Signal, minmax
 from minutebook.search.text import TextQuery, length_in_words, parse_query, words
-from minutebook.search.verdict import Verdict, verdict_of_relevance
+from minutebook.search.verdict import Verdict, verdict_of
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.combined import Ranked
@@ -57,7 +57,7 @@ class FoundCode:
     @property
     def verdict(self) -> Verdict:
         """The relevance in a word."""
-        return verdict_of_relevance(self.relevance)
+        return verdict_of(self.relevance)
 
 
 class CodeSearch:

@@ -24,7 +24,7 @@ from minutebook.features.ledger.search import DecisionMode, DecisionSearch
 from minutebook.features.pages.explained import Explained, ExplainedRecall
 from minutebook.search.fusion import TEXT_WEIGHTS, FusedHit, fuse
 from minutebook.search.text import parse_query
-from minutebook.search.verdict import Verdict, verdict_of_text
+from minutebook.search.verdict import Verdict, verdict_of
 from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.search.signals import Key, Retriever
@@ -64,13 +64,14 @@ class LeftOut:
     record: Memory | Decision | Proposal
     why: Absence
     hit: FusedHit[Key]
+    relevance: float
     place: int | None = None
     successor: Memory | None = None
 
     @property
     def verdict(self) -> Verdict:
         """How well it would have answered."""
-        return verdict_of_text(self.hit, {})
+        return verdict_of(self.relevance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,7 @@ class Viewpoints:
         embedding = self._retriever.embed(query, caller, Memory)
         views = list(self._store.seen_by(caller))
         signals = self._retriever.gather(Memory, views, embedding, parse_query(query), PROPOSED)
+        judged = self._retriever.judged(query, signals, {Memory: views})
         signals.keep(signals.keys() - found)
         hits: Sequence[FusedHit[Key]] = fuse(
             signals.found(), TEXT_WEIGHTS, LEFT_OUT, signals.strengths()
@@ -164,7 +166,8 @@ class Viewpoints:
             if (memory := records.get(hit.id)) is not None:
                 why = self.why_absent(other, memory)
                 successor = self._successor(caller, memory)
-                yield LeftOut(memory, why, hit, places.get(hit.id), successor)
+                place, relevance = places.get(hit.id), judged.relevance(hit.id)
+                yield LeftOut(memory, why, hit, relevance, place, successor)
 
     def _decided(
         self,
@@ -179,7 +182,7 @@ class Viewpoints:
             key = _key(each.record)
             if key not in found:
                 why = self.why_absent(other, each.record)
-                yield LeftOut(each.record, why, each.hit, places.get(key))
+                yield LeftOut(each.record, why, each.hit, each.relevance, places.get(key))
 
     def _successor(self, caller: Caller, memory: Memory) -> Memory | None:
         if memory.superseded_by is None:

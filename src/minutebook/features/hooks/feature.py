@@ -8,7 +8,6 @@ FEATURE = Feature(
     settings=".settings:HookSettings",
     checks_here=".checks:checks_here",
     where=".here:where",
-    session_folders=".here:session_folders",
     lately_here=".checks:lately_here",
     setup=".setup:STEPS",
     jobs=".cut_short:jobs",

@@ -20,7 +20,7 @@ from minutebook.domain.sources import Source
 from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
 from minutebook.search.fusion import FusedHit, Signal
 from minutebook.search.text import words
-from minutebook.search.verdict import Verdict, verdict_of_relevance
+from minutebook.search.verdict import Verdict, verdict_of
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.search.combined import CombinedRecall, Ranked
 from minutebook.services.search.hit_notes import Notes
@@ -71,7 +71,7 @@ class Explained:
     @property
     def verdict(self) -> Verdict:
         """How well the hit answers."""
-        return verdict_of_relevance(self.relevance)
+        return verdict_of(self.relevance)
 
 
 class ExplainedRecall:

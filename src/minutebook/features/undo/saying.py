@@ -39,8 +39,6 @@ def said(act: DoneAct, subjects: Sequence[Record]) -> Reason:
             return Reason("linked {what}", what=what)
         case "add_turn" | "summarize":
             return Reason("noted of a session: {what}", what=what)
-        case "assign":
-            return Reason("moved {what} to another project", what=what)
         case "import":
             return Reason("imported {what}", what=what)
         case "undo":

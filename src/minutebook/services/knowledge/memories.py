@@ -205,6 +205,19 @@ class Memories:
             self._similar.note(caller, memory)
         return memory
 
+    def move(self, caller: Caller, ids: Sequence[str], repository: str | None) -> list[Memory]:
+        """Move memories to a repository, None for none: all of them, or no one. Raises as `update` does."""
+
+        def place(memory: Memory) -> Mapping[str, Any]:
+            is_of_user = memory.scope is ScopeLevel.USER
+            scope = ScopeLevel.ORGANIZATION if repository is None else ScopeLevel.REPOSITORY
+            place = {"repository": repository, "user": memory.user}
+            return place if is_of_user else {**place, "scope": scope}
+
+        memories = [self.read(caller, id) for id in ids]
+        with self._trail.audited_batch({each.organization for each in memories}):
+            return [self.update(caller, each.id, place(each)) for each in memories]
+
     def remove(self, caller: Caller, id: str) -> Memory:
         """Soft-delete a memory: it is hidden until it is restored.
 

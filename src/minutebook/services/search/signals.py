@@ -30,7 +30,6 @@ from minutebook.search.calibration import (
     strength_of_cosine,
     strength_of_late,
     strength_of_words,
-    strengths_of_cosines,
 )
 from minutebook.search.context import NAMED, NamedSpeakers, averaged, label_of, lifted
 from minutebook.search.coverage import coverage
@@ -171,18 +170,8 @@ class Signals:
         each: dict[Signal, Scores] = {}
         if self.vector:
             with_context = self.context.get(Signal.VECTOR, {})
-            others = {
-                key: cosine
-                for key, cosine in self.vector.items()
-                if key not in with_context and key not in self.late
-            }
-            compared = {
-                key: strength_of_late(late)
-                for key, late in self.late.items()
-                if key in self.vector and key not in with_context
-            }
-            own = strengths_of_cosines(others, self.unrelated)
-            each[Signal.VECTOR] = with_context | own | compared
+            own = {key: self.likeness(key) for key in self.vector if key not in with_context}
+            each[Signal.VECTOR] = with_context | own
         if self.lexical:
             with_context = self.context.get(Signal.LEXICAL, {})
             matched = self.lexical.keys() - with_context.keys()

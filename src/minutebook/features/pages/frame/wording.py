@@ -35,7 +35,6 @@ VERDICTS: dict[Verdict, Later] = {
     Verdict.LIKELY: later("likely"),
     Verdict.POSSIBLE: later("possible"),
     Verdict.UNLIKELY: later("unlikely"),
-    Verdict.UNMEASURED: later("by its words"),
 }
 """How well a hit answers, in words."""
 

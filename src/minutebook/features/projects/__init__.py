@@ -1,1 +1,0 @@
-"""To which project a folder belongs, and records moved to the projects that they are about."""
