@@ -3,20 +3,22 @@
 It is fitted to the labelled sessions of `benchmarks.retractions` and `benchmarks.summarizing` but those of `HELD_OUT`,
 sentence by sentence: one counts as taken back if it holds a statement that is labelled so. It prints how well networks
 that are fitted to other sessions tell them (three folds by session), and writes `talk_weights.npz` of
-`minutebook/language`. Some networks are held back much and say what is so anywhere, some little and know the lessons.
+`minutebook/features/summarizer`. Some networks are held back much and say what is so anywhere, some little and know the lessons.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.fit_revisions import FOLDER, Lesson, Matrix, Way, fit, logistic, score
+from benchmarks.fit_revisions import Lesson, Matrix, Way, fit, logistic, score
 from benchmarks.retractions import Labelled, earlier_sets, read
+from minutebook.features import summarizer
 from minutebook.features.summarizer.extractive import quotes_of, said_of
-from minutebook.language.talks import signs
+from minutebook.features.summarizer.talks import signs
 
 HELD_OUT = ("distinct", "independent")
 """Parts that nothing is fitted to."""
@@ -100,7 +102,7 @@ def main() -> None:
     slope = logistic(of_all, gone[is_learnt].astype(float), 1e-3)
     kept = net | {"scale": slope, "cut": np.array([0.5])}
     arrays = {f"talks.{key}": value for key, value in kept.items()}
-    np.savez_compressed(FOLDER / "talk_weights.npz", **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(Path(summarizer.__file__).with_name("talk_weights.npz"), **arrays)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

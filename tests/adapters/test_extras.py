@@ -8,14 +8,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "src" / "minutebook" / "adapters"
-EXTRAS = {
-    "anthropic": "anthropic",
-    "langchain": "langchain_core",
-    "langgraph": "langgraph",
-    "llamaindex": "llama_index",
-    "openai_agents": "agents",
-    "pydantic_ai": "pydantic_ai",
-}
+EXTRAS = {"anthropic": "anthropic", "langgraph": "langgraph"}
 
 
 def test_each_adapter_is_in_the_table_and_has_an_extra() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.disk.encryption import Key
-from minutebook.store.sqlite.encrypted_pages import PagesUnreadable, log_pages, pages
+from minutebook.features.erasure.encrypted_pages import PagesUnreadable, log_pages, pages
 from minutebook.store.sqlite.encryption import connect
 
 PAGE = 4096

@@ -22,7 +22,7 @@ from tests.store.sqlite_engine import SqliteEngine
 
 NOTES = SideTable(
     "side_notes",
-    "organization integer, kind text, id text, note text?, weight real, at instant",
+    "organization integer, kind name, id name, note words?, weight real, at instant",
     key="organization, kind, id",
     indices={"by_time": "(organization, at)"},
     goes_with=(Kind.MEMORY,),

@@ -63,7 +63,7 @@ class CallerSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ContentSettings:
-    """What is screened."""
+    """The screening of texts."""
 
     redact: Redact | None = setting(
         None,
@@ -156,7 +156,7 @@ ToolNames = Literal["contract", "safe"]
 
 @dataclass(frozen=True, kw_only=True)
 class ClientSettings:
-    """What clients are served."""
+    """The clients that are served."""
 
     contract: str | None = setting(
         None,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from importlib import resources
 
 
-def word_lists(name: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the expressions of a file beside this module, by kind and language."""
-    file = resources.files(__package__).joinpath(name)
+def word_lists(name: str, package: str = __package__) -> Mapping[str, Mapping[str, str]]:
+    """Return the expressions of a file in a package, by kind and language."""
+    file = resources.files(package).joinpath(name)
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 

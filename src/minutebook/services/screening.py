@@ -151,13 +151,13 @@ def masked_fields(
         if not value or (before is not None and getattr(before, name) == value):
             continue
         count = len(found)
-        shown = _masked(name, value, found)
+        shown = masked_value(name, value, found)
         if len(found) > count:
             masked[name] = shown
     return masked, found
 
 
-def _masked(field: str, value: Any, found: list[FieldSecret], name: str = "") -> Any:
+def masked_value(field: str, value: Any, found: list[FieldSecret], name: str = "") -> Any:
     """Return a value with its secrets masked; add them to those found. `name` is its key, if any."""
     match value:
         case str():
@@ -178,14 +178,14 @@ def _masked(field: str, value: Any, found: list[FieldSecret], name: str = "") ->
         case Mapping():
             shown = dict[Any, Any]()
             for key, each in value.items():
-                name = _masked(field, key, found)
+                name = masked_value(field, key, found)
                 # Two keys that are secrets of one kind stay two.
                 while name in shown:
                     name += "'"
-                shown[name] = _masked(field, each, found, key if isinstance(key, str) else "")
+                shown[name] = masked_value(field, each, found, key if isinstance(key, str) else "")
             return shown
         case list() | tuple():
-            return type(value)(_masked(field, each, found, name) for each in value)
+            return type(value)(masked_value(field, each, found, name) for each in value)
         case _:
             return value
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from minutebook.features.undo.rows import ImageRows
 from minutebook.store.protocol import Tended
+from minutebook.store.sql.side_words import SideWords
 from tests.store import samples
 
 
@@ -16,4 +17,5 @@ def write_images(store: Tended, organization: str = "acme") -> None:
     assert rows.of(organization, [1]) == [(1, memory)]
     assert rows.latest(organization, memory.id) == memory
     rows.prune(organization, samples.START + timedelta(days=1))
-    rows.clear(organization)
+    SideWords(store.database).remove_images(organization)
+    assert rows.latest(organization, memory.id) is None

@@ -29,6 +29,11 @@ _COMPARED: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Turn, Sum
 """The records of whose texts the trail has digests."""
 
 RESET = "reset"
+
+MASK = "mask"
+
+FINAL = frozenset({ERASE, RESET, MASK})
+"""Acts after which no copy of what they changed is to be left."""
 """The act that removes all that the caller may remove."""
 
 CONFIRM = "confirm"

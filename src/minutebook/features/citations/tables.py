@@ -5,7 +5,7 @@ from minutebook.store.sql.side_tables import SideTable, SideTables
 
 _CITATIONS = SideTable(
     "citations",
-    "organization integer, kind text, id text, tree text, said text, base text, head text, stamps text, judged text",
+    "organization integer, kind name, id name, tree name, said name, base name, head name, stamps words, judged words",
     key="organization, kind, id, tree",
     indices={"by_tree": "(organization, tree)"},
     goes_with=(Kind.MEMORY, Kind.DECISION, Kind.SUMMARY),
@@ -13,7 +13,7 @@ _CITATIONS = SideTable(
 
 _CONFIRMED = SideTable(
     "citations_confirmed",
-    "organization integer, kind text, id text, at instant",
+    "organization integer, kind name, id name, at instant",
     key="organization, kind, id",
     indices={},
     goes_with=(Kind.DECISION, Kind.SUMMARY),

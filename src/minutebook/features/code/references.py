@@ -50,7 +50,7 @@ def below(root: str, path: str) -> str:
 
 
 def file_meant(path: str, files: Iterable[str]) -> str | None:
-    """Return the only one of some files whose path ends with a path in a text; None if there is none, or several."""
+    """Return the file among some that a path in a text means by its end; None for none, or several."""
     found = [each for each in files if each.endswith(f"/{path}")]
     return found[0] if len(found) == 1 else None
 

@@ -18,6 +18,7 @@ from minutebook.features.erasure.services import ErasureServices
 
 if TYPE_CHECKING:
     from minutebook.features.erasure.erasing import Erased, ErasureSearch
+    from minutebook.store.sql.side_words import SideRow
 
 _MOST_SHOWN = 20
 
@@ -87,23 +88,22 @@ def erase(
             say(_shape_of(checked), _lines_of(checked), as_json)
             is_clean = _is_clean(checked)
         elif deleted:
-            is_clean = _say_left(
-                erasing.scrub(caller, rewrites_tables=rewrite_tables),
-                as_json,
-            )
+            is_clean = _say_left(erasing.scrub(caller, rewrites_tables=rewrite_tables), as_json)
         elif resume:
             is_clean = _say_done(erasing.resume(caller), as_json)
         else:
             whole = tuple(any_id(Here(app, caller), each) for each in ids)
-            records = erasing.find(caller, Choice(whole, query, of_user, session))
-            if not records or dry_run:
-                _say_counted(records, as_json)
+            choice = Choice(whole, query, of_user, session)
+            records, copies = erasing.find(caller, choice), erasing.copies(caller, choice)
+            if not (records or copies) or dry_run:
+                _say_counted(records, copies, as_json)
                 return
             if not yes:
-                _ask(records)
+                _ask(records, copies)
             done = erasing.erase(
                 caller,
                 records,
+                copies,
                 backups=backups,
                 from_ledger=from_ledger,
                 rewrites_tables=rewrite_tables,
@@ -122,18 +122,21 @@ def _check_chosen(chosen: Sequence[bool], dry_run: bool) -> None:  # noqa: FBT00
         raise InvalidInput("--dry-run", remedy)
 
 
-def _ask(records: Sequence[Record]) -> None:
-    echo(*_counts(records))
+def _ask(records: Sequence[Record], copies: "Sequence[SideRow]") -> None:
+    echo(*_counts(records, copies))
     confirm("Erase this for good? Nothing brings it back.", abort=True)
 
 
-def _counts(records: Sequence[Record]) -> Iterator[str]:
+def _counts(records: Sequence[Record], copies: "Sequence[SideRow]") -> Iterator[str]:
     for each in records[:_MOST_SHOWN]:
         yield f"{each.kind} {each.id}  {style(_label(each), dim=True)}"
     if len(records) > _MOST_SHOWN:
         yield f"… and {len(records) - _MOST_SHOWN:,} more"
     kinds = [each.kind for each in records]
     yield f"To be erased: {counted({kind: kinds.count(kind) for kind in Kind})}"
+    if copies:
+        tables = ", ".join(sorted({each.table.name for each in copies}))
+        yield f"and {count_of(len(copies), 'copy', 'copies')} of such words in {tables}"
 
 
 def _label(record: Record) -> str:
@@ -142,9 +145,16 @@ def _label(record: Record) -> str:
     return short(" ".join(" ".join(texts_of(record)).split()), 60)
 
 
-def _say_counted(records: Sequence[Record], as_json: bool) -> None:  # noqa: FBT001
-    shape = {"records": [{"kind": each.kind, "id": each.id} for each in records]}
-    say(shape, list(_counts(records)), as_json)
+def _say_counted(
+    records: Sequence[Record],
+    copies: "Sequence[SideRow]",
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    shape = {
+        "records": [{"kind": each.kind, "id": each.id} for each in records],
+        "copies": [{"table": each.table.name, **each.names} for each in copies],
+    }
+    say(shape, list(_counts(records, copies)), as_json)
 
 
 def _say_left(left: Sequence[str], as_json: bool) -> bool:  # noqa: FBT001

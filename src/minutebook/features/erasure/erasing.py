@@ -35,6 +35,7 @@ from minutebook.services.access.erased import ErasedCopies, decisions_among, for
 from minutebook.services.access.visibility import narrowed, owned_by
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.supersession import Supersession
+from minutebook.store.sql.side_words import SideRow, SideWords
 
 _BATCH = 1000
 
@@ -105,6 +106,7 @@ class Erasing:
         self._ledger_texts = ledger_texts
         self._where = whereabouts
         self._orders = Orders(whereabouts.home)
+        self._side_words = SideWords(self._store.database)
 
     def unfinished(self) -> Order | None:
         """Return the erasure that a kill cut short, or None. Raises StoreError if its note is damaged."""
@@ -115,16 +117,22 @@ class Erasing:
         self._check_may(caller)
         return self._selection.find(caller, choice)
 
+    def copies(self, caller: Caller, choice: Choice) -> list[SideRow]:
+        """Return the rows of features that hold the words of a choice, or its user's records as they were; else as `find`."""
+        self._check_may(caller)
+        return self._selection.copies(caller, choice)
+
     def erase(
         self,
         caller: Caller,
         records: Sequence[Record],
+        copies: Sequence[SideRow] = (),
         *,
         backups: bool,
         from_ledger: bool,
         rewrites_tables: bool = False,
     ) -> Erased:
-        """Erase records, all or none, with all that belongs to them, then search for their texts.
+        """Erase records, all or none, with all that belongs to them and some copies, then search for their texts.
 
         With `backups`, those that are known are written anew; with `rewrites_tables` a server's tables, each
         locked meanwhile. Raises InvalidInput if one is a decision and
@@ -146,11 +154,12 @@ class Erasing:
             for organization in sorted(decided):
                 self._ledger_texts.check(organization)
             texts = [text for each in records for text in self._selection.texts(each)]
+            self._remove_copies(caller, copies)
             keys = tuple((each.organization, each.kind, each.id) for each in records)
             began = self._clock().isoformat()
             order = Order(began, keys, backups, from_ledger, rewrites_tables)
             self._orders.put(order)
-            done = self._carry_out(caller, order)
+            done = self._carry_out(caller, order, Finder(pieces_of(texts)))
             done.checked = self._check(texts)
             return done
 
@@ -171,7 +180,8 @@ class Erasing:
             self._trail.log(caller, default_organization(caller), ERASE, Kind.HEAD, ["deleted"])
             homes = self._store.organizations()
             with self._store.transaction(*homes):
-                forget_erased(self._store, [(home, Kind.HEAD, "deleted") for home in homes])
+                for home in homes:
+                    self._side_words.remove_images(home)
             return self._scrub(rewrites_tables=rewrites_tables)
 
     def check(self, caller: Caller, texts: Iterable[str]) -> ErasureSearch:
@@ -181,10 +191,10 @@ class Erasing:
 
     # The steps, each of which may be repeated
 
-    def _carry_out(self, caller: Caller, order: Order) -> Erased:
+    def _carry_out(self, caller: Caller, order: Order, said: Finder | None = None) -> Erased:
         done = Erased(order.records)
         try:
-            self._remove(caller, order)
+            self._remove(caller, order, said)
         except Refused:
             # Nothing was removed.
             self._orders.clear()
@@ -206,10 +216,23 @@ class Erasing:
             self._store.upkeep.rewrite_tables() if rewrites_tables else self._store.upkeep.scrub()
         )
 
-    def _remove(self, caller: Caller, order: Order) -> None:
+    def _remove_copies(self, caller: Caller, copies: Sequence[SideRow]) -> None:
+        keys = {(each.table.name, each.key) for each in copies}
+        for organization in sorted({each.organization for each in copies}):
+            with self._store.transaction(organization):
+                self._side_words.remove(organization, lambda row: (row.table.name, row.key) in keys)
+                self._trail.log(caller, organization, ERASE, Kind.HEAD, ["copies"])
+
+    def _remove(self, caller: Caller, order: Order, said: Finder | None) -> None:
         organizations = sorted({organization for organization, _, _ in order.records})
         with self._trail.audited_batch(organizations):
             forget_erased(self._store, order.records)
+            for organization in organizations:
+                if said is None:
+                    # After a kill nobody knows what the records said, which others may have repeated.
+                    self._side_words.remove_images(organization)
+                else:
+                    self._side_words.remove(organization, lambda row: bool(said.found_in(row.said)))
             for key in order.records:
                 if key[1] is not Kind.DECISION:
                     self._remove_one(caller, key)

@@ -1,9 +1,10 @@
 """The selection of records to erase, and their texts."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.domain.records import (
@@ -21,6 +22,7 @@ from minutebook.domain.records import (
 )
 from minutebook.search.text import words
 from minutebook.services.access.visibility import Records, View
+from minutebook.store.sql.side_words import SideRow, SideWords, strings_in
 
 ERASABLE: tuple[type[Record], ...] = (
     *(Memory, Entity, Relation, Decision, Proposal, Turn, Summary),
@@ -58,8 +60,9 @@ class Choice:
 class ErasureSelection:
     """Finds the chosen records among those a person may see, soft-deleted memories included."""
 
-    def __init__(self, store: Records) -> None:
+    def __init__(self, store: Records, side_words: SideWords) -> None:
         self._store = store
+        self._side_words = side_words
 
     def find(self, caller: Caller, choice: Choice) -> list[Record]:
         """Return the chosen records, with the proposals of decisions.
@@ -86,6 +89,22 @@ class ErasureSelection:
                 found += [] if proposal is None else [proposal]
         return list({(each.organization, each.kind, each.id): each for each in found}.values())
 
+    def copies(self, caller: Caller, choice: Choice) -> list[SideRow]:
+        """Return the rows of features that hold the words of a query, or a user's records as they were.
+
+        None to a caller that sees a part of an organization.
+        """
+        if not (choice.query or choice.user) or not policy.may_audit(caller):
+            return []
+        wanted = None if choice.query is None else _in_a_row(choice.query)
+        return [
+            row
+            for organization in self._store.seen_by(anywhere(caller)).organizations
+            for row in self._side_words.rows(organization)
+            if (wanted is not None and any(map(wanted, row.texts())))
+            or (choice.user is not None and choice.user in row.users())
+        ]
+
     def texts(self, record: Record) -> list[str]:
         """Return all that a record says, in every version of it."""
         found = texts_of(record)
@@ -104,12 +123,10 @@ def _named(seen: Iterable[View], id: str) -> list[Record]:
 
 def _saying(view: View, query: str) -> Iterator[Record]:
     """Yield the records that hold the words of a query in a row, a memory also if an earlier version does."""
-    wanted = f" {' '.join(words(query))} "
-    if not wanted.strip():
-        raise InvalidInput("--query", "must hold a word")
+    wanted = _in_a_row(query)
 
     def says(record: Record) -> bool:
-        return any(wanted in f" {' '.join(words(text))} " for text in texts_of(record))
+        return any(map(wanted, texts_of(record)))
 
     once = {each.memory for each in view.versions() if says(each)}
     for of in ERASABLE:
@@ -119,27 +136,27 @@ def _saying(view: View, query: str) -> Iterator[Record]:
         yield from (each for each in records if each.id in once or says(each))
 
 
+def _in_a_row(query: str) -> Callable[[str], bool]:
+    """Return the test for texts with the words of a query in a row. Raises InvalidInput for a query without a word."""
+    wanted = f" {' '.join(words(query))} "
+    if not wanted.strip():
+        raise InvalidInput("--query", "must hold a word")
+    return lambda text: wanted in f" {' '.join(words(text))} "
+
+
 def counts_of(records: Sequence[Record]) -> dict[str, int]:
     """Count records by kind."""
     return dict(sorted(Counter(str(each.kind) for each in records).items()))
 
 
 def texts_of(record: Record) -> list[str]:
-    """Return the texts that a record holds, without its earlier versions."""
-    found: list[str] = []
-    for name in _TEXTS.get(type(record), ()):
-        found += _strings(getattr(record, name))
+    """Return the texts of a record, without its earlier versions."""
+    # The name of what summarised is a program's own, which its logs have, too.
+    by = record.made_by if isinstance(record, Summary) else "\0"
+    found = [
+        part
+        for name in _TEXTS.get(type(record), ())
+        for text in strings_in(getattr(record, name))
+        for part in text.split(by)
+    ]
     return [text for text in found if text.strip()]
-
-
-def _strings(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            # Not the names, which are a program's: tables have columns of the same.
-            for each in value.values():
-                yield from _strings(each)
-        case tuple() | list():
-            for each in value:
-                yield from _strings(each)

@@ -24,12 +24,15 @@ class ErasureServices(FeatureServices):
         """Erase records."""
         from minutebook.features.erasure.erasing import Erasing, ErasurePlaces
         from minutebook.features.erasure.selection import ErasureSelection
+        from minutebook.store.sql.side_words import SideWords
 
         directory = data_directory(self.settings)
         copies = (*directory.derived, *directory.copies)
         return Erasing(
             self.infrastructure,
-            ErasureSelection(self.infrastructure.records),
+            ErasureSelection(
+                self.infrastructure.records, SideWords(self.infrastructure.store.database)
+            ),
             self.app.supersession,
             [of(self.app) for of in loaded("erased_copies")],
             self.app.get(LedgerServices).ledger_texts,

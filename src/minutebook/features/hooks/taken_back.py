@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.records import Turn
 from minutebook.features.summarizer.extractive import TAKEN_BACK, quotes_of, said_of
+from minutebook.features.summarizer.talks import taken_back
 from minutebook.language.sentences import sentences
-from minutebook.language.talks import taken_back
 from minutebook.services.access.visibility import Records
 
 NEXT, LATEST = 16, 32

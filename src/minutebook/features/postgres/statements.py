@@ -38,7 +38,9 @@ class PostgresConnection(Connection):
 
     # A text sorts by code point.
     types: ClassVar[Mapping[str, str]] = {
-        "text": 'text COLLATE "C"',
+        "name": 'text COLLATE "C"',
+        "words": 'text COLLATE "C"',
+        "images": 'text COLLATE "C"',
         "integer": "integer",
         "instant": "bigint",
         "real": "double precision",

@@ -17,7 +17,7 @@ from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Key, Kind, Record
+from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Key, Kind, Record, Role
 from minutebook.features.recall_log.recalls import Got, LoggedRecall, RecallCount, asker_of
 from minutebook.features.recall_log.rows import RecallQuery, RecallRows
 from minutebook.services.access.visibility import Clock, seen_by, seen_in
@@ -247,11 +247,12 @@ class RecallLog:
         return policy.may_read_questions(caller)
 
     def clear(self, caller: Caller, organization: str) -> None:
-        """Remove an organization's entries that the caller may read.
+        """Remove an organization's entries that the caller may read, an agent its own alone.
 
         What other processes have not yet written stays.
         """
-        asker = None if self.may_read_all(caller) else asker_of(caller)
+        is_all = self.may_read_all(caller) and caller.role is not Role.AGENT
+        asker = None if is_all else asker_of(caller)
         with self._lock:
             kept = [
                 each

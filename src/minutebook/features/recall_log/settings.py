@@ -1,4 +1,4 @@
-"""What is kept of questions and their answers."""
+"""The part of questions and their answers that is kept."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,8 @@
 """Find the secrets that are in the store already, and replace them."""
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from minutebook.domain import policy
@@ -22,16 +23,15 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
+from minutebook.domain.trust.trail_texts import MASK
 from minutebook.features.screening.occurrences import Masked, Occurrence
 from minutebook.screening.secrets import masked, shortened
 from minutebook.services.access.audit import AuditDraft
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
-from minutebook.services.screening import masked_fields
-
-MASK = "mask"
-"""The act of replacing the secrets of a record."""
+from minutebook.services.screening import FieldSecret, masked_fields, masked_value
+from minutebook.store.sql.side_words import SideRow, SideWords, document_of
 
 SCANNED: tuple[type[Record], ...] = (
     *(Memory, Entity, Relation, Link, Decision, Proposal, Turn, Summary, CodeChunk, ProjectCommit),
@@ -57,10 +57,13 @@ class SecretScan:
         self._mentions = mentions
         self._clock = infrastructure.clock
         self._rules = infrastructure.rules
+        self._side_words = SideWords(infrastructure.store.database)
 
     def scan(self, caller: Caller) -> Iterator[Occurrence]:
         """Yield the secrets in the records that the caller may see; soft-deleted memories and versions too."""
         for _, occurrences in self._records(caller):
+            yield from occurrences
+        for _, _, occurrences in self._copies(caller):
             yield from occurrences
 
     def counts(self, caller: Caller) -> Counter[Kind]:
@@ -87,6 +90,11 @@ class SecretScan:
                 done.left.extend(replace(each, remedy=_why(error)) for each in occurrences)
             else:
                 done.masked.extend(occurrences)
+        for row, hidden, occurrences in list(self._copies(caller)):
+            with self._store.transaction(row.organization):
+                self._side_words.rewrite(row, hidden)
+                self._trail.log(caller, row.organization, MASK, Kind.HEAD, ["copies"])
+            done.masked.extend(occurrences)
         if done.masked:
             # The old texts stand in free pages until then.
             self._store.scrub()
@@ -102,6 +110,31 @@ class SecretScan:
                     found += self._of_versions(record)
                 if found:
                     yield record, found
+
+    def _copies(
+        self, caller: Caller
+    ) -> Iterator[tuple[SideRow, Mapping[str, str], list[Occurrence]]]:
+        """Yield the rows of features with words that hold secrets, these words masked, and the secrets.
+
+        None to a caller that sees a part of an organization.
+        """
+        if not policy.may_audit(caller):
+            return
+        for organization in self._store.seen_by(caller).organizations:
+            for row in self._side_words.rows(organization):
+                secrets, hidden = list[FieldSecret](), dict[str, str]()
+                for column, text in row.words.items():
+                    count, document = len(secrets), document_of(text)
+                    shown = masked_value(f"{row.table.name}.{column}", document, secrets)
+                    if len(secrets) > count:
+                        hidden[column] = shown if isinstance(document, str) else json.dumps(shown)
+                if secrets:
+                    id = masked(row.names.get("id", ""))
+                    yield (
+                        row,
+                        hidden,
+                        [_occurrence(organization, Kind.HEAD, id, s) for s in secrets],
+                    )
 
     def _looked_through(self, caller: Caller, view: View) -> Iterator[Record]:
         for of in SCANNED:
@@ -161,20 +194,23 @@ class SecretScan:
 
 
 def _occurrences(record: Record) -> list[Occurrence]:
-    return [
-        Occurrence(
-            record.organization,
-            record.kind,
-            # That of a link holds its type.
-            masked(record.id),
-            each.field,
-            each.secret.kind,
-            shortened(each.text, each.secret),
-            each.secret.is_proven,
-            REMEDIES.get(record.kind, ""),
-        )
-        for each in masked_fields(record)[1]
-    ]
+    # The id of a link holds its type.
+    id = masked(record.id)
+    found = masked_fields(record)[1]
+    return [_occurrence(record.organization, record.kind, id, each) for each in found]
+
+
+def _occurrence(organization: str, kind: Kind, id: str, found: FieldSecret) -> Occurrence:
+    return Occurrence(
+        organization,
+        kind,
+        id,
+        found.field,
+        found.secret.kind,
+        shortened(found.text, found.secret),
+        found.secret.is_proven,
+        REMEDIES.get(kind, ""),
+    )
 
 
 def _why(error: MinutebookError) -> str:

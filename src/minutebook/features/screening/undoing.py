@@ -4,7 +4,7 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.reason import Reason
 from minutebook.domain.trust.done_acts import DoneAct, Undoing
-from minutebook.features.screening.secret_scan import MASK
+from minutebook.domain.trust.trail_texts import MASK
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:

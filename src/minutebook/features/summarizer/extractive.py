@@ -1,7 +1,7 @@
 """The title and summary of a session, made of its own sentences and of facts.
 
 The built-in summarizer, without any model. The same turns make the same account, always. The person's requests head
-what is worth telling of each (`worth.py`); what a later turn took back is left out (`language.talks`), what is left open ends it.
+what is worth telling of each (`worth.py`); what a later turn took back is left out (`talks.py`), what is left open ends it.
 """
 
 import re
@@ -23,6 +23,7 @@ from minutebook.features.summarizer.session_facts import (
     read_part,
     session_facts,
 )
+from minutebook.features.summarizer.talks import Said, taken_back
 from minutebook.features.summarizer.titles import phrases, title_of
 from minutebook.features.summarizer.worth import (
     COURTESY,
@@ -34,7 +35,6 @@ from minutebook.features.summarizer.worth import (
     worth,
 )
 from minutebook.language.sentences import pieces
-from minutebook.language.talks import Said, taken_back
 from minutebook.services.journal.summary_draft import SummaryDraft
 
 MOST_TURNS = 400

@@ -18,7 +18,7 @@ from minutebook.domain.writing.edited_files import EditedFiles
 from minutebook.domain.writing.turns import RECAP
 from minutebook.features.summarizer import technologies
 from minutebook.features.summarizer.session_words import FILE, either, pattern, plain, whole
-from minutebook.language.talks import REMEMBERED
+from minutebook.features.summarizer.talks import REMEMBERED
 from minutebook.search.text import word_terms
 from minutebook.services.journal.summary_draft import MAX_TECHNOLOGIES
 

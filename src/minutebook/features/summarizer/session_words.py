@@ -1,6 +1,6 @@
 """Words by which a session's turns are read, in English, German, Spanish and French.
 
-From `session_words.toml`, which says what each is for, and `language/talk_words.toml`.
+From `session_words.toml`, which says what each is for, and `talk_words.toml`.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from minutebook.language.talks import WORDS
+from minutebook.features.summarizer.talks import WORDS
 from minutebook.search.text import word_terms
 
 FILE: Mapping[str, Any] = tomllib.loads(

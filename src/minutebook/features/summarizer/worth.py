@@ -15,7 +15,7 @@ from math import exp, log
 
 from minutebook.features.summarizer.salience import Weights, centralities
 from minutebook.features.summarizer.session_words import FILLER_TERMS, pattern
-from minutebook.language.talks import kinds_of
+from minutebook.features.summarizer.talks import kinds_of
 from minutebook.search.text import is_stop_term, word_terms
 
 _TELLING_WORDS = 6

@@ -4,13 +4,13 @@ from minutebook.store.sql.side_tables import SideTable, SideTables
 
 # Other machines have yet to hear of removed links, or know them by these ids.
 _MARKS = SideTable(
-    "sync_marks", "remote text, marks text", key="remote", indices={}, keeps_deletions=True
+    "sync_marks", "remote name, marks name", key="remote", indices={}, keeps_deletions=True
 )
 
 # Here `organization` is a name, as the other machines know it.
 _ROWS = SideTable(
     "sync_rows",
-    "remote text, organization text, kind text, id text, digest text, file integer, state text",
+    "remote name, organization name, kind name, id name, digest name, file integer, state name",
     key="remote, organization, kind, id",
     indices={"by_file": "(remote, file) WHERE file <> 0"},
 )

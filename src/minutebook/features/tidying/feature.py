@@ -9,7 +9,6 @@ FEATURE = Feature(
     status=".status:status",
     checks=".status:checks",
     tables=".tables:TABLES",
-    on_erase=".rows:forget",
     services=".services:TidyingServices",
     prompts=".prompt_data:PROMPTS",
     on_status=".services:note_status",

@@ -6,9 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from minutebook.domain.records import Key, Kind
+from minutebook.domain.records import Kind
 from minutebook.features.tidying.findings import State, Suggestion, finding_of
-from minutebook.store.protocol import Tended
 from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.tables import instant, microseconds, value_text
 
@@ -91,7 +90,7 @@ class TidyRows:
                 "SELECT undo FROM suggestions WHERE organization = ? AND id = ?",
                 (key, _MARKS),
             )
-        noted: dict[str, Any] = json.loads(value_text(rows[0][0])) if rows else {}
+        noted: dict[str, Any] = json.loads(value_text(rows[0][0]) or "{}") if rows else {}
         return noted
 
     def put_marks(self, organization: str, marks: Mapping[str, Any]) -> None:
@@ -169,21 +168,6 @@ class TidyRows:
     def _delete(self, connection: Connection, key: int, id: str) -> None:
         statement = "DELETE FROM suggestions WHERE organization = ? AND id = ?"
         connection.run(statement, (key, id))
-
-
-def forget(store: Tended, records: Sequence[Key]) -> None:
-    """Remove the suggestions about erased records: how these were before may stand in them."""
-    rows, ids = TidyRows(store.database), dict[str, set[str]]()
-    for organization, _, id in records:
-        ids.setdefault(organization, set()).add(id)
-    for organization, erased in ids.items():
-        about = [
-            each.id
-            for each in rows.everything(organization)
-            if any(id in erased for _, id in each.subjects) or any(id in each.undo for id in erased)
-        ]
-        for id in about:
-            rows.remove(organization, id)
 
 
 def _microseconds(at: datetime | None) -> int | None:

@@ -1,4 +1,4 @@
-"""What is tidied, how often, and what of it unasked."""
+"""The kinds of findings, how often they are looked for, and which are applied unasked."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -4,14 +4,15 @@ from minutebook.store.sql.side_tables import SideTable, SideTables
 
 _SUGGESTIONS = SideTable(
     "suggestions",
-    "organization integer, id text, number integer, finding text, state text, certainty real, subjects text,"
-    " due instant?, found_at instant, settled_at instant?, settled_by text, undo text",
+    "organization integer, id name, number integer, finding name, state name, certainty real, subjects name,"
+    " due instant?, found_at instant, settled_at instant?, settled_by name, undo images",
     key="organization, id",
     indices={
         "by_number": "(organization, number)",
         "by_due": "(organization, state, due)",
         "by_state": "(organization, state, number)",
     },
+    is_kept_without_words=True,
 )
 
 TABLES = SideTables((_SUGGESTIONS,))

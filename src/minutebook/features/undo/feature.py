@@ -8,7 +8,6 @@ FEATURE = Feature(
     services=".services:UndoServices",
     operations=".operations:OPERATIONS",
     on_act=".images:keep",
-    on_erase=".images:forget",
     jobs=".services:jobs",
     today=".today:last_acts",
     commands={"Begin": {".cli": ("undo",)}},

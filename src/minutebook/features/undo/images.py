@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CLASSES, Entry, Key, Kind, Record
-from minutebook.domain.trust.trail import ERASE
-from minutebook.domain.trust.trail_texts import RESET
+from minutebook.domain.records import CLASSES, Entry, Kind, Record
+from minutebook.domain.trust.trail_texts import FINAL
 from minutebook.features.undo.rows import ImageRows
 from minutebook.store.protocol import Tended
 from minutebook.store.values import Change
@@ -17,11 +16,8 @@ KEPT = timedelta(days=1)
 MOST = 5_000
 """Records of one entry that are kept: of more, as of an archive that replaces a store, none is."""
 
-_FINAL = frozenset({ERASE, RESET, "mask"})
-"""Acts after which no copy of a record is to be left."""
-
-_STAY = frozenset({"sync", "import_own", "replace", "record", "supersede", "accept", "rebuild"})
-"""Acts that no image takes back: another machine's, an archive's, those in Git."""
+_STAY = FINAL | {"sync", "import_own", "replace", "record", "supersede", "accept", "rebuild"}
+"""Acts that no image takes back: those after which no copy is to be left, another machine's, an archive's, those in Git."""
 
 _BATCH = 500
 
@@ -34,9 +30,6 @@ def keep(
 ) -> None:
     """Keep the changed records of an entry as they were, in its transaction; of those `noted` that is known."""
     rows, organization = ImageRows(store.database), entry.organization
-    if entry.act in _FINAL:
-        rows.clear(organization)
-        return
     if entry.act in _STAY:
         return
     # A version is only ever added, but where its memory goes.
@@ -62,10 +55,3 @@ def _before(store: Tended, organization: str, changes: Sequence[Change]) -> Iter
                 batch = frozenset(some[start : start + _BATCH])
                 where = Filter(organization=organization, ids=batch, with_deleted=True)
                 yield from committed.each(CLASSES[kind], where)
-
-
-def forget(store: Tended, records: Sequence[Key]) -> None:
-    """Remove all images of the organizations of erased records: others may repeat them."""
-    rows = ImageRows(store.database)
-    for organization in sorted({organization for organization, _, _ in records}):
-        rows.clear(organization)

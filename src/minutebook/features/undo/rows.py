@@ -68,11 +68,6 @@ class ImageRows:
         with self._database.writing(organization) as (connection, _):
             connection.run(f"DELETE {expired}", values)
 
-    def clear(self, organization: str) -> None:
-        """Remove all images of an organization."""
-        with self._database.writing(organization) as (connection, key):
-            connection.run("DELETE FROM undo_images WHERE organization = ?", (key,))
-
 
 def _record(line: object) -> Record:
     return record_of(object_of(value_text(line).encode()))

@@ -4,7 +4,7 @@ from minutebook.store.sql.side_tables import SideTable, SideTables
 
 _IMAGES = SideTable(
     "undo_images",
-    "organization integer, entry integer, kind text, id text, at instant, record text",
+    "organization integer, entry integer, kind name, id name, at instant, record images",
     key="organization, entry, kind, id",
     indices={"by_at": "(organization, at)", "by_id": "(organization, id)"},
 )

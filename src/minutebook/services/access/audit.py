@@ -31,12 +31,13 @@ from minutebook.domain.trust.fingerprints import (
     id_in_trail,
     is_same,
 )
-from minutebook.domain.trust.trail_texts import EACH, RESET, TAKE_IN, TAKE_IN_PERSONS
+from minutebook.domain.trust.trail_texts import EACH, FINAL, RESET, TAKE_IN, TAKE_IN_PERSONS
 from minutebook.feature import loaded
 from minutebook.screening.secrets import masked
 from minutebook.services.access.chain import chain_break
 from minutebook.services.access.visibility import Clock, seen_by, seen_in
 from minutebook.store.protocol import Tended
+from minutebook.store.sql.side_words import SideWords
 from minutebook.store.values import Change
 
 EVERYTHING = "*"
@@ -410,6 +411,9 @@ class Trail:
         rest = (len(made) - 1) // MOST_IN_ENTRY * MOST_IN_ENTRY
         entry = self._seal(audit, kind, outcome, made[max(rest, 0) :])
         if changes := changed.get(audit.organization):
+            if entry.act in FINAL:
+                changed_ids = {each.id for each in changes}
+                SideWords(self._store.database).forget(audit.organization, changed_ids)
             for note in loaded("on_act"):
                 note(self._store, entry, changes, audit.noted)
 

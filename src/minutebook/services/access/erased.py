@@ -1,11 +1,13 @@
 """Erased records in the tables, files and backups of features."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Protocol
 
 from minutebook.domain.records import Key, Kind
 from minutebook.feature import loaded
 from minutebook.store.protocol import Tended
+from minutebook.store.sql.side_words import SideWords
 
 
 class ErasedCopies(Protocol):
@@ -19,9 +21,14 @@ class ErasedCopies(Protocol):
 
 
 def forget_erased(store: Tended, records: Sequence[Key]) -> None:
-    """Have each feature remove its rows of records that are about to be erased, in their transaction."""
+    """Remove what features keep of records that are about to be erased, in their transaction."""
     for forget in loaded("on_erase"):
         forget(store, records)
+    ids = defaultdict[str, set[str]](set)
+    for organization, _, id in records:
+        ids[organization].add(id)
+    for organization, erased in ids.items():
+        SideWords(store.database).forget(organization, erased)
 
 
 def decisions_among(records: Sequence[Key]) -> dict[str, list[str]]:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class SideTable:
     """A table of a feature.
 
-    `columns` are names and types: text, integer, instant (microseconds since 1970, UTC) and real, with "?" where NULL is
-    a value too. If the first is `organization integer`, the number of one, the rows move with its records to another
+    `columns` are names and types: name (a text without a word of a record: an id, a name, a digest, several of them), words
+    (a text with such words), images (JSON of records as they were), integer, instant (microseconds since 1970, UTC) and
+    real, with "?" where NULL is a value too. If the first is `organization integer`, the number of one, the rows move with its records to another
     engine; others belong to the machine. `indices` are columns, by the end of the index' name.
     """
 
@@ -30,11 +31,23 @@ class SideTable:
     """Kinds of records that a row names by `kind` and `id`, and with which it goes."""
     keeps_deletions: bool = False
     """Whether somebody follows the deletions of records as long as there is a row."""
+    is_kept_without_words: bool = False
+    """Whether a row still tells something once its words are removed."""
 
     @property
     def types(self) -> Mapping[str, str]:
         """The types of the columns, by name."""
         return dict(each.split() for each in self.columns.split(", "))
+
+    @property
+    def words(self) -> Collection[str]:
+        """The columns that hold words of records."""
+        return [name for name, type in self.types.items() if type.startswith(("words", "images"))]
+
+    @property
+    def has_images(self) -> bool:
+        """Whether a column holds records as they were."""
+        return "images" in self.types.values()
 
     @property
     def is_by_organization(self) -> bool:

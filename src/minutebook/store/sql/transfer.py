@@ -102,7 +102,7 @@ class Transfer:
     def _copy(self, table: SideTable, organization: str, source: Database) -> None:
         types = table.types
         columns, marks = ", ".join(types), ", ".join("?" * len(types))
-        are_texts = [each.startswith("text") for each in types.values()][1:]
+        are_texts = [each.startswith(("name", "words", "images")) for each in types.values()][1:]
         with source.stream() as reading, self._database.beside() as writing:
             number = self._database.registered(organization)
             writing.run(f"DELETE FROM {table.name} WHERE organization = ?", (number,))  # noqa: S608

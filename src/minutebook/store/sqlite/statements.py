@@ -39,7 +39,9 @@ class SqliteConnection(Connection):
 
     # A column without a type holds a text, or the bytes of one with lone surrogates.
     types: ClassVar[Mapping[str, str]] = {
-        "text": "",
+        "name": "",
+        "words": "",
+        "images": "",
         "integer": "INTEGER",
         "instant": "INTEGER",
         "real": "REAL",

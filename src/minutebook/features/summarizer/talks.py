@@ -34,7 +34,7 @@ _ONE_OF_MANY = 0.3
 REMEMBERED = 4_096
 """Texts whose words stay known: a hook reads the latest turns of a project before each prompt."""
 
-WORDS = word_lists("talk_words.toml")
+WORDS = word_lists("talk_words.toml", __package__)
 """Kinds of telling words, each by language, as regular expressions."""
 
 _KINDS = {kind: any_word(by_language.values()) for kind, by_language in WORDS.items()}

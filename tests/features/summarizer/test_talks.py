@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.language.talks import Said, kinds_of, taken_back
+from minutebook.features.summarizer.talks import Said, kinds_of, taken_back
 
 
 def chances(*turns: tuple[str, str]) -> dict[str, float]:

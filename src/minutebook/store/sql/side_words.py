@@ -1,0 +1,149 @@
+"""The words of records in the tables of features: where they are found, replaced and removed.
+
+`side_tables` declares the columns that hold any; nothing else needs to know which tables there are.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minutebook.store.sql.database import Connection, Database
+from minutebook.store.sql.side_tables import SideTable, all_tables
+from minutebook.store.sql.tables import value_text
+
+
+@dataclass(frozen=True, slots=True)
+class SideRow:
+    """A row of a feature's table: its texts by column, those that name records and those that hold their words."""
+
+    organization: str
+    table: SideTable
+    names: Mapping[str, str]
+    words: Mapping[str, str]
+    key: tuple[Any, ...]
+
+    def names_any(self, ids: Collection[str]) -> bool:
+        """Tell whether the row is about a record with one of the ids."""
+        return any(id in name for name in self.names.values() for id in ids)
+
+    @property
+    def said(self) -> bytes:
+        """Its words as they are kept, in UTF-8."""
+        return "\n".join(self.words.values()).encode("utf-8", "surrogatepass")
+
+    def texts(self) -> Iterator[str]:
+        """Yield each text in its words: in JSON those that stand in it."""
+        for text in self.words.values():
+            yield from strings_in(document_of(text))
+
+    def users(self) -> set[str]:
+        """Return the users of the records in its words."""
+        return {each for text in self.words.values() for each in _users(document_of(text))}
+
+
+class SideWords:
+    """All rows with words of records; inside a transaction of the store, what is written is part of it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def rows(self, organization: str) -> Iterator[SideRow]:
+        """Yield the rows of an organization that hold words."""
+        number = self._database.number_of(organization)
+        for table in all_tables():
+            if table.words:
+                with self._database.reading() as connection:
+                    found = connection.rows(
+                        f"SELECT {', '.join(table.types)} FROM {table.name}"  # noqa: S608
+                        f" WHERE {table.leading} = ?",
+                        (number,),
+                    )
+                yield from (row for each in found if (row := _row(organization, table, each)).words)
+
+    def remove(self, organization: str, is_meant: Callable[[SideRow], bool]) -> int:
+        """Remove the words of some rows, and the rows that say nothing without; return how many rows."""
+        meant = [row for row in self.rows(organization) if is_meant(row)]
+        if meant:
+            with self._database.writing(organization) as (connection, _):
+                for row in meant:
+                    _remove(connection, row)
+        return len(meant)
+
+    def remove_images(self, organization: str) -> None:
+        """Remove all records as they were."""
+        self.remove(organization, lambda row: row.table.has_images)
+
+    def forget(self, organization: str, ids: Collection[str]) -> None:
+        """Remove the rows about records with some ids, and the words of others that hold such an id."""
+        encoded = [id.encode("utf-8", "surrogatepass") for id in ids]
+        self.remove(
+            organization,
+            lambda row: row.names_any(ids) or any(id in row.said for id in encoded),
+        )
+
+    def rewrite(self, row: SideRow, words: Mapping[str, str]) -> None:
+        """Put other words into columns of a row."""
+        with self._database.writing(row.organization) as (connection, _):
+            for column, text in words.items():
+                connection.run(
+                    f"UPDATE {row.table.name} SET {column} = ? WHERE {_condition(row.table)}",  # noqa: S608
+                    (text, *row.key),
+                )
+
+
+def _row(organization: str, table: SideTable, values: Collection[Any]) -> SideRow:
+    known = dict(zip(table.types, values, strict=True))
+    words = {name: value_text(known[name]) for name in table.words if known[name]}
+    names = {
+        name: value_text(known[name])
+        for name, type in table.types.items()
+        if type.startswith("name") and known[name] is not None
+    }
+    return SideRow(
+        organization, table, names, words, tuple(known[each] for each in table.key.split(", "))
+    )
+
+
+def _remove(connection: Connection, row: SideRow) -> None:
+    table, where = row.table, _condition(row.table)
+    if not table.is_kept_without_words:
+        connection.run(f"DELETE FROM {table.name} WHERE {where}", row.key)  # noqa: S608
+        return
+    for column in row.words:
+        empty = "NULL" if table.types[column].endswith("?") else "''"
+        connection.run(f"UPDATE {table.name} SET {column} = {empty} WHERE {where}", row.key)  # noqa: S608
+
+
+def _condition(table: SideTable) -> str:
+    return " AND ".join(f"{each} = ?" for each in table.key.split(", "))
+
+
+def document_of(text: str) -> Any:
+    """Return what a text says in JSON, or the text itself."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    return found if isinstance(found, dict | list) else text
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Yield each text in a value; not the names, which are a program's: tables have columns of the same."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            yield from (text for each in value.values() for text in strings_in(each))
+        case list() | tuple():
+            yield from (text for each in value for text in strings_in(each))
+
+
+def _users(value: Any) -> Iterator[str]:
+    match value:
+        case dict():
+            if isinstance(user := value.get("user"), str):
+                yield user
+            yield from (user for each in value.values() for user in _users(each))
+        case list():
+            yield from (user for each in value for user in _users(each))
