@@ -194,7 +194,7 @@ BESIDE = {
 READS = {
     "decisions": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
     "entities": {"communities", "read", "related"},
-    "erasing": {"check", "find", "unfinished"},
+    "erasing": {"check", "copies", "find", "unfinished"},
     "governed": {"read", "search"},
     "inbox": {"listing", "read"},
     "citations": {"notes", "doubtful", "follow", "judge_anew"},

@@ -23,12 +23,14 @@ from minutebook.domain.records import (
     Role,
     Version,
 )
+from minutebook.domain.trust.doors import Voice
 from minutebook.domain.trust.trail_texts import LastTexts
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, TurnDraft
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
 from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.undo import undo as undo_module
 from minutebook.features.undo.rows import ImageRows
 from minutebook.features.undo.services import UndoServices
 from minutebook.services.access.audit import MOST_IN_ENTRY
@@ -40,7 +42,7 @@ OTHER = Caller(name="bob", role=Role.HUMAN, token="t1")
 OWNER = Caller(name="grace", role=Role.HUMAN, writes_system=True)
 NUMBERS = count()
 
-pytestmark = pytest.mark.needs("importers", "ledger", "projects", "tidying")
+pytestmark = pytest.mark.needs("importers", "ledger", "tidying")
 
 
 @pytest.fixture
@@ -73,6 +75,12 @@ def records(world: World) -> dict[tuple[str, str], Record]:
                 each = replace(each, created_at=NOON)
             found[each.kind, each.id] = each
     return found
+
+
+def voices(world: World) -> dict[str, Voice]:
+    """Whose words each memory holds, by the trail."""
+    kept = world.kept().values()
+    return {each.id: world.app.doors.voice(each) for each in kept if isinstance(each, Memory)}
 
 
 def versions(world: World) -> dict[str, Record]:
@@ -186,20 +194,72 @@ def filled(world: World) -> list[str]:
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 def test_an_act_is_taken_back_exactly_and_done_again_exactly(world: World, act: Act) -> None:
     ids = filled(world)
-    before, versions_before = records(world), versions(world)
+    before, versions_before, voices_before = records(world), versions(world), voices(world)
     act(world, asking(world), ids)
-    after = records(world)
+    after, voices_after = records(world), voices(world)
     assert after != before
     taken_back(world, last_number(world))
-    assert records(world) == before
+    assert (records(world), voices(world)) == (before, voices_before)
     assert versions(world).items() >= versions_before.items()
     check_sound(world)
     taken_back(world, last_number(world))
-    assert records(world) == after
+    assert (records(world), voices(world)) == (after, voices_after)
     check_sound(world)
     taken_back(world, last_number(world))
     assert records(world) == before
     check_sound(world)
+
+
+AGENT = Caller(name="bot", role=Role.AGENT)
+
+
+@pytest.mark.parametrize("undoer", [PERSON, OWNER], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    ("author", "doer"),
+    [(PERSON, PERSON), (AGENT, PERSON), (AGENT, AGENT)],
+    ids=["own", "an agent's", "agents'"],
+)
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda w, c, m: w.app.memories.delete(c, m),
+        lambda w, c, m: w.app.memories.update(c, m, {"content": "Kettles are red"}),
+        lambda w, c, m: w.app.memories.move(c, [m], "shop"),
+        lambda w, c, m: w.app.memories.remove(c, m),
+    ],
+    ids=["forget", "edit", "move", "hide"],
+)
+def test_what_was_taken_back_is_whose_it_was(
+    world: World, act: Act, author: Caller, doer: Caller, undoer: Caller
+) -> None:
+    id = kept(world, "Kettles are blue", author).id
+    before = voices(world)
+    act(world, asking(world, doer), id)  # type: ignore[arg-type]
+    taken_back(world, last_number(world), replace(undoer, role=Role.ADMIN))
+    assert voices(world) == before
+    assert before[id] is (Voice.PERSON if author is PERSON else Voice.AGENT)
+
+
+def test_a_person_s_words_that_an_agent_changed_are_theirs_again(world: World) -> None:
+    id = kept(world, "Kettles are blue").id
+    before = voices(world)
+    world.app.memories.update(asking(world, AGENT), id, {"content": "Kettles are red"})
+    assert voices(world) != before
+    taken_back(world, last_number(world), OWNER)
+    assert voices(world) == before
+
+
+def test_an_act_is_found_by_its_number_whatever_came_after(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(undo_module, "MOST_ENTRIES", 3)
+    id = kept(world, "Kettles are blue").id
+    world.app.memories.delete(asking(world), id)
+    number = last_number(world)
+    for each in range(5):
+        kept(world, f"Note {each}", AGENT)
+    taken_back(world, number)
+    assert world.app.memories.read(PERSON, id).content == "Kettles are blue"
 
 
 def test_a_memory_that_one_request_made_and_changed_goes_again(world: World) -> None:

@@ -4,7 +4,7 @@ One table for hooks, resources and prompts. What a record says of its author is 
 holds is what the audit trail of this store proves.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum, StrEnum
 
 from minutebook.domain.caller import Caller
@@ -20,8 +20,8 @@ from minutebook.domain.records import (
     Role,
     Status,
 )
-from minutebook.domain.trust.fingerprints import Fingerprinted, changed_fields
-from minutebook.domain.trust.trail import DONE, text_digest
+from minutebook.domain.trust.fingerprints import COUNTING, Fingerprinted, changed_fields
+from minutebook.domain.trust.trail import DONE, UNDO, text_digest
 from minutebook.domain.trust.trail_texts import TAKE_IN, TAKE_IN_PERSONS
 from minutebook.domain.writing.turns import Session
 
@@ -118,13 +118,11 @@ def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) 
     """Return the voice of a memory, by its entries on the trail, newest first.
 
     They are a person's if a person wrote the text as it is, or verified or locked it since, here or on another
-    machine of theirs, and no agent moved it since to another type or place. Entries up to the number `foreign` came with an
-    archive, and prove nothing.
+    machine of theirs, and no agent moved it since to another type or place. What an undo put back is whose it was before.
+    Entries up to the number `foreign` came with an archive, and prove nothing.
     """
     digest, is_moved = text_digest(memory.text), False
-    for entry in entries:
-        if entry.outcome != DONE or entry.subject_kind is not Kind.MEMORY:
-            continue
+    for entry in _still_in_force(memory, entries):
         is_foreign = entry.number <= foreign
         is_persons = entry.role in _PERSONS and not is_foreign
         if entry.act == TAKE_IN_PERSONS and entry.after == digest and is_persons:
@@ -146,13 +144,42 @@ def voice_of_memory(memory: Memory, entries: Iterable[Entry], foreign: int = 0) 
     return Voice.CLAIMED
 
 
+def _still_in_force(memory: Memory, entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield the acts on a memory, newest first, without each undo and what it took back: back to the state that it put back."""
+    acts = [e for e in entries if e.outcome == DONE and e.subject_kind is Kind.MEMORY]
+    at = 0
+    while at < len(acts):
+        put_back = _state(acts[at], memory) if acts[at].act == UNDO else None
+        earlier = (
+            number
+            for number in range(at + 1, len(acts))
+            if put_back is not None
+            and (was := _state(acts[number], memory)) is not None
+            and _is_same_but_counted(was.before, put_back.after)
+        )
+        taken_back = next(earlier, None)
+        if taken_back is None:
+            yield acts[at]
+            taken_back = at
+        at = taken_back + 1
+
+
+def _is_same_but_counted(state: str, other: str) -> bool:
+    fields = changed_fields(Kind.MEMORY, state, other) if state and other else None
+    return fields is not None and fields <= COUNTING
+
+
+def _state(entry: Entry, memory: Memory) -> Fingerprinted | None:
+    """Return the state of a memory before and after an act, None where the trail does not say."""
+    made = map(Fingerprinted.of, entry.fingerprints)
+    own = [each for each in made if (each.kind, each.id) == (Kind.MEMORY, memory.id)]
+    return own[-1] if own else None
+
+
 def _moves(entry: Entry, memory: Memory) -> bool:
     """Tell whether an act gave a memory another type or place, or may have, where the trail does not say."""
     if not entry.after or entry.act in (TAKE_IN, TAKE_IN_PERSONS):
         return False
-    made = [Fingerprinted.of(text) for text in entry.fingerprints]
-    own = [each for each in made if (each.kind, each.id) == (Kind.MEMORY, memory.id)]
-    if not own:
-        return True
-    fields = changed_fields(Kind.MEMORY, own[-1].before, own[-1].after)
+    state = _state(entry, memory)
+    fields = None if state is None else changed_fields(Kind.MEMORY, state.before, state.after)
     return fields is None or bool(_PLACES & fields)

@@ -127,6 +127,10 @@ def differing(before: str, record: Record) -> tuple[str, ...]:
     return names if len(names) < len(pairs) else ()
 
 
+COUNTING = frozenset({"updated_at", "version"})
+"""The fields of a memory that count its changes."""
+
+
 def changed_fields(kind: Kind, before: str, after: str) -> frozenset[str] | None:
     """Return the fields in which two fingerprints of one record differ; None if either lacks some."""
     names, then, now = _FIELDS[kind], list(_parts(before)), list(_parts(after))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from minutebook.app import App
 from minutebook.domain import policy
@@ -25,7 +26,13 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.domain.trust.done_acts import DoneAct, Undoing, done_acts
-from minutebook.domain.trust.fingerprints import changed_fields, fingerprint, id_in_trail, is_same
+from minutebook.domain.trust.fingerprints import (
+    COUNTING,
+    changed_fields,
+    fingerprint,
+    id_in_trail,
+    is_same,
+)
 from minutebook.domain.trust.trail import DONE, UNDO
 from minutebook.feature import loaded
 from minutebook.features.undo.images import KEPT
@@ -37,7 +44,7 @@ _TAKES_BACK = re.compile(r"^takes back [^,]*, entry (\d+)$")
 """The reason that the trail keeps of an act that takes another back."""
 
 MOST_ENTRIES = 2_000
-"""Entries of the trail in which acts are looked for, the latest."""
+"""Entries of the trail in which the last acts are looked for, the latest; entries of one act that is named, at most."""
 
 _PUT_BACK = frozenset(
     {
@@ -112,7 +119,9 @@ class Undo:
             remedy = "must be a number as `minutebook undo --list` has them (got {name!r})"
             raise InvalidInput("N", remedy, name=name[:50])
         home = organization or default_organization(caller)
-        for each in self._found(caller, None):
+        if int(number[:18]) < 1:
+            raise NotFound("act", name)
+        for each in self._found(caller, None, {home: int(number[:18]) - MOST_ENTRIES}):
             numbers = [entry.number for entry in each.act.entries]
             if each.act.last.organization == home and int(number[:18]) in numbers:
                 if not _may(caller, each.act):
@@ -121,10 +130,13 @@ class Undo:
                 return each
         raise NotFound("act", name)
 
-    def _found(self, caller: Caller, actor: str | None) -> list[FoundAct]:
-        since = self._clock() - KEPT
-        entries = self._trail.entries(caller, actor=actor, since=since, limit=MOST_ENTRIES)
-        undone = self._trail.entries(caller, act=UNDO, since=since, limit=MOST_ENTRIES)
+    def _found(
+        self, caller: Caller, actor: str | None, after: Mapping[str, int] | None = None
+    ) -> list[FoundAct]:
+        """Return the acts of the day: of the latest entries, or all that follow entries with some numbers."""
+        since, limit = self._clock() - KEPT, MOST_ENTRIES if after is None else None
+        looked_at = partial(self._trail.entries, caller, since=since, after=after, limit=limit)
+        entries, undone = looked_at(actor=actor), looked_at(act=UNDO)
         taken: dict[tuple[str, int], int] = {}
         for act in done_acts(undone):
             named = _TAKES_BACK.search(act.last.reason)
@@ -379,10 +391,7 @@ def _is(record: Record | None, state: str) -> bool:
         return False
     now = fingerprint(record)
     differing = changed_fields(record.kind, state, now)
-    return is_same(now, state) or (differing is not None and differing <= _COUNTING)
-
-
-_COUNTING = {"updated_at", "version"}
+    return is_same(now, state) or (differing is not None and differing <= COUNTING)
 
 
 def _text(record: Record | None) -> str | None:
