@@ -165,7 +165,12 @@ def test_merging_a_whole_store_brings_back_what_is_gone_and_leaves_the_rest(
     world.app.memories.delete(replace(ADMIN, organization="default"), gone)
     world.call("update_memory", id=world.remember("later"), content="later still")
     before = whole(world, Kind.ENTRY, Kind.HEAD)
-    world.app.get(ArchiveServices).archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
+    archives = world.app.get(ArchiveServices).archives
+    # What was removed by its name stays so, with all that belongs to it, unless it is wanted again.
+    report = archives.import_from(ADMIN, path, Mode.MERGE, is_own=True)
+    assert whole(world, Kind.ENTRY, Kind.HEAD) == before
+    assert (report.gone[Kind.MEMORY], report.gone[Kind.VERSION]) == (1, 2)
+    archives.import_from(ADMIN, path, Mode.MERGE, is_own=True, again=True)
     after = whole(world, Kind.ENTRY, Kind.HEAD)
     assert {key: after[key] for key in before} == before
     # The link is to a memory that is locked, which no import changes.

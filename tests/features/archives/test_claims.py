@@ -111,7 +111,7 @@ def test_what_this_stores_trail_knows_comes_back_as_it_was(world: World, tmp_pat
     kept = told(world)
     app.memories.delete(OWNER, id)
     assert told(world) == {}
-    app.get(ArchiveServices).archives.import_from(OWNER, path, Mode.MERGE)
+    app.get(ArchiveServices).archives.import_from(OWNER, path, Mode.MERGE, again=True)
     assert told(world) == kept
 
 

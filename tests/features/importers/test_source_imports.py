@@ -32,9 +32,11 @@ from minutebook.domain.writing.source_drafts import (
     TurnDraft,
     UnreadPart,
 )
+from minutebook.features.erasure.selection import Choice
+from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.importers import source_imports
 from minutebook.features.importers.services import ImporterServices
-from minutebook.features.importers.source_imports import SourceReport
+from minutebook.features.importers.source_report import Outcome, SourceReport
 from minutebook.features.ledger.services import LedgerServices
 from tests.world import NOON, Opener, World, everything
 
@@ -74,9 +76,11 @@ def relation(source: str, target: str, type: str = "knows") -> RelationDraft:
     )
 
 
-def taken(world: World, found: Iterable[Found], *, dry_run: bool = False) -> SourceReport:
+def taken(
+    world: World, found: Iterable[Found], *, dry_run: bool = False, again: bool = False
+) -> SourceReport:
     return world.app.get(ImporterServices).source_imports.run(
-        world.caller, "notes: /notes", found, lambda: 1.0, dry_run=dry_run
+        world.caller, "notes: /notes", found, lambda: 1.0, dry_run=dry_run, again=again
     )
 
 
@@ -274,7 +278,7 @@ def test_an_import_twice_is_an_import_once_whatever_the_batches(
         patch.setattr(source_imports, "BATCH", 2)
         again = taken(world, reversed(drafts))
     assert world.contents() == before
-    assert not again.counts[source_imports.Outcome.NEW]
+    assert not again.counts[Outcome.NEW]
     assert again.reasons == first.reasons
 
 
@@ -323,3 +327,56 @@ def test_the_end_of_a_memory_follows_its_source_unless_it_was_ended_here(world: 
     assert figures(taken(world, [memory("m")])) == {"changed": {"memory": 1}}
     world.app.memories.invalidate(world.caller, kept.id, "over", None)
     assert taken(world, [memory("m", until=NOON)]).reasons.total() == 1
+
+
+REMOVALS = {
+    "forgotten": lambda w, m: w.app.memories.delete(w.caller, m),
+    "erased": lambda w, m: erase(w, Choice((m,))),
+    "a turn erased": lambda w, m: erase(w, Choice(query="Do first")),
+}
+
+
+def erase(world: World, choice: Choice) -> None:
+    erasing = world.app.get(ErasureServices).erasing
+    person = replace(world.caller, role=Role.HUMAN)
+    found = erasing.find(person, choice)
+    erasing.erase(person, found, backups=False, from_ledger=False)
+
+
+@pytest.mark.needs("erasure")
+@pytest.mark.parametrize("removal", REMOVALS)
+def test_what_was_removed_here_is_not_taken_in_again_unless_it_is_wanted(
+    opener: Opener, removal: str
+) -> None:
+    world = opener()
+    drafts: list[Found] = [
+        memory("m"),
+        memory("other", "Milk first"),
+        turn("first"),
+        turn("second"),
+    ]
+    taken(world, drafts)
+    whole = set(world.contents())
+    id = next(
+        each.id
+        for each in world.store.find(Memory, everything("default"))
+        if each.content == "Tea at five"
+    )
+    REMOVALS[removal](world, id)
+    left = set(world.contents())
+    for dry_run in (True, False):
+        report = taken(world, drafts, dry_run=dry_run)
+        assert report.reasons == {"it was removed here; --again takes it in": 1}
+        assert not report.counts[Outcome.NEW]
+    assert set(world.contents()) == left
+    taken(world, drafts, again=True)
+    assert set(world.contents()) >= whole - left
+    assert taken(world, drafts).reasons == {}
+
+
+def test_what_a_reset_removed_is_taken_in(opener: Opener) -> None:
+    world = opener()
+    taken(world, [memory("m")])
+    world.app.overview.reset(world.caller)
+    report = taken(world, [memory("m")])
+    assert (report.counts[Outcome.NEW][Kind.MEMORY], report.reasons) == (1, {})

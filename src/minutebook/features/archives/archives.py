@@ -92,22 +92,35 @@ class Archives:
 
         Raises Refused, InvalidInput for a path, InvalidArchive with the line that does not hold.
         """
-        return self._read(caller, self._paths.known(caller, path), mode)
+        return self._read(caller, self._paths.known(caller, path), mode, again=True)
 
     def import_from(
-        self, caller: Caller, path: Path, mode: Mode, *, is_own: bool = False
+        self,
+        caller: Caller,
+        path: Path,
+        mode: Mode,
+        *,
+        is_own: bool = False,
+        again: bool = False,
     ) -> Imported:
         """Do the same from any place; for the person at the command line that owns an open store; else an admin's.
 
         A whole store's archive can be merged only. It leaves what is there as it is: memories with
         their versions, projects with their files, an organization's trail. If the archive `is_own`, of
         another store of the person, what it says of who wrote, verified, locked and decided holds here,
-        and a trail comes along.
+        and a trail comes along. What was removed here by its name is left out, unless it is to be taken in `again`.
         """
-        return self._read(caller, ArchivePath(path, str(path)), mode, is_own=is_own)
+        archive = ArchivePath(path, str(path))
+        return self._read(caller, archive, mode, is_own=is_own, again=again)
 
     def _read(
-        self, caller: Caller, archive: ArchivePath, mode: Mode, *, is_own: bool = False
+        self,
+        caller: Caller,
+        archive: ArchivePath,
+        mode: Mode,
+        *,
+        is_own: bool = False,
+        again: bool,
     ) -> Imported:
         kinds: Collection[Kind] = JOURNAL
         with self._trail.audit_refusals(caller, None, IMPORT, _subject(kinds), "archive"):
@@ -127,7 +140,9 @@ class Archives:
                 policy.check_may_import(caller, self._rules(), whole=_is_whole(kinds))
                 if _is_whole(kinds) and mode is Mode.REPLACE:
                     raise InvalidInput("mode", "must be merge for an archive of a whole store")
-                work = Import(self._infrastructure, self._mentions, caller, mode, is_own=is_own)
+                work = Import(
+                    self._infrastructure, self._mentions, caller, mode, is_own=is_own, again=again
+                )
                 # Who decides has the ledger's lock first, then the store's; so does who imports.
                 with (
                     self._rebuilds.rebuilding(checked.decided) as rebuildings,

@@ -17,6 +17,7 @@ from minutebook.domain.records import (
     CLASSES,
     Decision,
     DecisionStatus,
+    Edge,
     Entry,
     Head,
     Kind,
@@ -75,7 +76,7 @@ class Imported:
 
     `skipped` were there already. `removed` were not in the archive that took their place. `kept`
     would have been removed or changed, were they the caller's to remove. `claimed` say who verified, locked
-    or decided them, or what a trail holds, and nobody proved it: it was not taken over.
+    or decided them, or what a trail holds, and nobody proved it: it was not taken over. `gone` were removed here before.
     """
 
     imported: Counter[Kind] = field(default_factory=Counter)
@@ -83,6 +84,7 @@ class Imported:
     removed: Counter[Kind] = field(default_factory=Counter)
     kept: Counter[Kind] = field(default_factory=Counter)
     claimed: Counter[Kind] = field(default_factory=Counter)
+    gone: Counter[Kind] = field(default_factory=Counter)
 
 
 def verified(caller: Caller, reader: Reader) -> Checked:
@@ -121,7 +123,9 @@ class Import:
         mode: Mode,
         *,
         is_own: bool,
+        again: bool,
     ) -> None:
+        self._takes_gone = again or mode is Mode.REPLACE
         self._store = infrastructure.store
         self._trail = infrastructure.trail
         self._mentions = mentions
@@ -171,6 +175,9 @@ class Import:
 
     def _take(self, record: Record) -> None:
         here = self._store.get(type(record), record.organization, record.id)
+        if here is None and not self._takes_gone and self._was_removed(record):
+            self.report.gone[record.kind] += 1
+            return
         if here != record and not self._is_proved(record):
             claim = self._claim(record)
             if claim is None:
@@ -196,6 +203,21 @@ class Import:
             self._put(record)
         else:
             self.report.kept[record.kind] += 1
+
+    def _was_removed(self, record: Record) -> bool:
+        """Tell whether a record, its whole, or one that it joins was removed here by its name."""
+        if isinstance(record, Entry | Head):
+            return False
+        named: list[tuple[type[Record], str]] = [(type(record), record.id)]
+        if (whole := whole_of(record)) is not None:
+            named.append(whole)
+        if isinstance(record, Edge):
+            named += zip(record.joins, (record.source, record.target), strict=True)
+        home = record.organization
+        return any(
+            self._store.get(of, home, id) is None and self._trail.tells_removed(home, of.kind, id)
+            for of, id in named
+        )
 
     def _is_proved(self, record: Record) -> bool:
         """Tell whether a record's claims about itself are taken over: in one's own, or proved by this store's trail."""

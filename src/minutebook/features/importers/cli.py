@@ -25,7 +25,7 @@ from minutebook.whereabouts import repository_by_path
 if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.features.archives.importing import Imported
-    from minutebook.features.importers.source_imports import SourceReport
+    from minutebook.features.importers.source_report import SourceReport
 
 _LISTED = 20
 """Reasons that are printed for what was left out; `--json` has all that are kept."""
@@ -41,6 +41,7 @@ _LISTED = 20
     is_flag=True,
     help="The archive is of a store of your own: what it says of persons holds here, too.",
 )
+@click.option("--again", is_flag=True, help="Take in, too, what was removed here.")
 @click.option("--dry-run", is_flag=True, help="Only count what a source holds; write nothing.")
 @as_json
 @identity
@@ -49,6 +50,7 @@ def import_(
     what: tuple[Path, ...],
     replace: bool,  # noqa: FBT001
     own: bool,  # noqa: FBT001
+    again: bool,  # noqa: FBT001
     dry_run: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
@@ -62,7 +64,7 @@ def import_(
     A SOURCE is claude-code, claude-code-memory, codex, copilot-cli, gemini-cli, server-memory, markdown, mcp-memory-service,
     chat-export, instructions, chroma, claude-mem, mem0, adr, neo4j or graphiti, and PATH its file or folder; some
     have a usual place. `minutebook import` alone says what is there of each. A source may be imported again at
-    any time: only what is new is added.
+    any time: only what is new is added, and what was removed here stays so, but --again.
     """
     if not what:
         found = found_here()
@@ -78,7 +80,7 @@ def import_(
         if len(what) > 2:
             raise InvalidInput("PATH", "must be one file or one folder")
         path = what[1] if len(what) > 1 else None
-        _import_source(options, name, path, dry_run=dry_run, as_json=as_json)
+        _import_source(options, name, path, again=again, dry_run=dry_run, as_json=as_json)
         return
     if len(what) != 1:
         known = ", ".join(SOURCES)
@@ -87,7 +89,7 @@ def import_(
         )
     if dry_run:
         raise InvalidInput("--dry-run", "is for sources ({names})", names=", ".join(SOURCES))
-    _import_archive(options, what[0], replace, own, as_json)
+    _import_archive(options, what[0], replace, own, again, as_json)
 
 
 def _source_row(name: str, kind: SourceKind, source: "ImportSource | None") -> dict[str, object]:
@@ -111,6 +113,7 @@ def _import_archive(
     path: Path,
     replace: bool,  # noqa: FBT001
     own: bool,  # noqa: FBT001
+    again: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
     from minutebook.features.archives.archive_lines import Mode
@@ -123,7 +126,7 @@ def _import_archive(
     ):
         asks = in_call(caller, progress=progress)
         outcome = app.get(ArchiveServices).archives.import_from(
-            asks, path.resolve(), mode, is_own=own
+            asks, path.resolve(), mode, is_own=own, again=again
         )
     say(_archive_shape(outcome), _archive_lines(outcome), as_json)
 
@@ -134,6 +137,7 @@ def _archive_lines(outcome: "Imported") -> list[str]:
         (outcome.skipped, "here already"),
         (outcome.removed, "removed, as the file does not hold it"),
         (outcome.kept, "kept, as it is not yours to replace"),
+        (outcome.gone, "removed here before, and left out; --again takes it in"),
     ):
         if any(counts.values()):
             lines.append(f"{counted(counts)}: {what}.")
@@ -149,12 +153,18 @@ def _archive_lines(outcome: "Imported") -> list[str]:
 def _archive_shape(outcome: "Imported") -> dict[str, object]:
     return {
         name: dict(getattr(outcome, name))
-        for name in ("imported", "skipped", "removed", "kept", "claimed")
+        for name in ("imported", "skipped", "removed", "kept", "claimed", "gone")
     }
 
 
 def _import_source(
-    options: dict[str, str], name: str, path: Path | None, *, dry_run: bool, as_json: bool
+    options: dict[str, str],
+    name: str,
+    path: Path | None,
+    *,
+    again: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Bring in a source, or count its records, and say how many there were.
 
@@ -168,7 +178,8 @@ def _import_source(
         report = counted_as_new(found_in(source, SOURCES[name]))
     else:
         with made_here(options) as (app, caller):
-            report = report_of(app, caller, settings_of(options), name, source, dry_run=dry_run)
+            asked = settings_of(options)
+            report = report_of(app, caller, asked, name, source, again=again, dry_run=dry_run)
     say(_shape(name, source.root, report), report_lines(name, source, report, dry_run), as_json)
 
 
@@ -179,9 +190,10 @@ def report_of(
     name: str,
     source: ImportSource,
     *,
+    again: bool = False,
     dry_run: bool,
 ) -> "SourceReport":
-    """Bring in a source, or with `dry_run` count its records, and return the counts."""
+    """Bring in a source, or with `dry_run` count its records, and return the counts; as `SourceImports.run`."""
     with (
         interruptible(
             "Stopped. What was read so far is kept; the same command goes on from there."
@@ -194,6 +206,7 @@ def report_of(
             found_in(source, SOURCES[name]),
             lambda: source.part,
             dry_run=dry_run,
+            again=again,
             # A dry run keeps no names for repositories either.
             repository_of=repository_by_path(dataclasses.replace(settings, read_only=dry_run)),
         )

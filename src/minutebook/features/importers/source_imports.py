@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, TypeAlias
 
 from minutebook.domain import policy
@@ -17,6 +16,7 @@ from minutebook.domain.ids import proposal_id_of
 from minutebook.domain.instants import not_ahead, rfc3339
 from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.records import (
+    CLASSES,
     Entity,
     Kind,
     Memory,
@@ -48,6 +48,7 @@ from minutebook.domain.writing.source_drafts import (
 )
 from minutebook.domain.writing.turns import check_session
 from minutebook.features.importers.source_names import EntityNames
+from minutebook.features.importers.source_report import Outcome, SourceReport
 from minutebook.services.access.audit import AuditDraft
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
@@ -60,45 +61,17 @@ BATCH = 500
 BATCH_CHARACTERS = 2_000_000
 """Characters of their texts, about: a batch of long ones is shorter."""
 
-TOLD = 1000
-"""What was left out, one by one, that a report holds; it counts the rest."""
-
 RepositoryOf = Callable[[str], str | None]
 """Returns the repository of a folder that a source names; None if it belongs to none, or is gone."""
 
 _CHANGED_HERE = "it was changed here since it was imported; the new text was not taken over"
+_REMOVED = "it was removed here; --again takes it in"
 _SETTLED = "its proposal was accepted or declined here; the new text was not taken over"
 
 
 def of_no_repository(folder: str) -> str | None:
     """Have no folder say to which repository its records belong."""
     return None
-
-
-class Outcome(StrEnum):
-    """The outcome of a draft."""
-
-    NEW = "new"
-    CHANGED = "changed"
-    HERE = "here"
-
-
-@dataclass(slots=True)
-class SourceReport:
-    """How many drafts of each kind were new, changed, or here already; and the parts left out, with reasons."""
-
-    counts: dict[Outcome, Counter[Kind]] = field(
-        default_factory=lambda: {each: Counter() for each in Outcome}
-    )
-    reasons: Counter[str] = field(default_factory=Counter)
-    left_out: list[UnreadPart] = field(default_factory=list)
-    """The first of them, at most TOLD."""
-
-    def leave_out(self, each: UnreadPart) -> None:
-        """Count the part left out."""
-        self.reasons[each.reason] += 1
-        if len(self.left_out) < TOLD:
-            self.left_out.append(each)
 
 
 _Write: TypeAlias = Callable[[AuditDraft], str]
@@ -146,9 +119,12 @@ class SourceImports:
         part: Callable[[], float],
         *,
         dry_run: bool,
+        again: bool = False,
         repository_of: RepositoryOf = of_no_repository,
     ) -> SourceReport:
         """Write the drafts that are not here yet, a transaction a batch; `dry_run` only counts.
+
+        What was removed here by its name is left out, unless it is to be taken in `again`.
 
         Turns and memories about a folder belong to its repository, unless the caller is bound to one.
 
@@ -162,7 +138,7 @@ class SourceImports:
             caller = anywhere(caller)
             scope = resolve_scope(caller, None, None, None)
             policy.check_may_write_to(caller, "import", scope)
-        work = _Import(self, caller, source, scope, repository_of, dry_run=dry_run)
+        work = _Import(self, caller, source, scope, repository_of, dry_run=dry_run, again=again)
         for batch in _batches(found):
             caller.call.progress(part(), f"{work.taken:,} read")
             work.take(batch)
@@ -184,7 +160,9 @@ class _Import:
         repository_of: RepositoryOf,
         *,
         dry_run: bool,
+        again: bool,
     ) -> None:
+        self._again = again
         self._repository_of = repository_of
         self._by_session: dict[str, str | None] = {}
         """The repositories to which sessions belong, whose later turns stay with the first."""
@@ -302,6 +280,7 @@ class _Import:
 
     def _plan(self, draft: Draft, id: str) -> _Plan | None:
         """Return the plan for a draft; None if it waits. Raises _LeaveOut, InvalidInput, Refused."""
+        self._check_not_removed(KIND_OF[type(draft)], id)
         draft = self._of._screening.screened(self._caller, draft)
         match draft:
             case TurnDraft():
@@ -314,6 +293,12 @@ class _Import:
                 return self._plan_relation(draft, id)
             case ProposalDraft():
                 return self._plan_proposal(draft, id)
+
+    def _check_not_removed(self, kind: Kind, id: str) -> None:
+        home = self._scope.organization
+        is_here = self._store.get(CLASSES[kind], home, id) is not None
+        if not (self._again or is_here) and self._trail.tells_removed(home, kind, id):
+            raise _LeaveOut(_REMOVED)
 
     def _id(self, draft: Draft) -> str:
         """Return the id of a draft's record: the same wherever its folder belongs by now.

@@ -328,6 +328,16 @@ class Trail:
         }
         return self._store.count(Entry, Filter(organization=organization, equal=equal)) > 0
 
+    def tells_removed(self, organization: str, kind: Kind, id: str) -> bool:
+        """Tell whether the last act on a record by its name removed it; a reset of all names none."""
+        equal = {"subject": id, "subject_kind": kind, "outcome": trail.DONE}
+        about = Filter(organization=organization, equal=equal)
+        return any(
+            (each.kind, each.id, each.after) == (kind, id, "")
+            for entry in self._store.find(Entry, about, order=("-number",), limit=1)
+            for each in map(Fingerprinted.of, entry.fingerprints)
+        )
+
     def knows(self, record: Record) -> bool:
         """Tell whether an act of this store left a record as it is, as an entry about it says."""
         if not has_fingerprint(record.kind):
