@@ -31,6 +31,7 @@ FUNCTION_LINES = 60
 BROAD_EXCEPTS = {
     "server/dispatch.py": "the dispatch loop: a fault of ours must not end the connection",
     "features/hooks/early_hook.py": "a hook that fails must not stop what a person does",
+    "services/background.py": "a job that fails is tried again, and its failure told",
     "embedding/service.py": "the background worker: its error is kept and shown as a state",
 }
 # The entry hands the environment on unread: importing settings would slow the thin proxy.

@@ -24,7 +24,7 @@ from minutebook.domain.policy import rules_of
 from minutebook.domain.records import Record
 from minutebook.feature import features, loaded
 from minutebook.models import Models, models_of
-from minutebook.places import data_directory
+from minutebook.places import data_directory, machine_name
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.tokens import Tokens
 from minutebook.services.access.visibility import Clock
@@ -36,6 +36,7 @@ from minutebook.stores import locks_of, open_store
 if TYPE_CHECKING:
     from minutebook.services.access.doors import Doors
     from minutebook.services.background import BackgroundWork
+    from minutebook.services.jobs import JobRuns
     from minutebook.services.journal.sessions import Sessions
     from minutebook.services.journal.summaries import Summaries
     from minutebook.services.knowledge.browsing import Browsing
@@ -132,8 +133,21 @@ class App:
 
         jobs = list(chain(*self._made("jobs")))
         return BackgroundWork(
-            self.embedding, self.embeddings, self.settings.caller(), self.stopping, jobs
+            self.embedding,
+            self.embeddings,
+            self.settings.caller(),
+            self.stopping,
+            jobs,
+            self.job_runs,
         )
+
+    @service
+    def job_runs(self) -> "JobRuns":
+        """Tell how jobs went."""
+        from minutebook.services.jobs import JobRuns
+        from minutebook.store.sql.marks import ProgramMarks
+
+        return JobRuns(ProgramMarks(self._store.database), machine_name(), self.clock)
 
     @service
     def doors(self) -> "Doors":
@@ -291,7 +305,16 @@ class App:
 
         checks = list(chain(*self._made("checks")))
         repairs = [partial(repair, self) for repair in loaded("on_repair")]
-        return Doctor(self._store, self.trail, self.embedding, self.mentions, checks, repairs)
+        return Doctor(
+            self._store,
+            self.trail,
+            self.embedding,
+            self.mentions,
+            checks,
+            repairs,
+            home=self.settings.home,
+            failing=self.job_runs.failing,
+        )
 
     @service
     def overview(self) -> "Overview":
@@ -346,16 +369,17 @@ def open_app(
     models: Models | None = None,
     clock: Clock = now,
     randbits: RandomBits = secrets.randbits,
+    or_reads: bool = False,
 ) -> App:
     """Open the store of these settings, made if it is missing, and build the app on it.
 
     Raises StoreError if the store cannot be opened, InvalidInput if settings do not fit together. A
-    failure leaves nothing open.
+    failure leaves nothing open. With `or_reads` a store that cannot be written is opened to be read.
     """
     models = models or models_of(settings)
     with ExitStack() as opened:
         presence = opened.enter_context(closing(data_directory(settings).use()))
-        store = opened.enter_context(closing(open_store(settings)))
+        store = opened.enter_context(closing(open_store(settings, or_reads=or_reads)))
         trail = Trail(store, clock)
         tokens = Tokens(store, trail, clock, randbits)
         locks = locks_of(settings, store)

@@ -15,18 +15,24 @@ from minutebook.store.sql.transfer import being_filled
 from minutebook.store.sqlite import SqliteStore, missing_database
 
 
-def open_store(settings: Settings) -> Tended:
+def open_store(settings: Settings, *, or_reads: bool = False) -> Tended:
     """Open the store of these settings, on a server or in the data directory; make it if it is missing.
+
+    With `or_reads` a file that cannot be written is opened to be read.
 
     Raises StoreError if it cannot be opened as a store of this version, InvalidInput if what a
     server's store needs is not installed, or settings do not fit the engine.
     """
     for check_fits in loaded("check_settings"):
         check_fits(settings)
-    return file_store(settings) if settings.store is None else store_at(settings, settings.store)
+    if settings.store is not None:
+        return store_at(settings, settings.store)
+    return file_store(settings, or_reads=or_reads)
 
 
-def file_store(settings: Settings, *, receives: bool = False) -> SqliteStore:
+def file_store(
+    settings: Settings, *, receives: bool = False, or_reads: bool = False
+) -> SqliteStore:
     """Open the store in the data directory; one that `receives` may be begun beside old ledgers.
 
     Raises StoreError if a move into an empty directory was cut short, and this does not go on with it.
@@ -40,6 +46,7 @@ def file_store(settings: Settings, *, receives: bool = False) -> SqliteStore:
         beside=() if receives else _beside(settings),
         receives=receives,
         keys=place_of(settings.key),
+        or_reads=or_reads,
     )
 
 

@@ -4,12 +4,14 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
 from minutebook.domain.caller import Caller
+from minutebook.domain.day import DaySpan, DayTopic
 from minutebook.domain.errors import ModelUnavailable, StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Memory
@@ -17,11 +19,13 @@ from minutebook.embedding import Embedder, Embedding
 from minutebook.feature import loaded
 from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.rows import TidyRows
+from minutebook.operations.day import report
 from minutebook.services.access.visibility import everything_in
 from minutebook.services.background import BackgroundWork
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.jobs import Job
+from minutebook.services.jobs import Job, JobRuns
 from minutebook.store.file_locks import FileLocks
+from minutebook.store.sql.marks import ProgramMarks
 from tests.world import Opener, WordEmbedder, World, failed, ready, wait_until
 
 
@@ -32,7 +36,9 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
     embeddings = Embeddings(app.infrastructure.store, embedding, 0.0, FileLocks(locks))
     stop = threading.Event()
     jobs = chain(*(jobs_of(app) for jobs_of in loaded("jobs")))
-    work = BackgroundWork(embedding, embeddings, world.caller, stop, jobs, interval=0.01)
+    work = BackgroundWork(
+        embedding, embeddings, world.caller, stop, jobs, app.job_runs, interval=0.01
+    )
     work.start()
     try:
         yield embeddings
@@ -107,7 +113,9 @@ def test_a_failure_that_comes_again_after_a_success_is_told_again(
 
     app = world.app
     job = Job("copies", run, "the copy failed", retry=0.01)
-    work = BackgroundWork(app.embedding, app.embeddings, world.caller, stop, [job], interval=0.01)
+    work = BackgroundWork(
+        app.embedding, app.embeddings, world.caller, stop, [job], app.job_runs, interval=0.01
+    )
     with caplog.at_level(logging.WARNING, "minutebook.services.background"):
         work.start()
         wait_until(stop.is_set)
@@ -115,3 +123,67 @@ def test_a_failure_that_comes_again_after_a_success_is_told_again(
         "the copy failed: the disk is full"
     ) == 2
     app.embeddings.notify()
+
+
+@pytest.mark.parametrize("every", [None, 0.01])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (StoreError("the disk is full"), "the disk is full"),
+        (PermissionError(13, "Permission denied", "/t"), "/t: Permission denied"),
+        (ValueError("words of a record"), "a fault of the program, ValueError at test_background"),
+    ],
+)
+def test_a_job_ends_by_success_or_stop_only_and_its_failure_is_told(
+    world: World, error: Exception, said: str, every: float | None
+) -> None:
+    """By `doctor` and `today`, as long as it did not succeed since; what failed unforeseen is told without its words."""
+    stop, may_succeed, runs = threading.Event(), threading.Event(), list[bool]()
+
+    def run(caller: Caller) -> None:
+        runs.append(may_succeed.is_set())
+        if not may_succeed.is_set():
+            raise error
+
+    app = world.app
+    job = Job("copies", run, "the copy failed", every=every, retry=0.01)
+    work = BackgroundWork(
+        app.embedding, app.embeddings, world.caller, stop, [job], app.job_runs, interval=0.01
+    )
+    work.start()
+    wait_until(lambda: len(runs) > 3)
+    (finding,) = [each for each in app.doctor.examine() if "the copy failed" in each.finding]
+    assert said in finding.finding
+    assert "words of a record" not in finding.finding
+    span = DaySpan(app.clock() - timedelta(days=1), app.clock())
+    waits = next(each for each in report(app, world.caller, span) if each.topic is DayTopic.WAITS)
+    assert "The job “copies” fails" in [each.text for each in waits.lines]
+    may_succeed.set()
+    wait_until(lambda: True in runs and not app.job_runs.failing())
+    if every is None:
+        assert runs.count(True) == 1
+    stop.set()
+    app.embeddings.notify()
+
+
+def test_how_a_job_went_outlives_the_process_until_the_job_is_no_more(world: World) -> None:
+    marks = ProgramMarks(world.store.database)
+    JobRuns(marks, "here", world.clock).note("copies", "the copy failed: no room")
+    for machine, failing in (("here", ["copies"]), ("there", [])):
+        later = JobRuns(marks, machine, world.clock)
+        assert [each.job for each in later.failing()] == failing
+        later.forget_others({"copies"})
+    later = JobRuns(marks, "here", world.clock)
+    later.forget_others({"rounds"})
+    assert later.failing() == []
+
+
+def test_a_job_that_goes_on_as_it_did_is_written_once_an_hour(world: World) -> None:
+    runs = JobRuns(ProgramMarks(world.store.database), "here", world.clock)
+    before = world.store.database.writes.count
+    for _ in range(5):
+        runs.note("copies")
+    assert world.store.database.writes.count == before + 1
+    world.clock.turn(3600)
+    runs.note("copies")
+    assert world.store.database.writes.count == before + 2

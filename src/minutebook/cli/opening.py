@@ -162,7 +162,7 @@ def made_here(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
     settings = settings_of(options)
     log_to_stderr(settings)
     with ExitStack() as stack:
-        app = stack.enter_context(closing(open_app(settings)))
+        app = stack.enter_context(closing(open_app(settings, or_reads=True)))
         stack.callback(app.embedding.close)
         caller = at_work(settings, settings.person(options, getpass.getuser()), working_directory())
         asks = in_call(caller, progress=until_loaded(app.embedding))

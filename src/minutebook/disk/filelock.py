@@ -6,7 +6,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +96,15 @@ class FileLock:
 
     def _opened(self) -> int:
         if self._file is None:
+            flags = getattr(os, "O_CLOEXEC", 0)
             try:
-                self._file = os.open(
-                    self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600
-                )
+                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | flags, 0o600)
             except OSError as error:
-                raise StoreError(of_system(self._path, error)) from error
+                # Where nobody may write, one that is there is locked all the same.
+                with suppress(OSError):
+                    self._file = os.open(self._path, os.O_RDONLY | flags)
+                if self._file is None:
+                    raise StoreError(of_system(self._path, error)) from error
             self._closing = weakref.finalize(self, os.close, self._file)
         return self._file
 

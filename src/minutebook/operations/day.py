@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
 from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.policy import may_read_metrics
 from minutebook.domain.reason import Reason, counted
 from minutebook.domain.records import Memory, Turn
 from minutebook.domain.writing.turns import Session
@@ -37,6 +38,7 @@ def report(app: "App", caller: Caller, span: DaySpan) -> list[DayPart]:
     found = [*_memories(app, caller, span), *_sessions(app, caller, span)]
     for tell in loaded("today"):
         found += tell(app, caller, span)
+    found += _failing_jobs(app, caller)
     learned, *others = (
         _joined(topic, [part for part in found if part.topic is topic]) for topic in DayTopic
     )
@@ -70,6 +72,16 @@ def _sessions(app: "App", caller: Caller, span: DaySpan) -> Iterator[DayPart]:
         counts = [counted("{count:,} session", "{count:,} sessions", len(found))]
         lines = [_of_session(app, caller, each) for each in found[:MOST]]
         yield DayPart(DayTopic.LEARNED, counts, lines)
+
+
+def _failing_jobs(app: "App", caller: Caller) -> Iterator[DayPart]:
+    """Yield the jobs that fail by now, to callers that answer for the whole store."""
+    failing = app.job_runs.failing() if may_read_metrics(caller, admins_only=True) else []
+    if failing:
+        counts = [counted("{count:,} failing job", "{count:,} failing jobs", len(failing))]
+        lines = [DayLine(Reason("The job “{job}” fails", job=each.job)) for each in failing]
+        remedy = Reason("`minutebook doctor` says why.")
+        yield DayPart(DayTopic.WAITS, counts, lines, remedy)
 
 
 def _of_memory(memory: Memory) -> DayLine:

@@ -2,16 +2,19 @@
 
 import logging
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import EmbeddingError, MinutebookError, StoreClosed, StoreError
+from minutebook.domain.reason import of_system
 from minutebook.embedding import Embedding
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.jobs import INTERVAL, Job, stopping
+from minutebook.services.jobs import INTERVAL, Job, JobRuns, stopping
 
 log = logging.getLogger(__name__)
 
@@ -31,12 +34,14 @@ class BackgroundWork:
         embeddings: Embeddings,
         caller: Caller,
         stop: threading.Event,
-        jobs: Iterable[Job] = (),
+        jobs: Iterable[Job],
+        runs: JobRuns,
         interval: float = INTERVAL,
     ) -> None:
         self._embedding = embedding
         self._embeddings = embeddings
         self._jobs = tuple(jobs)
+        self._runs = runs
         self._caller = in_call(replace(caller, name=SCHEDULE), progress=stopping(stop))
         self._stop = stop
         self._interval = interval
@@ -46,6 +51,7 @@ class BackgroundWork:
         """Load the model, then begin the threads."""
         self._embedding.start()
         self._run("vectors", self._embed_missing)
+        self._runs.forget_others({each.name for each in self._jobs})
         for job in self._jobs:
             self._run(job.name, partial(self._repeat, job))
 
@@ -76,10 +82,14 @@ class BackgroundWork:
             log.warning("%s", sentence)
 
     def _repeat(self, job: Job) -> None:
-        """Run a job again and again; not first, when others wait for answers, unless it runs once."""
-        pause, failed = (0.0 if job.is_once else self._interval), ""
+        """Run a job again and again, or until it succeeded once; not first, when others wait for answers, unless that is all.
+
+        Whatever fails in it, it is tried again: a thread that ended unseen would do nothing for as long as the app lives.
+        """
+        every = 0.0 if job.every is None else min(job.every, self._interval)
+        pause, failed = every, ""
         while not self._stop.wait(pause):
-            pause = self._interval
+            pause = every or self._interval
             try:
                 job.run(self._caller)
             except StoreClosed:
@@ -87,12 +97,26 @@ class BackgroundWork:
                 log.debug("the database is stopped; %s waits until it is started", job.name)
                 continue
             except MinutebookError as error:
-                if self._stop.is_set():
-                    return
-                if str(error) != failed:
-                    log.warning("%s: %s", job.failing, error)
-                failed, pause = str(error), job.retry
+                reason = str(error)
+            except Exception as error:  # noqa: BLE001 - kept and told; its own words may quote content
+                reason = _fault(error)
             else:
                 failed = ""
-            if job.is_once:
+                self._runs.note(job.name)
+                if job.every is None:
+                    return
+                continue
+            if self._stop.is_set():
                 return
+            if reason != failed:
+                log.warning("%s: %s", job.failing, reason)
+            failed, pause = reason, job.retry
+            self._runs.note(job.name, f"{job.failing}: {reason}")
+
+
+def _fault(error: Exception) -> str:
+    """Word an error that no code of ours foresaw: of the system's the cause, of others the place."""
+    if isinstance(error, OSError):
+        return of_system(error.filename or "a file", error)
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return f"a fault of the program, {type(error).__name__} at {Path(at.filename).name}:{at.lineno}"

@@ -221,7 +221,8 @@ def test_the_doctor_names_a_failure_and_a_schedule_that_never_ran(
     kept = scheduled(verify=broken)
     app = kept.world.app
     check = Check("The backups", lambda: of_backups(kept.backups.state()))
-    doctor = Doctor(app.infrastructure.store, app.trail, app.embedding, app.mentions, [check])
+    store, home = app.infrastructure.store, app.settings.home
+    doctor = Doctor(store, app.trail, app.embedding, app.mentions, [check], home=home)
     assert [each.finding for each in doctor.examine()] == [
         "No backup was made by the schedule yet."
     ]

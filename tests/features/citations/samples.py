@@ -27,8 +27,6 @@ def write_citations(store: Tended, organization: str = "acme") -> None:
     rows.put(organization, [one, judged_record("b")])
     assert rows.of(organization, [one.name]) == {one.name: {"/shop": one}}
     assert len(rows.in_tree(organization, "/shop")) == 2
-    rows.put_mark(organization, 7)
-    assert rows.mark(organization) == 7
     assert len(rows.all(organization)) == 2
     decided = (Kind.DECISION, "d")
     rows.put_confirmed(organization, decided, NOON)

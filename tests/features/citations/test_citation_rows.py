@@ -12,24 +12,21 @@ from tests.world import NOON
 
 def test_rows_are_kept_by_record_and_work_tree(kept: Tended) -> None:
     rows = CitationRows(kept.database)
-    assert (rows.of("acme", [(Kind.MEMORY, "a")]), rows.mark("acme")) == ({}, 0)
+    assert rows.of("acme", [(Kind.MEMORY, "a")]) == {}
     one, elsewhere, other = judged_record("a"), judged_record("a", "/copy"), judged_record("b")
     rows.put("acme", [one, elsewhere, other])
     rows.put("zoo", [one])
-    rows.put_mark("acme", 7)
-    rows.put_mark("acme", 8)
     anew = judged_record("a", said="t")
     rows.put("acme", [anew])
     assert rows.of("acme", [one.name, (Kind.DECISION, "b")]) == {
         one.name: {"/shop": anew, "/copy": elsewhere}
     }
     assert {each.name for each in rows.in_tree("acme", "/shop")} == {one.name, other.name}
-    assert (rows.mark("acme"), rows.mark("zoo")) == (8, 0)
     rows.remove("acme", [])
     rows.remove("acme", [one.name])
     assert rows.of("acme", [one.name, other.name]) == {other.name: {"/shop": other}}
     rows.clear("acme")
-    assert (rows.in_tree("acme", "/shop"), rows.mark("acme")) == ([], 0)
+    assert rows.in_tree("acme", "/shop") == []
     assert rows.in_tree("zoo", "/shop") == [one]
 
 

@@ -16,6 +16,7 @@ from minutebook.features.citations.operations import citing_texts
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
 from minutebook.features.citations.services import CitationServices
 from minutebook.services.search.hit_notes import HitNote
+from minutebook.store.sql.marks import ProgramMarks
 from tests.features.citations.repositories import committed
 from tests.world import NOON, Opener, World
 
@@ -161,7 +162,8 @@ def test_projects_are_judged_in_the_background(world: World, shop: Path) -> None
     before = world.contents()
     citations.follow(world.caller)
     world.app.doctor.mend(world.caller)
-    assert rows_of(world).mark("default") == before["default"][0]
+    marks = ProgramMarks(world.store.database)
+    assert marks.of("default")["citations"]["sequence"] == before["default"][0]
 
 
 @pytest.mark.parametrize("token", ["t1", ""])

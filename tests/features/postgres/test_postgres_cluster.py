@@ -103,6 +103,7 @@ _TIED = re.compile(
 def test_each_statement_says_whose_rows_it_means(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from minutebook.store.sql.marks import ProgramMarks
     from tests.features.citations.samples import write_citations
     from tests.features.recall_log.samples import write_recalls
     from tests.features.tidying.samples import write_suggestions
@@ -120,6 +121,8 @@ def test_each_statement_says_whose_rows_it_means(
         write_suggestions(store)
         write_images(store)
         write_citations(store)
+        ProgramMarks(store.database).put("acme", "follower", {"sequence": 7})
+        assert ProgramMarks(store.database).of("acme") == {"follower": {"sequence": 7}}
         ask_everything(store)
         look_after(store)
         server().execute("UPDATE identity SET texts = 0", (tmp_path / "store/database").read_text())

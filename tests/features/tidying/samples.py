@@ -25,11 +25,9 @@ def write_suggestions(store: Tended) -> None:
     )
     for suggestion in tidying.add("acme", [found]):
         tidying.put(suggestion)
-    tidying.put_marks("acme", {"at": 1})
     tidying.known("acme", ["a"])
     tidying.numbered("acme", 1)
     tidying.find("acme", State.OPEN, 3)
     tidying.due("acme", START, 3)
-    tidying.marks("acme")
     list(tidying.everything("acme"))
     tidying.remove("acme", "a")

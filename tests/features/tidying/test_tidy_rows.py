@@ -15,7 +15,7 @@ from tests.store.samples import START, memory
 def test_suggestions_are_numbered_once_and_found_by_state_number_and_day(kept: Tended) -> None:
     rows = TidyRows(kept.database)
     assert rows.find("acme", State.OPEN, 9) == []
-    assert (rows.marks("acme"), rows.known("acme", ["1"])) == ({}, set())
+    assert rows.known("acme", ["1"]) == set()
     late = suggested("3", state=State.WAITING, due=START + timedelta(days=1))
     one, two, three = rows.add("acme", [suggested("1"), suggested("2"), late])
     assert [each.number for each in (one, two, three)] == [1, 2, 3]
@@ -30,15 +30,11 @@ def test_suggestions_are_numbered_once_and_found_by_state_number_and_day(kept: T
     assert (rows.numbered("acme", 0), rows.numbered("acme", 9)) == (None, None)
     assert rows.due("acme", START, 9) == []
     assert rows.due("acme", START + timedelta(days=1), 9) == [three]
-    rows.put_marks("acme", {"sequence": 7})
-    rows.put_marks("acme", {"sequence": 8})
     settled = replace(one, state=State.APPLIED, settled_at=START, settled_by="ana", undo="{}")
     rows.put(settled)
     assert rows.numbered("acme", 1) == settled
     rows.remove("acme", "2")
     assert [each.number for each in rows.everything("acme")] == [1, 3, 4]
-    assert rows.marks("acme") == {"sequence": 8}
-    assert rows.marks("zoo") == {}
 
 
 def test_what_is_written_in_a_transaction_is_undone_with_it(kept: Tended) -> None:
@@ -46,10 +42,8 @@ def test_what_is_written_in_a_transaction_is_undone_with_it(kept: Tended) -> Non
         with kept.transaction("acme"):
             kept.put(memory("a", organization="acme"))
             TidyRows(kept.database).add("acme", [suggested("1")])
-            TidyRows(kept.database).put_marks("acme", {"sequence": 1})
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
     assert TidyRows(kept.database).known("acme", ["1"]) == set()
-    assert TidyRows(kept.database).marks("acme") == {}

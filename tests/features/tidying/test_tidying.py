@@ -322,7 +322,7 @@ def test_a_round_that_is_killed_goes_on_where_it_was(
             raise Killed
 
     reference = dict(world.app.get(TidyingServices).rounds.run(PERSON, dry_run=True).found)
-    monkeypatch.setattr("minutebook.features.tidying.looking.rounds.BATCH", 10)
+    monkeypatch.setattr("minutebook.features.citations.following.BATCH", 10)
     with pytest.raises(Killed):
         world.app.get(TidyingServices).rounds.run(in_call(PERSON, progress=die))
     world.app.get(TidyingServices).rounds.run(PERSON)

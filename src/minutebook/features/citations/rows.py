@@ -22,9 +22,6 @@ RecordName = tuple[Kind, str]
 
 _COLUMNS = "kind, id, tree, said, base, head, stamps, judged"
 
-_MARK = "mark"
-"""The kind of the row that says how far an organization's changes were followed."""
-
 _WAIT = 2.0
 """Seconds for which rows wait for those who write to the same file."""
 
@@ -93,8 +90,8 @@ class CitationRows:
         number = self._database.number_of(organization)
         with self._database.reading() as connection:
             rows = connection.rows(
-                f"SELECT {_COLUMNS} FROM citations WHERE organization = ? AND kind <> ?",  # noqa: S608
-                (number, _MARK),
+                f"SELECT {_COLUMNS} FROM citations WHERE organization = ?",  # noqa: S608
+                (number,),
             )
         return [_read(row) for row in rows]
 
@@ -125,21 +122,6 @@ class CitationRows:
         number = self._database.number_of(organization)
         with self._database.beside(_WAIT) as connection:
             connection.run("DELETE FROM citations WHERE organization = ?", (number,))
-
-    def mark(self, organization: str) -> int:
-        """Return the sequence up to which an organization's changes were followed."""
-        number = self._database.number_of(organization)
-        with self._database.reading() as connection:
-            row = connection.row(
-                "SELECT said FROM citations WHERE organization = ? AND kind = ?", (number, _MARK)
-            )
-        return 0 if row is None else int(value_text(row[0]))
-
-    def put_mark(self, organization: str, sequence: int) -> None:
-        """Note up to which sequence an organization's changes were followed. Raises StoreBusy after two seconds."""
-        with self._database.beside(_WAIT) as connection:
-            number = self._database.registered(organization)
-            _put(connection, number, (_MARK, "", "", str(sequence), "", "", "", ""))
 
     def confirmed(
         self, organization: str, names: Collection[RecordName]

@@ -13,12 +13,14 @@ from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.records import CLASSES, Decision, Key, Kind, Memory, Project, Record, Summary
 from minutebook.features.citations.cited import Judged
 from minutebook.features.citations.citing import CITING, CitingRecord, CitingRecords
+from minutebook.features.citations.following import Follower
 from minutebook.features.citations.rows import CitationRows, JudgedRecord, RecordName
 from minutebook.features.citations.telling import note_on, worst_of
 from minutebook.features.citations.work_trees import Freshness, KnownTrees, known_trees, tree_around
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.search.hit_notes import HitNote
+from minutebook.store.values import Change
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +33,8 @@ WAIT = 0.1
 REST = 60.0
 """Seconds in which no answer waits for a work tree that took longer, or cannot be judged."""
 
-BATCH, AT_ONCE = 200, 50
-"""Changes that are followed, and earlier records that are judged, at once."""
+AT_ONCE = 50
+"""Earlier records that are judged at once."""
 
 
 class Citations:
@@ -43,9 +45,9 @@ class Citations:
     ) -> None:
         self._store = infrastructure.store
         self._records = infrastructure.records
-        self._locks = infrastructure.locks
         self._rows = rows
         self._citing = citing
+        self._follower = Follower(infrastructure, "citations", self._on_changes)
         self._judging = threading.Lock()
         self._pending: dict[tuple[str, str], Future[list[JudgedRecord]]] = {}
         self._resting: dict[str, float] = {}
@@ -97,7 +99,7 @@ class Citations:
 
     def doubtful(self, caller: Caller, organization: str) -> set[RecordName]:
         """Return the records that cite something which does not hold; those without a fresh verdict are judged first."""
-        self._follow(caller, self._records.seen_in(organization, anywhere(caller)))
+        self._follower.follow(caller, organization)
         self._judge_stale(organization, self._rows.all(organization))
         return {each.name for each in self._rows.all(organization) if not each.holds}
 
@@ -174,35 +176,25 @@ class Citations:
     def follow(self, caller: Caller) -> None:
         """Judge new records, and those that cite projects that were indexed anew, since the last time."""
         for view in self._records.seen_by(anywhere(caller)):
-            self._follow(caller, view)
+            self._follower.follow(caller, view.organization)
 
     def judge_anew(self, caller: Caller) -> None:
         """Forget all that was judged, and judge it again."""
         for view in self._records.seen_by(anywhere(caller)):
             self._rows.clear(view.organization)
+            self._follower.begin_anew(view.organization)
         self.follow(caller)
 
-    def _follow(self, caller: Caller, view: View) -> None:
-        """Follow the changes of an organization, unless another process does."""
-        organization = view.organization
-        with self._locks.hold(f"citations\0{organization}") as held:
-            if held is None:
-                return
-            since = self._rows.mark(organization)
-            if since > self._store.sequence(organization):
-                since = 0
-            while changes := self._store.changes(organization, since, BATCH):
-                caller.call.progress(0.0, organization)
-                since = changes[-1].sequence
-                trees = known_trees(caller, view.find(Project)).of_projects
-                kinds = {of.kind for of in CITING}
-                names = {(each.kind, each.id) for each in changes if each.kind in kinds}
-                self._judge_written(organization, names, trees)
-                if any(each.kind is Kind.PROJECT for each in changes):
-                    for repository, tree in trees.items():
-                        self._judge_stale(organization, self._rows.in_tree(organization, tree))
-                        self._judge_earlier(view, repository, tree)
-                self._rows.put_mark(organization, since)
+    def _on_changes(self, caller: Caller, organization: str, changes: Sequence[Change]) -> None:
+        view = self._records.seen_in(organization, anywhere(caller))
+        trees = known_trees(caller, view.find(Project)).of_projects
+        kinds = {of.kind for of in CITING}
+        names = {(each.kind, each.id) for each in changes if each.kind in kinds}
+        self._judge_written(organization, names, trees)
+        if any(each.kind is Kind.PROJECT for each in changes):
+            for repository, tree in trees.items():
+                self._judge_stale(organization, self._rows.in_tree(organization, tree))
+                self._judge_earlier(view, repository, tree)
 
     def _judge_written(
         self, organization: str, names: Collection[RecordName], trees: Mapping[str | None, str]

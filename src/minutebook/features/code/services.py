@@ -66,9 +66,7 @@ def jobs(app: App) -> Iterable[Job]:
     # A project has its vectors long before the last text has its token states.
     app.embeddings.after_batches.append(projects.settle)
     failing = "cannot go on with what was left half done"
-    yield Job(
-        "projects", lambda caller: projects.resume(caller.call.progress), failing, is_once=True
-    )
+    yield Job("projects", lambda caller: projects.resume(caller.call.progress), failing, every=None)
 
 
 def listed_source(app: App) -> "ListedSource":

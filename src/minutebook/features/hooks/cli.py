@@ -11,6 +11,7 @@ from minutebook.cli.commands.settings import write_setting
 from minutebook.cli.opening import check_begun, connected_to, server_named, settings_of
 from minutebook.cli.printing import say
 from minutebook.cli.terminal import as_json, identity
+from minutebook.disk.room import no_room_in
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import age_of
@@ -66,12 +67,17 @@ def hooks(options: dict[str, str], as_json: bool, switch: str | None) -> None:  
     check_begun(settings)
     entries = log.entries(str(settings.home))
     rows = lately(entries)
-    lines = [*client_lines(entries, datetime.now(UTC)), *map(event_line, rows)] or [
-        "No hook was called yet. `minutebook install CLIENT --hooks` enters them."
-    ]
+    lines = [*client_lines(entries, datetime.now(UTC)), *map(event_line, rows)]
+    if (cause := no_room_in(settings.home)) is not None:
+        lines.append(
+            f"How many hooks were called is not known: calls cannot be noted in {settings.home} ({cause})."
+        )
+    elif not lines:
+        lines = ["No hook was called yet. `minutebook install CLIENT --hooks` enters them."]
     if settings.of(HookSettings).hooks == "off":
         lines.insert(0, "Hooks are off: `minutebook hooks on` has them speak again.")
-    say({"hooks": settings.of(HookSettings).hooks, "events": rows}, lines, as_json)
+    shape = {"hooks": settings.of(HookSettings).hooks, "events": rows, "not_noted": cause}
+    say(shape, lines, as_json)
 
 
 def lately(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

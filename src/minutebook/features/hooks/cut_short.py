@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from minutebook.config import load
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import InvalidInput
+from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.features.hooks import log
 from minutebook.features.hooks.answers import answer
 from minutebook.features.hooks.capture import CAPTURED, NOTHING, transcript
@@ -33,18 +33,25 @@ _CAPTURE = "capture"
 
 def jobs(app: "App") -> Iterable[Job]:
     """Yield the job that keeps the sessions of clients that are gone."""
+    seen, waiting = None, list[Mapping[str, Any]]()
+    path = app.settings.home / log.NAME
 
     def keep(caller: Caller) -> None:
-        seen, waiting = None, list[Mapping[str, Any]]()
-        path = app.settings.home / log.NAME
-        while not app.stopping.wait(_EACH):
-            if seen != (seen := _stamp(path)):
-                waiting = unfinished(log.entries(str(app.settings.home)))
-            for entry in waiting:
+        nonlocal seen, waiting
+        if seen != (seen := _stamp(path)):
+            waiting = unfinished(log.entries(str(app.settings.home)))
+        failed: MinutebookError | None = None
+        for entry in waiting:
+            try:
                 if not _is_alive(entry["pid"]):
                     _keep(app, entry)
+            except MinutebookError as error:
+                failed = error
+        if failed is not None:
+            raise failed
 
-    yield Job("sessions cut short", keep, "sessions cut short are not kept", is_once=True)
+    failing = "sessions cut short are not kept"
+    yield Job("sessions cut short", keep, failing, every=_EACH, retry=_EACH)
 
 
 def unfinished(entries: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -105,7 +105,7 @@ def jobs(app: App) -> Iterable[Job]:
     """Yield the job that ends, once, the unfinished work of an earlier process in the ledgers."""
     ledgers = app.get(LedgerServices).ledgers
     failing = "cannot go on with what was left half done"
-    yield Job("ledgers", lambda caller: ledgers.recover(), failing, is_once=True)
+    yield Job("ledgers", lambda caller: ledgers.recover(), failing, every=None)
 
 
 def text_source(app: App) -> "TextSource":

@@ -42,6 +42,11 @@ def recalls(
     if page.is_off:
         none += " It is off: `minutebook settings set recall_log records` turns it on."
     lines = [line for each in page.recalls for line in _lines(each)]
+    if not page.is_whole:
+        none = (
+            "What was asked lately is not known: it cannot be noted; `minutebook doctor` says why."
+        )
+        lines.append(none)
     say([_shape(each) for each in page.recalls], lines or none, as_json)
 
 

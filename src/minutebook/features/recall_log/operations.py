@@ -23,10 +23,11 @@ class RecalledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RecallPage:
-    """Part of the log of questions, and whether it is kept at all."""
+    """Part of the log of questions, whether it is kept at all, and whether all that was asked could be noted."""
 
     recalls: list[RecalledQuestion]
     is_off: bool
+    is_whole: bool
 
 
 @operation("knowledge")
@@ -52,6 +53,7 @@ def recalls(
     return RecallPage(
         [RecalledQuestion(each.entry, each.got) for each in found],
         _services(app).recalls.mode == "off",
+        _services(app).recalls.is_whole(),
     )
 
 

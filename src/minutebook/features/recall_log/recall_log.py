@@ -163,6 +163,10 @@ class RecallLog:
                 is_done = self._write(organization, some) and is_done
             return is_done
 
+    def is_whole(self) -> bool:
+        """Tell whether all that was asked could be noted, and more could be: else how much it was is not known."""
+        return self.flush() and (self.mode == "off" or self._rows.can_write())
+
     def close(self) -> None:
         """Write the remaining entries, and no more."""
         self._stop.set()

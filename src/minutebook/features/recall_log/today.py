@@ -28,8 +28,13 @@ def answered(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
         )
         yield DayPart(DayTopic.TOLD, remedy=off)
         return
-    counts = [counted("{count:,} answer", "{count:,} answers", len(found))] if found else []
+    counts: list[str] = (
+        [counted("{count:,} answer", "{count:,} answers", len(found))] if found else []
+    )
     remedy = "" if found else Reason("`minutebook doctor` says whether clients are connected.")
+    if not recalls.is_whole():
+        counts.append(Reason("not known: answers cannot be noted at present"))
+        remedy = Reason("`minutebook doctor` says why.")
     yield DayPart(DayTopic.TOLD, counts, [_line(each) for each in found], remedy, "/recalls")
 
 

@@ -1,7 +1,7 @@
-"""Suggestions in a table of the database: a row each, and one for the marks of an organization."""
+"""Suggestions in a table of the database: a row each."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,9 +14,6 @@ from minutebook.store.sql.tables import instant, microseconds, value_text
 _COLUMNS = (
     "id, number, finding, state, certainty, subjects, due, found_at, settled_at, settled_by, undo"
 )
-
-_MARKS = "marks"
-"""The id of the row that holds what is noted of the organization; its number is 0."""
 
 _BATCH = 500
 
@@ -64,7 +61,7 @@ class TidyRows:
 
     def numbered(self, organization: str, number: int) -> Suggestion | None:
         """Return the suggestion with a number, or None."""
-        condition = "number = ? AND number > 0"
+        condition = "number = ?"
         return next(iter(self._found(organization, condition, (number,), 1)), None)
 
     def find(self, organization: str, state: State, limit: int, after: int = 0) -> list[Suggestion]:
@@ -81,24 +78,6 @@ class TidyRows:
         """Remove a suggestion, so that it may be found again."""
         with self._database.writing(organization) as (connection, key):
             self._delete(connection, key, id)
-
-    def marks(self, organization: str) -> Mapping[str, Any]:
-        """Return the last marks of an organization as a whole; none at first."""
-        key = self._database.number_of(organization)
-        with self._database.reading() as connection:
-            rows = connection.rows(
-                "SELECT undo FROM suggestions WHERE organization = ? AND id = ?",
-                (key, _MARKS),
-            )
-        noted: dict[str, Any] = json.loads(value_text(rows[0][0]) or "{}") if rows else {}
-        return noted
-
-    def put_marks(self, organization: str, marks: Mapping[str, Any]) -> None:
-        """Store the marks of an organization as a whole, in place of the last ones."""
-        with self._database.writing(organization) as (connection, key):
-            self._delete(connection, key, _MARKS)
-            values = (key, _MARKS, 0, _MARKS, _MARKS, 0.0, "[]", None, 0, None, "")
-            self._insert_values(connection, (*values, json.dumps(dict(marks))))
 
     def everything(self, organization: str) -> Iterator[Suggestion]:
         """Yield every suggestion of an organization by number, some at a time."""
@@ -158,9 +137,6 @@ class TidyRows:
             *(subjects, None if each.due is None else microseconds(each.due)),
             *(microseconds(each.found_at), _microseconds(each.settled_at), by, each.undo),
         )
-        self._insert_values(connection, values)
-
-    def _insert_values(self, connection: Connection, values: Sequence[Any]) -> None:
         marks = ", ".join("?" * len(values))
         statement = f"INSERT INTO suggestions (organization, {_COLUMNS}) VALUES ({marks})"  # noqa: S608
         connection.run(statement, values)

@@ -122,7 +122,7 @@ class TidyingServices(FeatureServices):
         """Tell of the last round, and of one that did not run."""
         from minutebook.features.tidying.looking.state import TidyStatus
 
-        return TidyStatus(self.infrastructure.records, self._rows, self.app.clock, self._every)
+        return TidyStatus(self.infrastructure, self._rows, self._every)
 
     @property
     def _every(self) -> timedelta | None:

@@ -1,4 +1,4 @@
-"""The table of tidying: a row a suggestion, and one for the marks of an organization."""
+"""The table of tidying: a row a suggestion."""
 
 from minutebook.store.sql.side_tables import SideTable, SideTables
 

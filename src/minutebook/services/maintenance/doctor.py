@@ -1,16 +1,18 @@
 """Examine records and the data derived from them; rebuild the derived data."""
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from minutebook.disk.room import is_almost_full, no_room_in
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import StoreDamaged
+from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Kind
 from minutebook.embedding.service import Embedding
 from minutebook.services.access.audit import EVERYTHING, Trail
+from minutebook.services.jobs import JobRun
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.store.protocol import Tended
 
@@ -46,21 +48,29 @@ class Doctor:
         mentions: Mentions,
         checks: Iterable[Check] = (),
         repairs: Iterable[Callable[[Caller], None]] = (),
+        *,
+        home: Path,
+        failing: Callable[[], Iterable[JobRun]] = tuple,
     ) -> None:
         self._store = store
         self._trail = trail
         self._embedding = embedding
         self._mentions = mentions
         self._repairs = tuple(repairs)
-        self._checks = (Check("The store", lambda: _of_store(store)), *checks)
+        self._failing = failing
+        self._checks = (
+            Check("The store", lambda: _of_store(store)),
+            Check("The disk", lambda: _of_disk(store, home)),
+            *checks,
+        )
 
     def examine(self) -> list[Finding]:
-        """Find damage in the store and in the data of features, and a model that fails to load.
+        """Find damage in the store and in the data of features, a model that fails to load, jobs that fail.
 
         A part too damaged to be read is a finding; the rest is examined all the same.
         """
         findings = [finding for check in self._checks for finding in self._examined(check)]
-        return [*findings, *_of_model(self._embedding)]
+        return [*findings, *_of_jobs(self._failing(), findings), *_of_model(self._embedding)]
 
     def mend(self, caller: Caller) -> None:
         """Rebuild every index, the mentions and the derived data of features, and enter it in the trail.
@@ -113,6 +123,35 @@ def _of_store(store: Tended) -> list[Finding]:
         sentence = f"Some texts are still being analysed anew for search by words: {waiting:,}."
         findings.append(Finding(sentence, ANALYSE))
     return findings
+
+
+def _of_disk(store: Tended, home: Path) -> Iterator[Finding]:
+    """Yield why nothing can be kept, in the store or in the data directory, or that the disk is almost full."""
+    remedy = (
+        "make room there, or let this user write there; until then nothing is kept, nor counted"
+    )
+    try:
+        store.database.check_writes()
+    except (StoreBusy, StoreClosed, StoreDamaged):
+        pass
+    except StoreError as error:
+        yield Finding(f"The store cannot be written: {error}.", remedy)
+        return
+    if (cause := no_room_in(home)) is not None:
+        yield Finding(f"The data directory cannot be written: {home}: {cause}.", remedy)
+    elif is_almost_full(home):
+        yield Finding(f"The disk of {home} is almost full.", remedy)
+
+
+def _of_jobs(failing: Iterable[JobRun], known: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the jobs that fail, but for those of which a part of the store said why itself."""
+    said = [each.finding for each in known]
+    for run in failing:
+        if not any(run.reason.partition(": ")[2] in each for each in said):
+            remedy = (
+                "mend that; it is tried again while a daemon or server runs, whose log says more"
+            )
+            yield Finding(f"At {run.failed[:16]} UTC {run.reason}.", remedy)
 
 
 def _of_model(model: Embedding) -> list[Finding]:

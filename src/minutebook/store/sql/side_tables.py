@@ -76,10 +76,18 @@ class SideTables:
         return 1 + len(self.steps)
 
 
+_MARKS = SideTable(
+    "marks", "organization integer, name text, noted text", key="organization, name", indices={}
+)
+
+
 @cache
 def by_feature() -> Mapping[str, SideTables]:
-    """Return the tables of each feature that has some, by its name."""
-    return {each.name: each.load(each.tables) for each in features() if each.tables}
+    """Return the tables of each feature that has some, by its name; "core" are those of the core."""
+    return {
+        "core": SideTables((_MARKS,)),
+        **{each.name: each.load(each.tables) for each in features() if each.tables},
+    }
 
 
 def all_tables() -> Iterator[SideTable]:

@@ -25,6 +25,7 @@ class SqliteStore(SqlStore):
     or empty file if its own traces, or files or folders of `beside`, show that there was a store. Only
     one that `receives` can be opened while records are being moved into it. The key of an encrypted file
     is taken from `keys`, or EncryptionKeyMissing is raised; a file that is made is encrypted with `new_key`.
+    With `or_reads` one that cannot be written is opened to be read.
     """
 
     database: Connections
@@ -40,6 +41,7 @@ class SqliteStore(SqlStore):
         receives: bool = False,
         keys: Keys | None = None,
         new_key: Key | None = None,
+        or_reads: bool = False,
     ) -> None:
         connections = Connections(
             path,
@@ -48,6 +50,7 @@ class SqliteStore(SqlStore):
             beside=tuple(beside),
             synchronous=durability,
             writer_wait=writer_wait,
+            or_reads=or_reads,
         )
         super().__init__(SqliteUpkeep(path, connections, receives=receives))
 

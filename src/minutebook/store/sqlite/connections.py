@@ -9,13 +9,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
+from urllib.parse import quote
 
 import apsw
 
 from minutebook.disk.encryption import Key, Keys
 from minutebook.disk.filelock import FileLock
 from minutebook.disk.network_files import network_type
-from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
+from minutebook.disk.room import no_room_in
+from minutebook.domain.errors import (
+    InvalidInput,
+    NotFound,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+)
 from minutebook.domain.reason import Reason, Word, cause_of, of_system
 from minutebook.store.sql.database import Database
 from minutebook.store.sqlite import log_damage, missing_database, schema, text_analysis
@@ -23,6 +32,7 @@ from minutebook.store.sqlite.encryption import connect, key_of
 from minutebook.store.sqlite.errors import RESCUE, translate_errors
 from minutebook.store.sqlite.statements import SqliteConnection
 
+_READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 _BUSY_MILLISECONDS = 10_000
 _STATEMENTS = 256
 _CACHE_KIB = 16_384
@@ -107,8 +117,11 @@ class Connections(Database):
         beside: Sequence[Path],
         synchronous: str,
         writer_wait: float,
+        or_reads: bool,
     ) -> None:
         super().__init__()
+        self._or_reads = or_reads
+        self._unwritable: StoreError | None = None
         self._path = path
         self.place = str(path)
         self._keys = keys
@@ -134,11 +147,24 @@ class Connections(Database):
         self._local = threading.local()
         self._readers: weakref.WeakSet[_Reader] = weakref.WeakSet()
         self._file_lock = FileLock(missing_database.lock_of(path))
-        with translate_errors(path):
-            _make_private(path)
-            self._writer = self._open_writer()
+        self._writer = self._opened_writer(or_reads=bool(self._or_reads and is_there))
         missing_database.mark(path)
         self._closed = False
+
+    def _opened_writer(self, *, or_reads: bool) -> SqliteConnection:
+        """Open the connection that writes, or one to read where the file cannot be written."""
+        self._unwritable = None
+        try:
+            with translate_errors(self._path):
+                _make_private(self._path)
+                return self._open_writer()
+        except StoreError as error:
+            cause = no_room_in(self._path.parent) if or_reads else None
+            if cause is None or isinstance(error, StoreDamaged):
+                raise
+            self._unwritable = StoreError("{path}: {cause}", path=self._path, cause=cause)
+            with translate_errors(self._path):
+                return self._open_writer()
 
     @property
     def is_writing(self) -> bool:
@@ -257,6 +283,7 @@ class Connections(Database):
         with self.beside(wait=1.0) as connection:
             # The same number again, which is a page of the log all the same.
             connection.raw.pragma("user_version", connection.raw.pragma("user_version"))
+        _check_grows(self._path)
 
     def file_faults(self) -> list[tuple[str, str]]:
         """Return the faults of the file's place and of its log, with the remedies.
@@ -345,7 +372,11 @@ class Connections(Database):
 
     def _new_connection(self) -> apsw.Connection:
         """Open one more connection, the caller's own to close."""
-        connection = connect(self._path, self.key, statements=_STATEMENTS)
+        if self._unwritable is None:
+            connection = connect(self._path, self.key, statements=_STATEMENTS)
+        else:
+            address = _address_to_read(self._path)
+            connection = connect(address, self.key, _READ, statements=_STATEMENTS)
         try:
             self._set_up(connection)
         except BaseException:
@@ -371,6 +402,8 @@ class Connections(Database):
         try:
             self._keep_unread(connection)
             if not self._is_prepared(connection):
+                if self._unwritable is not None:
+                    raise self._unwritable
                 self._file_lock.acquire(self._wait)
                 try:
                     self._make_tables(connection)
@@ -413,7 +446,7 @@ class Connections(Database):
             schema.is_current(connection, self._path)
             and text_analysis.is_current(SqliteConnection(connection))
             # A restore that was killed leaves a database without the log, where readers and writers wait for one another.
-            and connection.pragma("journal_mode") == "wal"
+            and (self._unwritable is not None or connection.pragma("journal_mode") == "wal")
         )
 
     def _make_tables(self, connection: apsw.Connection) -> None:
@@ -454,6 +487,8 @@ class Connections(Database):
         try:
             if self._closed:
                 raise StoreClosed("{path}: the store was closed", path=self._path)
+            if self._unwritable is not None:
+                raise self._unwritable
             self._wait_for_processes(deadline)
             try:
                 yield
@@ -547,3 +582,16 @@ def _make_private(path: Path) -> None:
         return
     except OSError as error:
         raise StoreError(of_system(path, error)) from error
+
+
+def _address_to_read(path: Path) -> str:
+    """Return the address of a file that cannot be written; without a log beside it nothing but itself is looked at."""
+    log = missing_database.log_of(path)
+    has_log = log.exists() and log.stat().st_size
+    return f"file:{quote(str(path))}?mode=ro{'' if has_log else '&immutable=1'}"
+
+
+def _check_grows(path: Path) -> None:
+    """Raise StoreError unless a file beside a database can grow: a log that was carried over takes pages without growing."""
+    if (cause := no_room_in(path.parent)) is not None:
+        raise StoreError("{path}: {cause}", path=path, cause=cause)

@@ -57,7 +57,7 @@ def key_of(path: Path, keys: Keys | None) -> Key | None:
 
 
 def connect(
-    path: Path, key: Key | None, flags: int = _READ_AND_MAKE, *, statements: int = 100
+    path: Path | str, key: Key | None, flags: int = _READ_AND_MAKE, *, statements: int = 100
 ) -> apsw.Connection:
     """Open a connection to a database, encrypted if there is a key.
 

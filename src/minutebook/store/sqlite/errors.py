@@ -2,11 +2,11 @@
 
 import errno
 import os
-import tempfile
 from pathlib import Path
 
 import apsw
 
+from minutebook.disk.room import NO_ROOM, why_nothing_grows
 from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
 from minutebook.domain.reason import Reason
 from minutebook.store.sql.database import Translation
@@ -35,13 +35,6 @@ _TOO_MANY = {
     ),
     errno.ENFILE: Reason("this machine has as many files open as it may; end what keeps them open"),
 }
-_NO_ROOM = {
-    errno.ENOSPC: Reason("the disk is full"),
-    errno.EDQUOT: Reason("the quota of this user or folder is used up"),
-}
-_MUCH = 65_536
-"""Bytes that a file next to the database has to be able to have."""
-
 _FULL = frozenset({apsw.SQLITE_IOERR_WRITE})
 
 
@@ -84,10 +77,10 @@ def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
         )
     if (
         isinstance(error, apsw.CantOpenError | apsw.IOError)
-        and (number := _why_nothing_grows(path.parent)) in _NO_ROOM
+        and (number := why_nothing_grows(path.parent)) in NO_ROOM
     ):
         return StoreError(
-            "{path}: {cause}; make room, then try again", path=path, cause=_NO_ROOM[number]
+            "{path}: {cause}; make room, then try again", path=path, cause=NO_ROOM[number]
         )
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
         return damaged("{path}: {cause} ({error})", path=path, cause=reason, error=error)
@@ -98,17 +91,6 @@ def _why_none_opens() -> int:
     """Return the number of the error with which no file at all can be opened, or 0: the engine keeps its own."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError as error:
-        return error.errno or 0
-    return 0
-
-
-def _why_nothing_grows(folder: Path) -> int:
-    """Return the number of the error with which no new file of a folder can be written, or 0."""
-    try:
-        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
-            file.write(bytes(_MUCH))
-            os.fsync(file.fileno())
     except OSError as error:
         return error.errno or 0
     return 0

@@ -12,12 +12,14 @@ from minutebook.domain.policy import may_read_metrics
 from minutebook.features.http.requests.errors import refusal
 from minutebook.features.http.telemetry.metrics import CONTENT_TYPE, Metrics
 from minutebook.server.app_loader import AppLoader, NotOpen
+from minutebook.services.jobs import JobRun
 
 
 def health_routes(loader: AppLoader) -> list[BaseRoute]:
     """Return the routes `/healthz` and `/readyz`, which need no token.
 
-    A server over a database that cannot be reached, or takes no writes, is alive and not ready.
+    A server over a database that cannot be reached, or takes no writes, is alive and not ready. One that is ready names the
+    jobs that fail.
     """
     # Apart from the calls' threads, which may all be waiting for the database.
     probing = CapacityLimiter(1)
@@ -29,14 +31,17 @@ def health_routes(loader: AppLoader) -> list[BaseRoute]:
         found = loader.find()
         if isinstance(found, NotOpen):
             store, model = "opening" if found.error is None else "failed", "loading"
+            failing = list[JobRun]()
         else:
             store = await to_thread.run_sync(found.database.state, limiter=probing)
             model = found.embedding.state
+            failing = await to_thread.run_sync(found.job_runs.failing, limiter=probing)
         # A model that cannot be had takes meaning from search, and nothing else from the server.
         is_ready = store == "open" and model != "loading"
         is_waiting = store in ("unreachable", "unwritable")
         status = "ready" if is_ready else "waiting" if is_waiting else "starting"
         body = {"status": status, "store": store, "model": model}
+        body |= {"failing": ", ".join(each.job for each in failing)} if failing else {}
         return JSONResponse(body, 200 if is_ready else 503)
 
     return [Route("/healthz", alive), Route("/readyz", ready)]

@@ -11,6 +11,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Entity, Kind, Memory, Role, Turn
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.citations.citing import CITING
+from minutebook.features.citations.following import Followed, Follower, noted_at_end
 from minutebook.features.citations.verdicts import Citations
 from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.tidying.findings import State, Suggestion, Topic
@@ -23,21 +24,18 @@ from minutebook.features.tidying.looking.examining import (
     Examining,
     suggestion_of,
 )
-from minutebook.features.tidying.looking.state import tended
+from minutebook.features.tidying.looking.state import FOLLOWER, tended
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.services.access.visibility import narrowed
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.store.protocol import Tended
 from minutebook.store.values import Change
 
-LOCK = "tidy"
-"""The named lock of the process that goes through an organization."""
-
 FINDERS = 3
 """Counts up when the finders find other things: everything is then looked at once more."""
 
 BATCH = 200
-"""Changes between two notes of how far a round has come: a kill costs so many."""
+"""Suggestions that are read at once."""
 
 MOST_IN_BLOCK = 60
 """Entities that share a key, at most, for them to be compared: what is more common tells nothing."""
@@ -84,7 +82,7 @@ class Rounds:
         self._store = infrastructure.store
         self._rows = rows
         self._records = infrastructure.records
-        self._locks = infrastructure.locks
+        self._infrastructure = infrastructure
         self._clock = infrastructure.clock
         self._candidates = candidates
         self._recalls = recalls
@@ -99,11 +97,10 @@ class Rounds:
         if self.every is None:
             return None
         before = (self._clock() - self.every).isoformat()
-        marks = self._rows.marks
         due = frozenset(
             name
             for name in tended(self._records, caller)
-            if str(marks(name).get("at", "")) <= before
+            if str(noted_at_end(self._store, FOLLOWER, name).get("at", "")) <= before
         )
         return self.run(caller, among=due) if due else None
 
@@ -127,11 +124,7 @@ class Rounds:
         for name in tended(self._records, caller):
             if among is not None and name not in among:
                 continue
-            with self._locks.hold(f"{LOCK}\0{name}") as held:
-                if held is None:
-                    done.is_elsewhere = True
-                    continue
-                self._go_through(caller, name, done, most, dry_run=dry_run)
+            self._go_through(caller, name, done, most, dry_run=dry_run)
         if self._rules and not dry_run:
             done.applied += self._inbox.apply_by_rules(_by_rule(caller), self._rules)
         return done
@@ -140,48 +133,42 @@ class Rounds:
         self, caller: Caller, organization: str, done: Round, most: int | None, *, dry_run: bool
     ) -> None:
         inbox = _DryInbox if dry_run else _RowsInbox
-        take = inbox(self._store, self._rows, organization)
+        take = inbox(self._rows, organization)
+        entities = _EntityIndex(self._store, organization)
+        before, found_before = done.looked_at, Counter(done.found)
+
+        def look(caller: Caller, organization: str, changes: Sequence[Change]) -> None:
+            found = self._of_changes(organization, changes, entities)
+            done.found += take(self._suggestions(organization, found))
+            done.looked_at += len(changes)
+
+        def look_at_all() -> Mapping[str, object]:
+            done.found += self._what_is_due(organization, dry_run=dry_run)
+            late = [
+                *self._rules_unused(organization),
+                *self._sessions(organization),
+                *self._citing(caller, organization),
+            ]
+            done.found += take(self._suggestions(organization, late))
+            looked_at, found = done.looked_at - before, dict(done.found - found_before)
+            return {"at": self._clock().isoformat(), "looked_at": looked_at, "found": found}
+
         if not dry_run:
             self._drop_stale(organization)
-        marks = self._rows.marks(organization)
-        since = int(marks["sequence"]) if marks.get("finders") == self._finders else 0
-        end, begun = self._store.sequence(organization), since
-        entities = _EntityIndex(self._store, organization)
-        last = {name: marks[name] for name in ("at", "looked_at", "found") if name in marks}
-        before, found_before = done.looked_at, Counter(done.found)
-        while changes := self._store.changes(organization, since, BATCH):
-            if most is not None and done.looked_at >= most:
-                done.is_unfinished = True
-                return
-            caller.call.progress((since - begun) / max(1, end - begun), organization)
-            found = list(self._of_changes(organization, changes, entities))
-            since = changes[-1].sequence
-            done.looked_at += len(changes)
-            done.found += take(self._suggestions(organization, found), self._mark(since, last))
-        done.found += self._what_is_due(organization, dry_run=dry_run)
-        late = [
-            *self._rules_unused(organization),
-            *self._sessions(organization),
-            *self._citing(caller, organization),
-        ]
-        made = self._suggestions(organization, late)
-        done.found += take(made, self._mark(since, last))
-        if not dry_run:
-            ended = {
-                "at": self._clock().isoformat(),
-                "looked_at": done.looked_at - before,
-                "found": dict(done.found - found_before),
-            }
-            self._rows.put_marks(organization, self._mark(since, ended))
+        outcome = Follower(self._infrastructure, FOLLOWER, look, self._finders).follow(
+            caller,
+            organization,
+            most=None if most is None else most - before,
+            keeps=not dry_run,
+            on_end=look_at_all,
+        )
+        done.is_elsewhere |= outcome is Followed.ELSEWHERE
+        done.is_unfinished |= outcome is Followed.UNFINISHED
 
     @property
     def _finders(self) -> str:
         """The finders and their rules: where these were others, everything is examined once more."""
         return f"{FINDERS} {' '.join(sorted(self._kinds))}"
-
-    def _mark(self, sequence: int, ended: Mapping[str, object]) -> Mapping[str, object]:
-        """Return how far a round has come, and the marks of the last one that came to its end."""
-        return {"finders": self._finders, "sequence": sequence, **ended}
 
     def _suggestions(self, organization: str, found: Iterable[Examined]) -> list[Suggestion]:
         """Return the wanted findings as suggestions; those of a later day wait."""
@@ -299,34 +286,27 @@ class Rounds:
 
 
 class _RowsInbox:
-    """Puts suggestions into the inbox, with how far the round has come, in one transaction."""
+    """Puts suggestions into the inbox."""
 
-    def __init__(self, store: Tended, rows: TidyRows, organization: str) -> None:
-        self._store = store
+    def __init__(self, rows: TidyRows, organization: str) -> None:
         self._rows = rows
         self._organization = organization
 
-    def __call__(
-        self, suggestions: Sequence[Suggestion], marks: Mapping[str, object]
-    ) -> Counter[Topic]:
+    def __call__(self, suggestions: Sequence[Suggestion]) -> Counter[Topic]:
         """Keep the new suggestions; return how many open ones of each kind there are among them."""
-        with self._store.transaction(self._organization):
-            added = self._rows.add(self._organization, suggestions)
-            self._rows.put_marks(self._organization, marks)
+        added = self._rows.add(self._organization, suggestions)
         return Counter(each.finding for each in added if each.state is State.OPEN)
 
 
 class _DryInbox:
     """Counts the suggestions that would be new, and keeps nothing."""
 
-    def __init__(self, _: Tended, rows: TidyRows, organization: str) -> None:
+    def __init__(self, rows: TidyRows, organization: str) -> None:
         self._rows = rows
         self._organization = organization
         self._seen: set[str] = set()
 
-    def __call__(
-        self, suggestions: Sequence[Suggestion], marks: Mapping[str, object]
-    ) -> Counter[Topic]:
+    def __call__(self, suggestions: Sequence[Suggestion]) -> Counter[Topic]:
         """Return how many open ones of each kind would be new."""
         known = self._rows.known(self._organization, [each.id for each in suggestions])
         new = {each.id: each for each in suggestions if each.id not in known | self._seen}

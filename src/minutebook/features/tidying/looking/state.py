@@ -9,11 +9,16 @@ from minutebook.domain.caller import Caller, Note, anywhere
 from minutebook.domain.counts import count_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Record
+from minutebook.features.citations.following import noted_at_end
 from minutebook.features.tidying.findings import State, Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.services.access.visibility import Clock, Records, View
+from minutebook.services.access.visibility import Records, View
+from minutebook.services.infrastructure import Infrastructure
 
 BATCH = 200
+
+FOLLOWER = "tidy"
+"""The name of the follower, and of the lock of the process that goes through an organization."""
 
 GRACE = timedelta(hours=2)
 """How long after its time a round may begin, before it counts as one that did not run."""
@@ -39,16 +44,22 @@ class TidyStatus:
     """Reads the state of tidying; it needs none of the finders and changers."""
 
     def __init__(
-        self, store: Records, rows: TidyRows, clock: Clock, every: timedelta | None
+        self,
+        infrastructure: Infrastructure,
+        rows: TidyRows,
+        every: timedelta | None,
     ) -> None:
         self.every = every
-        self._store = store
+        self._store = infrastructure.store
+        self._records = infrastructure.records
         self._rows = rows
-        self._clock = clock
+        self._clock = infrastructure.clock
 
     def state(self, caller: Caller) -> TidyState:
         """Return when the last round ended, its findings, the open items, and whether one should have run."""
-        noted = [self._rows.marks(name) for name in tended(self._store, caller)]
+        noted = [
+            noted_at_end(self._store, FOLLOWER, name) for name in tended(self._records, caller)
+        ]
         ended = [datetime.fromisoformat(each["at"]) for each in noted if each.get("at")]
         found = Counter[Topic]()
         for each in noted:
@@ -87,10 +98,10 @@ class TidyStatus:
 
     def _waiting(self, caller: Caller) -> Counter[Topic]:
         counts = Counter[Topic]()
-        for view in self._store.seen_by(anywhere(caller)):
+        for view in self._records.seen_by(anywhere(caller)):
             if view.organization != SYSTEM_ORGANIZATION:
                 for each in suggestions(self._rows, view.organization, State.OPEN):
-                    if visible_records(self._store, view, each) is not None:
+                    if visible_records(self._records, view, each) is not None:
                         counts[each.finding] += 1
         return counts
 

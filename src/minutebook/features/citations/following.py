@@ -1,0 +1,92 @@
+"""Followers of the change feed: each goes through the changes of an organization from where it stopped."""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from minutebook.domain.caller import Caller
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.store.protocol import Tended
+from minutebook.store.sql.marks import ProgramMarks
+from minutebook.store.values import Change
+
+BATCH = 200
+"""Changes between two notes of how far a follower has come: a kill costs so many."""
+
+OnChanges = Callable[[Caller, str, Sequence[Change]], None]
+
+
+class Followed(Enum):
+    """The end of a look at an organization: all is followed, more is left, or another process is at it."""
+
+    DONE = 1
+    UNFINISHED = 2
+    ELSEWHERE = 3
+
+
+class Follower:
+    """Hands the changes of an organization to `on_changes` with the caller and its name, a batch at a time; one process at a time.
+
+    A batch that was cut short comes again, and so does everything where `version` is another than it was.
+    """
+
+    def __init__(
+        self, infrastructure: Infrastructure, name: str, on_changes: OnChanges, version: str = ""
+    ) -> None:
+        self._store = infrastructure.store
+        self._locks = infrastructure.locks
+        self._marks = ProgramMarks(infrastructure.store.database)
+        self._name = name
+        self._on_changes = on_changes
+        self._version = version
+
+    def follow(
+        self,
+        caller: Caller,
+        organization: str,
+        *,
+        most: int | None = None,
+        keeps: bool = True,
+        on_end: Callable[[], Mapping[str, Any]] = dict,
+    ) -> Followed:
+        """Follow the changes, about `most` at once, and do `on_end` at their end, of which the answer is `noted`.
+
+        What does not `keep` how far it came leaves no trace. Raises StoreError.
+        """
+        with self._locks.hold(f"{self._name}\0{organization}") as held:
+            if held is None:
+                return Followed.ELSEWHERE
+            mark = self._marks.of(organization).get(self._name, {})
+            end = self._store.sequence(organization)
+            begun = since = mark["sequence"] if mark.get("version") == self._version else 0
+            if since > end:
+                # The store is another than it was, or was brought back from a backup.
+                begun = since = 0
+            looked_at = 0
+            while changes := self._store.changes(organization, since, BATCH):
+                if most is not None and looked_at >= most:
+                    return Followed.UNFINISHED
+                caller.call.progress((since - begun) / max(1, end - begun), organization)
+                self._on_changes(caller, organization, changes)
+                since, looked_at = changes[-1].sequence, looked_at + len(changes)
+                if keeps:
+                    self._put(organization, since, mark.get("noted", {}))
+            noted = on_end()
+            if keeps and noted != mark.get("noted", {}):
+                self._put(organization, since, noted)
+            return Followed.DONE
+
+    def begin_anew(self, organization: str) -> None:
+        """Have all changes of an organization come again. Raises StoreError."""
+        self._marks.put(organization, self._name, {})
+
+    def _put(self, organization: str, sequence: int, noted: Mapping[str, Any]) -> None:
+        mark = {"version": self._version, "sequence": sequence, "noted": noted}
+        self._marks.put(organization, self._name, mark)
+
+
+def noted_at_end(store: Tended, follower: str, organization: str) -> Mapping[str, Any]:
+    """Return the note of a follower from the last time that it came to the end of an organization's changes."""
+    mark = ProgramMarks(store.database).of(organization).get(follower, {})
+    noted: Mapping[str, Any] = mark.get("noted", {})
+    return noted
