@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pygit2
 import pytest
 
 from minutebook.cli.opening import made_here
@@ -120,3 +121,43 @@ def test_what_is_not_there_is_a_sentence(run: Run, shop: Path, place: str, sente
     result = run("why", place)
     assert result.exit_code != 0
     assert sentence in result.output
+
+
+WROTE = '[Edit] {"file_path": "src/pay.py", "new_string": "def refund(order):\\n    return -order"}\n\n→ done'
+READ = '[Read] {"file_path": "src/pay.py"}\n\n→ def refund(order):\n    return -order'
+MADE = '[Bash] {"command": "git commit -am negative"}\n\n→ [main SHA] a commit\n 1 file changed'
+SHOWN = '[Bash] {"command": "git log"}\n\n→ SHA a commit'
+
+
+@pytest.mark.parametrize(
+    ("email", "minutes", "prompt", "thought", "said"),
+    [
+        ("ana@example.org", 120, "Refunds are negative.", WROTE, "asked for"),
+        ("bo@example.org", 120, "Refunds are negative.", WROTE, "perhaps"),
+        ("ana@example.org", 120, "Refunds are negative.", READ, "perhaps"),
+        ("ana@example.org", 10, "What is the weather?", "", "perhaps"),
+        ("bo@example.org", 10, "What is the weather?", "", ""),
+        ("", 10, "What is the weather?", "", ""),
+        ("bo@example.org", 120, "Look at pay.py.", "", "perhaps"),
+        ("bo@example.org", 120, "Go on.", MADE, "asked for"),
+        ("bo@example.org", 120, "Go on.", SHOWN, ""),
+    ],
+)
+def test_a_session_is_the_reason_only_of_what_its_tools_wrote(
+    run: Run, shop: Path, tmp_path: Path, email: str, minutes: int, prompt: str, thought: str, said: str
+) -> None:  # fmt: skip
+    """`email` is the person's who works here; the commit is Ana's."""
+    repository = pygit2.Repository(str(shop))
+    repository.config["user.email"] = email
+    thought = thought.replace("SHA", str(repository.head.target)[:7])
+    with made_here({"home": str(tmp_path / "home"), "embedder": "none"}) as (app, caller):
+        organization = caller.organization or "default"
+        turn = samples.turn("t1", session="monday", organization=organization)
+        asked = replace(turn, prompt=prompt, response="Well.", thought=thought)
+        with app.infrastructure.store.transaction(organization):
+            app.infrastructure.store.put(replace(asked, at=AT - timedelta(minutes=minutes)))
+    told = run("why", "src/pay.py:refund").output
+    assert ("    asked for in session monday" in told) is (said == "asked for")
+    assert ("    perhaps asked for in session monday" in told) is (said == "perhaps")
+    (commit,) = json.loads(run("why", "src/pay.py:refund", "--json").stdout)
+    assert commit["certain"] is (None if not said else said == "asked for")

@@ -15,8 +15,8 @@ from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import Blobs, open_repository, reading_git, reason_of
 from minutebook.features.why import operations
 from minutebook.features.why.asked_lines import asked_lines
+from minutebook.features.why.commits import written_code
 from minutebook.features.why.line_history import history_of
-from minutebook.features.why.session_requests import WrittenCode, instant_of
 from minutebook.features.why.telling import LineChange, Reason, in_order, read_history
 from minutebook.folders.finding import find_place
 from minutebook.whereabouts import scope_of
@@ -44,7 +44,7 @@ def why(
     """Say why a line, a definition or a file is as it is.
 
     First the decisions and rules that cite it, then commits that changed it and whose message or request says why, with other memories
-    that cite it, the newest first; last the commits that only tidied. Each commit is told with the request of the session before it.
+    that cite it, the newest first; last the commits that only tidied. Each commit is told with the request of the session that wrote it, or perhaps did.
     Renamed and moved files are followed; what changed formatting alone is left out.
 
     With a QUESTION, such as a report of a bug, the commits that are most about it come first, if the project is indexed.
@@ -64,8 +64,8 @@ def why(
             if not about:
                 history = history_of(blobs, repository.head.peel(pygit2.Commit), asked.lines)
                 commits, cut = read_history(history, limit)
-        names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
-        written = [WrittenCode(instant_of(each), names) for each in commits]
+            names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
+            written = [written_code(repository, each, names) for each in commits]
         requests = api.run(operations.requests_before, written, scope) if commits else []
     changes = [LineChange(*each) for each in zip(commits, requests, strict=True)]
     ranked = [(rank, each) for each in texts if (rank := asked.rank(each)) is not None]
@@ -97,7 +97,9 @@ def _lines(reason: Reason) -> Iterator[str]:
         yield f"    {body(rest.strip(), '    ')}"
     if reason.request is not None:
         asked = short(reason.request.prompt, _TITLE)
-        yield f"    asked for in session {style(reason.request.session, dim=True)}: {asked}"
+        perhaps = "" if reason.request.is_certain else "perhaps "
+        session = style(reason.request.session, dim=True)
+        yield f"    {perhaps}asked for in session {session}: {asked}"
 
 
 def _shape(reason: Reason) -> dict[str, object]:
@@ -119,6 +121,7 @@ def _shape(reason: Reason) -> dict[str, object]:
         "session": request and request.session,
         "turn": request and request.turn,
         "prompt": request and request.prompt,
+        "certain": request and request.is_certain,
     }
 
 

@@ -11,7 +11,7 @@ from pygit2.enums import RepositoryOpenFlag, SortMode
 from minutebook.domain.records import Project, ProjectCommit
 from minutebook.features.citations.trees import UNREADABLE
 from minutebook.features.code.chunking.languages import language_of
-from minutebook.features.why.session_requests import instant_of
+from minutebook.features.why.session_requests import WrittenCode, instant_of
 
 MOST_FILES, MOST_PATH, MOST_MESSAGE = 40, 200, 4_000
 """Files of a commit that are noted, and characters of a path and of a message; the rest is left out."""
@@ -87,6 +87,15 @@ def diff_of(commit: pygit2.Commit) -> pygit2.Diff:
 
 def _changed_lines(diff: pygit2.Diff, deltas: Sequence[pygit2.DiffDelta]) -> Iterator[str]:
     """Yield lines of code that a commit added, then those that it removed, each once; not of tests."""
+    added, removed = _lines(diff, deltas)
+    yield from added
+    yield from (line for line in removed if line not in added)
+
+
+def _lines(
+    diff: pygit2.Diff, deltas: Sequence[pygit2.DiffDelta]
+) -> tuple[dict[str, None], dict[str, None]]:
+    """Return the lines of code that a commit added, and those that it removed, each once; not of tests."""
     removed = dict[str, None]()
     added = dict[str, None]()
     code = [at for at, each in enumerate(deltas) if _is_code(_decoded(each.new_file.raw_path))]
@@ -97,8 +106,25 @@ def _changed_lines(diff: pygit2.Diff, deltas: Sequence[pygit2.DiffDelta]) -> Ite
             text = line.content.strip()
             if len(text) > 3 and line.origin in "+-":
                 (added if line.origin == "+" else removed).setdefault(text)
-    yield from added
-    yield from (line for line in removed if line not in added)
+    return added, removed
+
+
+def written_code(
+    repository: pygit2.Repository, commit: pygit2.Commit, names: Sequence[str]
+) -> WrittenCode:
+    """Return a commit as turns tell of it, with some names. Raises one of UNREADABLE."""
+    is_own, added = _is_own(repository, commit), dict[str, None]()
+    if is_own:
+        diff = diff_of(commit)
+        added, _ = _lines(diff, list(islice(diff.deltas, MOST_FILES)))
+    return WrittenCode(str(commit.id), instant_of(commit), tuple(names), tuple(added), is_own)
+
+
+def _is_own(repository: pygit2.Repository, commit: pygit2.Commit) -> bool:
+    """Tell whether the author of a commit is the person who works in the repository here."""
+    config = repository.config
+    email = str(config["user.email"]).strip() if "user.email" in config else ""
+    return bool(email) and email.casefold() == (commit.author.email or "").strip().casefold()
 
 
 def _is_code(path: str) -> bool:

@@ -28,7 +28,7 @@ def of_memory(app: App, caller: Caller, memory: Memory) -> Values | None:
 
 
 def of_session(app: App, caller: Caller, name: str) -> Values | None:
-    """Return the commits that turns of a session asked for, the latest first."""
+    """Return the commits that turns of a session asked for, or perhaps did, the latest first, each with whether that is certain."""
     records = app.infrastructure.records
     times = [at for each in app.sessions.all(caller, name) for at in (each.first, each.last)]
     commits = [
@@ -38,11 +38,11 @@ def of_session(app: App, caller: Caller, name: str) -> Values | None:
     ]
     names = ([path.rpartition("/")[2] for path in each.files] for each in commits)
     written = [
-        WrittenCode(*each) for each in zip((c.at for c in commits), map(tuple, names), strict=True)
+        WrittenCode(each.sha, each.at, tuple(its)) for each, its in zip(commits, names, strict=True)
     ]
     requests = requests_of(records, caller, written)
     made = [
-        commit
+        (commit, request.is_certain)
         for commit, request in zip(commits, requests, strict=True)
         if request is not None and request.session == name
     ]

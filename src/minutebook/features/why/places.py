@@ -25,9 +25,9 @@ from minutebook.features.code.projects import Projects
 from minutebook.features.code.references import Reference, below, file_meant, references_in
 from minutebook.features.why.asked_lines import AskedLines, asked_lines
 from minutebook.features.why.commit_texts import shown
-from minutebook.features.why.commits import id_of, record_of, repository_of
+from minutebook.features.why.commits import id_of, record_of, repository_of, written_code
 from minutebook.features.why.history_cache import HistoryCache
-from minutebook.features.why.session_requests import WrittenCode, instant_of, requests_of
+from minutebook.features.why.session_requests import requests_of
 from minutebook.features.why.telling import LineChange, Rank
 from minutebook.search.fusion import FusedHit
 from minutebook.search.text import parse_query
@@ -125,7 +125,7 @@ class PlaceReasons:
         if not commits:
             commits = self._history(question, repository, asked)
         names = (asked.lines.path.rpartition("/")[2], *asked.names[-1:])
-        written = [WrittenCode(instant_of(each), names) for each in commits]
+        written = [written_code(repository, each, names) for each in commits]
         requests = requests_of(self._app.infrastructure.records, caller, written) if commits else []
         changes = [LineChange(*each) for each in zip(commits, requests, strict=True)]
         view = self._app.infrastructure.records.seen_in(project.organization, caller)

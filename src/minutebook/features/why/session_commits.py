@@ -13,7 +13,7 @@ from minutebook.cli.ids import name_meant
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import say, short, style
 from minutebook.features.why import operations
-from minutebook.features.why.session_requests import NAMING, WrittenCode, instant_of
+from minutebook.features.why.session_requests import NAMING, Request, WrittenCode, instant_of
 from minutebook.folders.finding import find_place
 from minutebook.operations import journal
 from minutebook.whereabouts import scope_of
@@ -30,16 +30,23 @@ def _session_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
         return False
     from minutebook.features.citations.trees import commit_named, open_repository, reading_git
 
-    commit = commit_named(open_repository(Path(), "--commit"), "--commit", typed["commit"])
+    repository = open_repository(Path(), "--commit")
+    commit = commit_named(repository, "--commit", typed["commit"])
     with reading_git("--commit"):
-        written = _written(commit)
+        written = _written(repository, commit)
     with opened(options) as api:
         (found,) = api.run(operations.requests_before, [written], scope_of(find_place(Path.cwd())))
     if found is None:
         say([], "No session is known in which this commit was written.", typed["as_json"])
         return True
-    shape = {"name": found.session, "turn": found.turn, "at": found.at, "prompt": found.prompt}
-    line = f"{found.at:%Y-%m-%d %H:%M}  {style(found.session, dim=True)}  {short(found.prompt, _TITLE)}"
+    shape = {
+        "name": found.session,
+        "turn": found.turn,
+        "at": found.at,
+        "prompt": found.prompt,
+        "certain": found.is_certain,
+    }
+    line = f"{_perhaps(found)}{found.at:%Y-%m-%d %H:%M}  {style(found.session, dim=True)}  {short(found.prompt, _TITLE)}"
     say([shape], [line], typed["as_json"])
     return True
 
@@ -60,18 +67,30 @@ def _commits_of(options: dict[str, str], typed: Mapping[str, Any]) -> bool:
         first, last = turns[0].at, turns[-1].at + NAMING
         with reading_git("--commits"):
             commits = list(_between(repository, first, last))
-            written = [_written(each) for each in commits]
+            written = [_written(repository, each) for each in commits]
         requests = api.run(operations.requests_before, written, scope) if written else []
     made = [
-        commit
+        (commit, request)
         for commit, request in zip(commits, requests, strict=True)
         if request is not None and request.session == name
     ]
-    shape = [{"id": str(each.id), "text": each.message, "at": instant_of(each)} for each in made]
-    lines = list(map(_headline, made))
+    shape = [
+        {
+            "id": str(each.id),
+            "text": each.message,
+            "at": instant_of(each),
+            "certain": request.is_certain,
+        }
+        for each, request in made
+    ]
+    lines = [f"{_perhaps(request)}{_headline(each)}" for each, request in made]
     nothing = "No commit of this folder's repository is known to be made in this session."
     say(shape, lines or nothing, typed["as_json"])
     return True
+
+
+def _perhaps(request: Request) -> str:
+    return "" if request.is_certain else "perhaps  "
 
 
 def _headline(commit: "pygit2.Commit") -> str:
@@ -92,14 +111,14 @@ def _between(
     return (each for each in since if instant_of(each) <= last and len(each.parents) < 2)
 
 
-def _written(commit: "pygit2.Commit") -> WrittenCode:
+def _written(repository: "pygit2.Repository", commit: "pygit2.Commit") -> WrittenCode:
     """Return a commit with the names of files that it changed."""
     from minutebook.features.citations.trees import MOST_SEARCHED
-    from minutebook.features.why.commits import diff_of
+    from minutebook.features.why.commits import diff_of, written_code
 
     deltas = islice(diff_of(commit).deltas, MOST_SEARCHED)
     names = {each.new_file.path.rpartition("/")[2] for each in deltas}
-    return WrittenCode(instant_of(commit), tuple(sorted(names)))
+    return written_code(repository, commit, sorted(names))
 
 
 OF_COMMIT = AddedOptions(

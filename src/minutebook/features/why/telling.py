@@ -63,9 +63,10 @@ class LineChange:
 
     @property
     def rank(self) -> Rank:
-        """The place by the commit's message and the request."""
+        """The place by the commit's message and the request, if that is no guess."""
         rank = rank_of(self.commit.message)
-        if self.request is None or not _says_much(self.request.prompt):
+        request = self.request
+        if request is None or not request.is_certain or not _says_much(request.prompt):
             return rank
         return Rank.TELLING if rank is Rank.PLAIN else min(rank, Rank.RELATED)
 
