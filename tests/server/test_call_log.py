@@ -69,7 +69,7 @@ def test_each_call_is_a_line_with_its_outcome_time_and_client(
     ]
     for line in lines:
         assert line.levelno == logging.INFO
-        assert line.client == "probe [31m 1.0"  # type: ignore[attr-defined]
+        assert line.client == "probe _31m 1.0"  # type: ignore[attr-defined]
         assert 0 < line.milliseconds < 60_000  # type: ignore[attr-defined]
     assert CONTENT not in caplog.text
 

@@ -7,7 +7,7 @@ from minutebook import __version__
 from minutebook.api.client import Minutebook
 from minutebook.api.connection import ContractConnection
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.origin import Origin, tidied
+from minutebook.domain.origin import Origin, as_client
 
 PROGRAM = "minutebook-python"
 """The program's name in provenance, where it gives none."""
@@ -37,7 +37,7 @@ def open_memory(
 
     Raises InvalidInput if a value does not fit, StoreError if the store cannot be opened.
     """
-    origin = Origin(client=tidied(client), version=__version__ if client == PROGRAM else "")
+    origin = Origin(client=as_client(client), version=__version__ if client == PROGRAM else "")
     identity = {
         "organization": organization,
         "repository": repository,

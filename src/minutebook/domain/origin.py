@@ -1,11 +1,15 @@
 """Provenance: by which program, over which contract and in which session something was written."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
-LONGEST_NAME = 100
-"""Characters kept of what a client says of itself."""
+LONGEST_NAME, LONGEST_CLIENT = 100, 40
+"""Characters kept of a name that somebody claims, and of a client's."""
+
+_NO_SIGN_OF_A_CLIENT = re.compile(r"[^\w. -]")
+_NO_SIGN_OF_A_NAME = re.compile(r"[^\w.@+ -]|\b(?:through|in the name of)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +60,22 @@ def answers_for(author: str, origin: Origin | None) -> str:
 def by_whom(author: str, origin: Origin | None) -> str:
     """Return a record's author, or its importer in the name of the author that a file claims."""
     if origin is None or not origin.brought:
-        return author
+        return as_name(author)
     if origin.brought == author:
-        return f"{author} (claimed)"
-    return f"{origin.brought}, in the name of {author}"
+        return f"{as_name(author)} (claimed)"
+    return f"{as_name(origin.brought)}, in the name of {as_name(author)}"
+
+
+def as_name(text: str) -> str:
+    """Return a name as it stands in a sentence of ours: in quotation marks if its signs could pass for the sentence's own."""
+    if not _NO_SIGN_OF_A_NAME.search(text):
+        return text
+    return '"' + tidied(text).replace('"', "'") + '"'
+
+
+def as_client(text: str) -> str:
+    """Return the name or version that a client gives itself as a token: letters, digits, `-._` and blanks."""
+    return _NO_SIGN_OF_A_CLIENT.sub("_", tidied(text))[:LONGEST_CLIENT].strip()
 
 
 def tidied(text: str) -> str:

@@ -121,7 +121,7 @@ def test_a_version_says_who_wrote_it_and_the_memory_who_wrote_the_first(world: W
     assert memory.origin == history.versions[0].origin
     # What a client says of itself is kept as one line of plain text.
     programs = [each.origin.program for each in history.versions if each.origin is not None]
-    assert programs == ["cursor 1.2.3", "claude-code 2.0 [31m"]
+    assert programs == ["cursor 1.2.3", "claude-code 2.0 _31m"]
     assert "cursor 1.2.3" in json.dumps(shown)
     assert "claude-code 2.0" in json.dumps(shown)
 

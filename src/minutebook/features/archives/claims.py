@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.domain.instants import not_ahead
-from minutebook.domain.origin import Origin
+from minutebook.domain.origin import Origin, as_client
 from minutebook.domain.records import (
     Decision,
     Memory,
@@ -38,7 +38,9 @@ def as_claim(record: Record, by: str, now: datetime) -> Record:
             status = Status.UNVERIFIED
         changes |= {"status": status, "locked_by": None, "unlocks_to": None}
     if hasattr(record, "origin"):
-        changes["origin"] = replace(record.origin or Origin(), brought=by)
+        origin = record.origin or Origin()
+        client, version = as_client(origin.client), as_client(origin.version)
+        changes["origin"] = replace(origin, client=client, version=version, brought=by)
     return replace(record, **changes)
 
 

@@ -14,7 +14,7 @@ from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import proposal_id_of
 from minutebook.domain.instants import not_ahead, rfc3339
-from minutebook.domain.origin import Origin, tidied
+from minutebook.domain.origin import Origin, as_client
 from minutebook.domain.records import (
     CLASSES,
     Entity,
@@ -541,8 +541,8 @@ def _in_order(drafts: Sequence[Draft]) -> list[Draft]:
 def _origin(draft: Draft) -> Origin:
     """Return the origin of a record: the program that wrote it, and the file that was read."""
     return Origin(
-        client=tidied(draft.program),
-        version=tidied(draft.version),
+        client=as_client(draft.program),
+        version=as_client(draft.version),
         contract=IMPORTED,
         session=draft.place.file,
     )

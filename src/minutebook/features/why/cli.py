@@ -10,6 +10,7 @@ from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, short, style, warn
 from minutebook.cli.terminal import as_json, identity
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.origin import as_name
 from minutebook.features.citations import operations as citing
 from minutebook.features.citations.texts import CitingText
 from minutebook.features.citations.trees import Blobs, open_repository, reading_git, reason_of
@@ -91,7 +92,7 @@ def _lines(reason: Reason) -> Iterator[str]:
         yield f"    {body(reason.text.strip(), '    ')}"
         return
     subject, _, rest = reason.commit.message.strip().partition("\n")
-    who = f"{reason.at:%Y-%m-%d}, {reason.commit.author.name}"
+    who = f"{reason.at:%Y-%m-%d}, {as_name(reason.commit.author.name)}"
     yield f"commit {style(reason.commit.short_id, dim=True)}  {subject}  ({who})"
     if rest.strip():
         yield f"    {body(rest.strip(), '    ')}"

@@ -7,7 +7,7 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 
 from minutebook.domain.caller import Caller, in_call
-from minutebook.domain.origin import Origin, tidied
+from minutebook.domain.origin import Origin, as_client, tidied
 
 _PRODUCT = re.compile(r"([^\s/()]+)(?:/(\S+))?")
 """The first product of a User-Agent header (RFC 9110): a name and, after a slash, a version."""
@@ -22,7 +22,7 @@ def client_of(context: ServerRequestContext[Any, Any]) -> Origin:
     params = context.session.client_params
     if params is not None:
         info = params.client_info
-        return Origin(client=tidied(info.name), version=tidied(info.version))
+        return Origin(client=as_client(info.name), version=as_client(info.version))
     headers = getattr(context.request, "headers", {})
     return agent_of(headers.get("user-agent"))
 
@@ -32,7 +32,7 @@ def agent_of(header: str | None) -> Origin:
     found = _PRODUCT.match((header or "").strip())
     if found is None:
         return Origin()
-    return Origin(client=tidied(found[1]), version=tidied(found[2] or ""))
+    return Origin(client=as_client(found[1]), version=as_client(found[2] or ""))
 
 
 def with_origin(caller: Caller, contract: str) -> Caller:

@@ -8,7 +8,7 @@ from typing import Any
 
 from minutebook.domain.caller import Caller, Note
 from minutebook.domain.instants import age_of
-from minutebook.domain.origin import by_whom
+from minutebook.domain.origin import as_name, by_whom
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -81,7 +81,7 @@ def written(record: TextRecord) -> Written | None:
         case RelationText():
             at = record.at
         case ProjectCommit():
-            return Written(record.at, record.author, None, None)
+            return Written(record.at, as_name(record.author), None, None)
         case _:
             return None
     author = by_whom(record.author, record.origin)
@@ -134,7 +134,8 @@ def _said_of(record: Record) -> Mapping[str, str]:
         case CodeChunk():
             return {"file": record.path, "trust": "captured"}
         case ProjectCommit():
-            return {"author": record.author, "at": record.at.isoformat(), "trust": "captured"}
+            at, author = record.at.isoformat(), as_name(record.author)
+            return {"author": author, "at": at, "trust": "captured"}
         case _:
             return {}
     origin = {} if record.origin is None else record.origin.parts
