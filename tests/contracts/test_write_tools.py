@@ -227,6 +227,9 @@ def test_a_token_of_a_repository_writes_into_it_and_nowhere_else(
         assert getattr(record, "repository", "one") == "one"
 
 
+FREE = {scope: number for number, scope in enumerate(UNSEEN)}
+
+
 @pytest.mark.parametrize("scope", UNSEEN[:2])
 @requirement("policy/out-of-sight")
 @pytest.mark.needs("catalog")
@@ -239,16 +242,23 @@ def test_an_id_that_is_taken_out_of_sight_can_be_written_under_all_the_same(
         answer = called(population, ("catalog", tool), arguments)
         told = json.loads(answer.text)
         made = told[0] if isinstance(told, list) else told
-        assert made["id"] != taken
-        assert made["warnings"] == [
-            f"id {taken} could not be used; the memory has the id {made['id']}."
-        ]
+        # As with an id that nobody has.
+        free = said | {"id": f"9d5c2f1e-0000-4000-8000-{FREE[scope]:012}"}
+        of_free = {"items": [free]} if tool == "memory-batch-write" else free
+        other = json.loads(called(population, ("catalog", tool), of_free).text)
+        other = other[0] if isinstance(other, list) else other
+        assert made.keys() == other.keys()
+        assert (made["id"], other["id"]) == (taken, free["id"])
         after = population.records()
         assert before.items() <= after.items()
         ids = [id for name, kind, id in after.keys() - before.keys() if kind == "memory"]
-    # Written twice under one id, it is one memory.
-    assert len(ids) == 1
-    assert called(population, ("catalog", "memory-delete"), {"id": made["id"]}).error is None
+    # Written twice under one id, it is one memory, and it is read, changed and removed by that id.
+    assert len(ids) == 2
+    for tool, more in (("memory-update", {"title": "Mine"}), ("memory-delete", {})):
+        assert called(population, ("catalog", tool), {"id": taken, **more}).error is None, tool
+    after = population.records()
+    assert before.items() <= after.items()
+    assert called(population, ("catalog", "memory-update"), {"id": taken, "title": "a"}).error
 
 
 def test_the_name_of_a_project_does_not_tell_of_others_out_of_sight(

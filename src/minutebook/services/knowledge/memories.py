@@ -11,7 +11,7 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
 from minutebook.domain.filters import MemoryQuery, default_organization
-from minutebook.domain.ids import id_apart, new_id
+from minutebook.domain.ids import id_apart, new_id, uuid_of
 from minutebook.domain.listed import MemoryList
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
@@ -168,6 +168,12 @@ class Memories:
     def read(self, caller: Caller, id: str) -> Memory:
         """Return a memory. Raises NotFound if there is none or the caller may not see it."""
         return self._store.read(caller, Memory, id)
+
+    def id_meant(self, caller: Caller, id: str) -> str:
+        """Return the id of the memory that a caller names by an id: one apart where it was written under one taken out of sight."""
+        apart = _id_apart(caller, id)
+        is_apart = self._known(caller, id) is None and self._known(caller, apart) is not None
+        return apart if is_apart else id
 
     def read_any(self, caller: Caller, id: str) -> Memory:
         """Return a memory, also a soft-deleted one. Raises NotFound if there is none."""
@@ -382,7 +388,7 @@ class Memories:
         """Return the draft with an id that the caller may use.
 
         Nobody is to learn that an id names what they may not see: such a draft gets one that is made
-        of it and the caller's scopes.
+        of it and the caller's scopes, and is shown under the one that was given.
         """
         # Whether it is there is asked first: asked second, one that another writer makes in between
         # would be taken for one out of sight.
@@ -392,9 +398,8 @@ class Memories:
             return draft
         if self._known(caller, draft.id) is not None:
             return draft
-        repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
-        apart = id_apart(draft.id, caller.user or "", *repositories)
-        return replace(draft, id=apart, given_uuid=None)
+        named = draft.given_uuid or str(uuid_of(draft.id))
+        return replace(draft, id=_id_apart(caller, draft.id), given_uuid=named)
 
     def _home(self, caller: Caller, draft: Draft) -> str:
         """Return the organization of a draft: that of the memory with its id if the caller sees one."""
@@ -425,6 +430,11 @@ class Memories:
         if found is None:
             raise NotFound(Kind.VERSION, version_id(memory.id, number))
         return found
+
+
+def _id_apart(caller: Caller, id: str) -> str:
+    repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
+    return id_apart(id, caller.user or "", *repositories)
 
 
 def _page_by_metadata(seen: Seen, query: MemoryQuery, limit: int, offset: int) -> MemoryList:

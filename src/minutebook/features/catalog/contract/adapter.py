@@ -18,7 +18,7 @@ from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import uuid_of
 from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.catalog.contract.shapes import Shape, id_named, whole, written
+from minutebook.features.catalog.contract.shapes import Shape, id_meant, id_named, whole, written
 from minutebook.services.knowledge.similar import resembling
 
 _SHARED = ("organization", "scope_type", "memory_type")
@@ -49,7 +49,7 @@ def admit(app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) ->
 
 def memory_write(app: App, caller: Caller, **arguments: Any) -> Shape:
     """Keep a new memory, or change a known one as the arguments say."""
-    shape = written(app.memories.write(*_drafted(app, caller, arguments)), arguments.get("id"))
+    shape = written(app.memories.write(*_drafted(app, caller, arguments)))
     return shape | resembling(caller, "uuid")
 
 
@@ -70,8 +70,7 @@ def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iter
             drafts.append(_drafted(app, caller, complete))
         except MinutebookError as error:
             raise InBatch(index, error) from error
-    memories = app.memories.write_all(drafts)
-    return (written(*each) for each in zip(memories, (i.get("id") for i in items), strict=True))
+    return map(written, app.memories.write_all(drafts))
 
 
 def memory_update(app: App, caller: Caller, id: str, **arguments: Any) -> Shape:
@@ -81,12 +80,13 @@ def memory_update(app: App, caller: Caller, id: str, **arguments: Any) -> Shape:
     changes = {_FIELDS[name]: _told(name, value) for name, value in arguments.items()}
     if changes.get("metadata", ...) is None:
         changes["metadata"] = {}
-    return written(app.memories.update(caller, id_named(id), changes)) | resembling(caller, "uuid")
+    changed = app.memories.update(caller, id_meant(app, caller, id), changes)
+    return written(changed) | resembling(caller, "uuid")
 
 
 def memory_delete(app: App, caller: Caller, id: str) -> str:
     """Hide a memory."""
-    return f"Memory {app.memories.remove(caller, id_named(id)).uuid} has been soft-deleted."
+    return f"Memory {app.memories.remove(caller, id_meant(app, caller, id)).uuid} has been soft-deleted."
 
 
 def memory_search(
@@ -147,7 +147,8 @@ def memory_link(
     app: App, caller: Caller, source_id: str, target_id: str, relation_type: str
 ) -> str:
     """Lead from one memory to another."""
-    app.links.link(caller, id_named(source_id), id_named(target_id), relation_type)
+    source, target = (id_meant(app, caller, each) for each in (source_id, target_id))
+    app.links.link(caller, source, target, relation_type)
     return f"Memories linked successfully as '{relation_type}'."
 
 

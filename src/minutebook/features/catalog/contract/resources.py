@@ -18,7 +18,7 @@ from minutebook.features.catalog.contract.shapes import (
     READS_AS_INSTRUCTIONS,
     TITLE_WORDS,
     Shape,
-    id_named,
+    id_meant,
     light,
     title,
     whole,
@@ -50,7 +50,7 @@ def memory(app: App, caller: Caller, id: str) -> Shape:
 
     By both forms of its id, since the audit trail names it by the short one.
     """
-    found = app.memories.read(caller, id_named(id))
+    found = app.memories.read(caller, id_meant(app, caller, id))
     links = [_link(each) for each in app.browsing.links(caller, found)]
     further = {"short_id": found.id, "version": found.version, "links": links}
     return whole(found) | further | mark_of(found)
@@ -58,7 +58,7 @@ def memory(app: App, caller: Caller, id: str) -> Shape:
 
 def history(app: App, caller: Caller, id: str) -> Shape:
     """Show the earlier versions of a memory, and the acts on it, oldest first."""
-    found = app.memories.read(caller, id_named(id))
+    found = app.memories.read(caller, id_meant(app, caller, id))
     past = app.memories.history(caller, found)
     return {
         "id": found.uuid,

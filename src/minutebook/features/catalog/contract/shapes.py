@@ -1,13 +1,17 @@
 """Memories as the `catalog` contract shows them."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Kind, Memory
 from minutebook.features.catalog.contract.default_titles import title_from
+
+if TYPE_CHECKING:
+    from minutebook.app import App
 
 Shape = dict[str, Any]
 
@@ -32,6 +36,11 @@ def id_named(text: str) -> str:
     return id
 
 
+def id_meant(app: "App", caller: Caller, text: str) -> str:
+    """Return the id of the memory that a caller names by a text. Raises NotFound if it is no form of an id."""
+    return app.memories.id_meant(caller, id_named(text))
+
+
 def whole(memory: Memory) -> Shape:
     """Show a complete memory; one without a title has its first words there, as in the index."""
     return {
@@ -50,14 +59,9 @@ def whole(memory: Memory) -> Shape:
     }
 
 
-def written(memory: Memory, stated_id: str | None = None) -> Shape:
-    """Show a memory that was just written, with a warning for each rule of the index it breaks.
-
-    Also one where it could not have the id that was given for it.
-    """
+def written(memory: Memory) -> Shape:
+    """Show a memory that was just written, with a warning for each rule of the index it breaks."""
     warnings = broken_rules(memory)
-    if stated_id is not None and id_of(stated_id) != memory.id:
-        warnings.append(f"id {stated_id} could not be used; the memory has the id {memory.uuid}.")
     return whole(memory) | ({"warnings": warnings} if warnings else {})
 
 
