@@ -10,7 +10,8 @@ import pytest
 from minutebook.contracts.lines import as_lines
 from minutebook.domain.caller import FolderScope, WorkTree
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import IndexState, Kind, Project, Summary
+from minutebook.domain.records import IndexState, Kind, MemoryType, Project, Summary
+from minutebook.domain.writing.drafts import Draft
 from minutebook.features.citations.cited import CitationVerdict
 from minutebook.features.citations.operations import citing_texts
 from minutebook.features.citations.rows import CitationRows, JudgedRecord
@@ -288,3 +289,43 @@ def _judged(world: World, summary: Summary) -> list[JudgedRecord]:
         .of("default", [(summary.kind, summary.id)])[summary.kind, summary.id]
         .values()
     )
+
+
+@pytest.mark.parametrize(
+    ("changed", "verdict"), [("-abs(order)", "changed since"), ("-order.total()", "holds")]
+)
+def test_a_commit_of_the_same_second_may_have_come_after_what_was_said(
+    here: World, shop: Path, changed: str, verdict: str
+) -> None:
+    """Where times cannot tell, both are compared; a function that only the later commit has is cited as well."""
+    second = int(NOON.timestamp()) + 1
+    id = here.remember("An order is paid back by `refund`, and lost by `lose`.")
+    lose = "\n\ndef lose(order):\n    return None\n"
+    text = f"{ORDER}\n\n{REFUND.replace('-order.total()', changed)}{lose}"
+    since = committed(shop, {"src/pay.py": text}, second)
+    said = hits(here)[id]
+    assert said is not None
+    assert verdict in said
+    assert (since in said) is (verdict == "changed since")
+    committed(shop, {"src/pay.py": text.replace("None", "0")}, AFTER)
+    now = hits(here)[id] or ""
+    assert "lose changed" in now or "1 more not as before" in now
+
+
+def test_the_title_that_an_importer_made_cites_nothing(here: World, shop: Path) -> None:
+    committed(shop, {"AGENTS.md": "# Rules\nBe kind.\n"}, BEFORE)
+    imported = {"imported": {"from": "instructions", "file": str(shop / "AGENTS.md")}}
+    kept = [
+        here.app.memories.store(
+            here.caller,
+            Draft(
+                content="Be kind to each order.",
+                type=MemoryType.CONVENTION,
+                title="AGENTS.md › Rules",
+                metadata=metadata,
+            ),
+        ).id
+        for metadata in ({}, imported)
+    ]
+    found = hits(here)
+    assert [found[id] for id in kept] == ["holds", None]

@@ -71,12 +71,13 @@ class CodeCheck:
         if self._base is None:
             check_not_shallow(self.repository)
         for text in texts:
-            base = self._base or self.at(text.at)
-            comparison = self._compared(base)
-            changed = frozenset(comparison.now)
-            cited = self.cited_by(text, base, changed)
-            citing += bool(cited)
-            doubts = [each for each in self.judged(cited, base) if not each.holds]
+            cites, judged = False, list[Judged]()
+            for base in [self._base] if self._base else self.bases(text.at):
+                cited = self.cited_by(text, base, frozenset(self._compared(base).now))
+                cites |= bool(cited)
+                judged += self.judged(cited, base)
+            citing += cites
+            doubts = [each for each in worse_of(judged) if not each.holds]
             if doubts:
                 doubtful.append(Doubtful(text, doubts))
         return CheckReport(citing, doubtful)
@@ -162,10 +163,19 @@ class CodeCheck:
             later = [each for each in later if each.commit_time >= base.commit_time]
         return later[::-1]
 
-    def at(self, at: datetime) -> pygit2.Commit:
-        """Return the last commit before an instant, else the first."""
-        before = (each for each in self._line() if each.commit_time <= at.timestamp())
-        return next(before, None) or self._read[-1]
+    def bases(self, at: datetime) -> list[pygit2.Commit]:
+        """Return the last commit before an instant, else the first, and behind it the last of an earlier second.
+
+        Commits have whole seconds: of one made in the same second nobody can tell whether it was there already.
+        """
+        second = int(at.timestamp())
+        found = list[pygit2.Commit]()
+        for commit in self._line():
+            if commit.commit_time <= second:
+                found = [*found[:1], commit]
+                if commit.commit_time < second:
+                    break
+        return found or [self._read[-1]]
 
     def _since(self, judged: Judged, base: pygit2.Commit) -> str:
         """Return the short id of the first commit after a base in which it does not stand as it did."""
@@ -183,6 +193,15 @@ class CodeCheck:
             if (id := file_id(commit, path)) != known:
                 known = id
                 yield commit
+
+
+def worse_of(judged: Iterable[Judged]) -> list[Judged]:
+    """Return one verdict on each citation: of several the first by which it does not hold."""
+    found: dict[str, Judged] = {}
+    for each in judged:
+        if each.cited.written not in found or found[each.cited.written].holds:
+            found[each.cited.written] = each
+    return list(found.values())
 
 
 def _is_same(one: Cited, other: Cited) -> bool:

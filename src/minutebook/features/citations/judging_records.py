@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.features.citations.checking import CodeCheck
+from minutebook.features.citations.checking import CodeCheck, worse_of
 from minutebook.features.citations.citing import CitingRecord
 from minutebook.features.citations.rows import JudgedRecord, RecordName
 from minutebook.features.citations.trees import PROJECT, check_size, reading_git
@@ -33,13 +33,16 @@ def _judged(
         raise InvalidInput(PROJECT, "is in no Git repository: {folder}", folder=tree)
     check_size(code.repository)
     for each in citing:
-        base = code.at(each.text.at)
+        base, *earlier = code.bases(each.text.at)
         cited = {one.written: one for one in code.cited_by(each.text, base)}
         before = known.get(each.name)
         if before is not None and before.said == each.said:
             cited |= {one.cited.written: one.cited for one in before.judged if one.cited.is_new}
-        judged = tuple(code.judged(cited.values(), base))
-        row = JudgedRecord(each.name, tree, each.said, str(base.id), code.head, {}, judged)
+        judged = code.judged(cited.values(), base)
+        for other in earlier:
+            judged += code.judged(code.cited_by(each.text, other), other)
+        judged = worse_of(judged)
+        row = JudgedRecord(each.name, tree, each.said, str(base.id), code.head, {}, tuple(judged))
         stamps = {path: stamp_of(code.root, path) for path in files_of(row)}
         # What was changed meanwhile is judged again.
         meanwhile = {path: NEVER for path, at in stamps.items() if at and at[1] >= began}

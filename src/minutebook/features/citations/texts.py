@@ -61,6 +61,8 @@ def citing_text(
             is_first = record.version == 1 and record.updated_at == record.ingestion_time
             at = min(record.event_time, record.updated_at) if is_first else record.updated_at
             title, is_binding = record.title or record.content, record.type in _RULES
+            # The title that an importer made names the file that it read.
+            text = record.content if "imported" in record.metadata else text
             text = f"{text}\n{as_given(given_in(record.metadata))}".rstrip()
         case Decision():
             at, title = record.created_at, record.title
