@@ -92,6 +92,15 @@ class Conflict(MinutebookError):
 
 
 @dataclass(eq=False)
+class WorkSpent(MinutebookError):
+    """The work that one call may take is done; its results until then are kept."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    says = "{act} takes more work than one call may; ask for less of it at once, or run it at the machine of the store"
+    act: str
+
+
+@dataclass(eq=False)
 class Decided(Conflict):
     """The target has an active decision, `id`; it can be superseded."""
 

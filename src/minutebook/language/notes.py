@@ -54,8 +54,10 @@ def compare(older: DatedText, newer: DatedText, spell: Spell | None = None) -> C
     """Compare a newer text with an older one as wholes: whether one can take the place of the other."""
     if " ".join(older.text.split()).casefold() == " ".join(newer.text.split()).casefold():
         return Comparison(PairVerdict.SAME, _CERTAIN)
+    if max(len(older.text), len(newer.text)) > LONGEST_NOTE:
+        return Comparison(PairVerdict.APART, 0.0)
     pair = whole_alignment(older, newer, spell)
-    if pair is None or max(len(older.text), len(newer.text)) > LONGEST_NOTE:
+    if pair is None:
         return Comparison(PairVerdict.APART, 0.0)
     found = whole_signs(pair)
     says_otherwise, says_same = (

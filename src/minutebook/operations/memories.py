@@ -268,7 +268,7 @@ def delete_memory(app: "App", caller: Caller, id: str) -> bool:
     return app.memories.delete(caller, id)
 
 
-@operation("knowledge")
+@operation("knowledge", is_long=True)
 def duplicates(app: "App", caller: Caller) -> list[list[Memory]]:
     """List groups of memories that say nearly the same, or the opposite."""
     return [list(group) for group in app.similar.clusters(caller)]

@@ -25,13 +25,14 @@ class Operation(Generic[P, R_co]):
     """An act on an open store in a caller's name; its function's annotations give the JSON its types.
 
     `contract` is the one that a server must serve for it, or ANY; None if no server offers it. `writes` tells
-    whether it changes records.
+    whether it changes records, `is_long` whether it reads many: it reports its progress then, by which it can be ended.
     """
 
     name: str
     act: "Callable[Concatenate[App, Caller, P], R_co]"
     contract: str | None
     writes: bool
+    is_long: bool = False
 
     def given(self, *arguments: P.args, **named: P.kwargs) -> dict[str, Any]:
         """Return arguments as JSON, by name."""
@@ -75,12 +76,12 @@ class Operation(Generic[P, R_co]):
 
 
 def operation(
-    contract: str | None = None, *, writes: bool = False
+    contract: str | None = None, *, writes: bool = False, is_long: bool = False
 ) -> "Callable[[Callable[Concatenate[App, Caller, P], R]], Operation[P, R]]":
     """Return the decorator that makes an operation of a function, under the function's name."""
 
     def make(act: "Callable[Concatenate[App, Caller, P], R]") -> Operation[P, R]:
-        return Operation(act.__name__, act, contract, writes)
+        return Operation(act.__name__, act, contract, writes, is_long)
 
     return make
 

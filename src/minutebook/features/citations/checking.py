@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
-from itertools import count, takewhile
+from itertools import chain, count, takewhile
 from pathlib import Path
 
 import pygit2
@@ -71,13 +71,13 @@ class CodeCheck:
         if self._base is None:
             check_not_shallow(self.repository)
         for text in texts:
-            cites, judged = False, list[Judged]()
-            for base in [self._base] if self._base else self.bases(text.at):
-                cited = self.cited_by(text, base, frozenset(self._compared(base).now))
-                cites |= bool(cited)
-                judged += self.judged(cited, base)
-            citing += cites
-            doubts = [each for each in worse_of(judged) if not each.holds]
+            bases = [self._base] if self._base else self.bases(text.at)
+            cited = [
+                self.cited_by(text, each, frozenset(self._compared(each).now)) for each in bases
+            ]
+            judged = [self.judged(*each) for each in zip(cited, bases, strict=True)]
+            doubts = [each for each in worse_of(chain(*judged)) if not each.holds]
+            citing += bool(cited[0] or doubts)
             if doubts:
                 doubtful.append(Doubtful(text, doubts))
         return CheckReport(citing, doubtful)

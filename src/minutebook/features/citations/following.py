@@ -1,5 +1,6 @@
 """Followers of the change feed: each goes through the changes of an organization from where it stopped."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
@@ -10,8 +11,8 @@ from minutebook.store.protocol import Tended
 from minutebook.store.sql.marks import ProgramMarks
 from minutebook.store.values import Change
 
-BATCH = 200
-"""Changes between two notes of how far a follower has come: a kill costs so many."""
+BATCH, BATCH_SECONDS = 200, 0.2
+"""Changes between two notes of how far a follower has come, and the seconds beyond which it takes fewer: a kill costs so much."""
 
 OnChanges = Callable[[Caller, str, Sequence[Change]], None]
 
@@ -58,16 +59,19 @@ class Follower:
                 return Followed.ELSEWHERE
             mark = self._marks.of(organization).get(self._name, {})
             end = self._store.sequence(organization)
-            begun = since = mark["sequence"] if mark.get("version") == self._version else 0
+            first = since = mark["sequence"] if mark.get("version") == self._version else 0
             if since > end:
                 # The store is another than it was, or was brought back from a backup.
-                begun = since = 0
-            looked_at = 0
-            while changes := self._store.changes(organization, since, BATCH):
+                first = since = 0
+            looked_at, size = 0, 1
+            while changes := self._store.changes(organization, since, size):
                 if most is not None and looked_at >= most:
                     return Followed.UNFINISHED
-                caller.call.progress((since - begun) / max(1, end - begun), organization)
+                caller.call.progress((since - first) / max(1, end - first), organization)
+                began = time.monotonic()
                 self._on_changes(caller, organization, changes)
+                is_long = time.monotonic() - began > BATCH_SECONDS
+                size = max(1, size // 2) if is_long else min(BATCH, 2 * size)
                 since, looked_at = changes[-1].sequence, looked_at + len(changes)
                 if keeps:
                     self._put(organization, since, mark.get("noted", {}))

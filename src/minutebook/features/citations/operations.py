@@ -26,26 +26,29 @@ MOST_SESSIONS = 200
 """Sessions, the latest, of which the turns are read for files."""
 
 
-@operation("knowledge")
+@operation("knowledge", is_long=True)
 def citing_texts(app: "App", caller: Caller, folder: FolderScope | None = None) -> list[CitingText]:
     """Return the memories, decisions and summaries of a folder that may cite code, newest first."""
     from minutebook.features.citations.services import CitationServices
 
     citing = app.get(CitationServices).citing
     views = app.infrastructure.records.seen_by(in_folder(caller, folder))
-    found = [
-        (view.organization, each)
-        for view in views
-        for each in citing.of(view.organization, _holding(view, app.clock()))
-        if each.may_cite
-    ]
+    found = []
+    for view in views:
+        for each in citing.of(view.organization, _holding(view, app.clock())):
+            caller.call.progress(0.0, "texts")
+            if each.may_cite:
+                found.append((view.organization, each))
     found.sort(key=lambda each: each[1].text.at, reverse=True)
     sessions, texts = 0, list[CitingText]()
     for organization, each in found:
-        sessions += each.text.kind is Kind.SUMMARY
+        caller.call.progress(0.5, "files")
+        is_session = each.text.kind is Kind.SUMMARY
+        sessions += is_session
         whole = each if sessions > MOST_SESSIONS else citing.with_files(organization, each)
-        texts.append(whole.text)
-    return [each for each in texts if each.references()]
+        if not is_session or whole.text.references():
+            texts.append(whole.text)
+    return texts
 
 
 def _holding(view: "View", now: datetime) -> Iterator[Memory | Decision | Summary]:

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from minutebook.features.screening.services import ScreeningServices
 
 
-@operation("knowledge")
+@operation("knowledge", is_long=True)
 def scan_secrets(app: "App", caller: Caller) -> Masked:
     """Find the secrets in stored records."""
     return Masked([], list(_services(app).secret_scan.scan(caller)))
 
 
-@operation("knowledge", writes=True)
+@operation("knowledge", writes=True, is_long=True)
 def mask_secrets(app: "App", caller: Caller, reason: str) -> Masked:
     """Replace the secrets in stored records, for good."""
     return _services(app).secret_scan.mask(in_call(caller, reason=reason))

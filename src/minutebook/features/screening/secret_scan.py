@@ -105,6 +105,7 @@ class SecretScan:
         """Yield the records that hold secrets, a memory with those of its versions."""
         for view in self._store.seen_by(caller).where(with_deleted=True):
             for record in self._looked_through(caller, view):
+                caller.call.progress(0.0, "records")
                 found = _occurrences(record)
                 if isinstance(record, Memory):
                     found += self._of_versions(record)

@@ -174,15 +174,20 @@ def _of_round(done: Tidied, *, dry_run: bool) -> list[str]:
     if done.is_elsewhere:
         return ["Another process is looking at this moment; this is what waits already."]
     new = sum(done.found.values())
+    more = (
+        " There is more to look at: ask again, or leave it to the server."
+        if done.is_unfinished
+        else ""
+    )
     if dry_run:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(done.found.items()))
         return [
-            f"{count_of(new, 'suggestion')} would be new{f' ({kinds})' if kinds else ''}. Nothing was written."
+            f"{count_of(new, 'suggestion')} would be new{f' ({kinds})' if kinds else ''}. Nothing was written.{more}"
         ]
     applied = sum(done.applied.values())
     by_rule = f" {applied:,} applied by `tidy_rules`." if applied else ""
     return [
-        f"Looked at {count_of(done.looked_at, 'change')}: {count_of(new, 'new suggestion')}.{by_rule}"
+        f"Looked at {count_of(done.looked_at, 'change')}: {count_of(new, 'new suggestion')}.{by_rule}{more}"
     ]
 
 

@@ -57,11 +57,12 @@ class Tidied:
     found: Mapping[str, int]
     applied: Mapping[str, int]
     is_elsewhere: bool
+    is_unfinished: bool
     items: list[Listed]
     counts: Mapping[Topic, int]
 
 
-@operation("knowledge", writes=True)
+@operation("knowledge", writes=True, is_long=True)
 def tidy(
     app: "App",
     caller: Caller,
@@ -81,6 +82,7 @@ def tidy(
         {str(each): count for each, count in done.found.items()},
         {str(each): count for each, count in done.applied.items()},
         done.is_elsewhere,
+        done.is_unfinished,
         [_listed(each) for each in page.items],
         dict(page.counts),
     )

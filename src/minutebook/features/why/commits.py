@@ -121,7 +121,7 @@ def written_code(
 
 
 def _is_own(repository: pygit2.Repository, commit: pygit2.Commit) -> bool:
-    """Tell whether the author of a commit is the person who works in the repository here."""
+    """Tell whether the author of a commit is the `user.email` of the repository's configuration here."""
     config = repository.config
     email = str(config["user.email"]).strip() if "user.email" in config else ""
     return bool(email) and email.casefold() == (commit.author.email or "").strip().casefold()

@@ -1,8 +1,10 @@
 """Operations of the command line, done for people at other machines, identified by their tokens."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
+from anyio import CapacityLimiter
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -17,6 +19,7 @@ from minutebook.domain.rights.redaction import redacted_for
 from minutebook.features.http.protocols.rest import arguments_of
 from minutebook.features.http.requests.access import AccessControl
 from minutebook.features.http.requests.errors import REFUSALS, refusal, refused
+from minutebook.features.http.requests.work import AT_ONCE, Work, while_connected
 from minutebook.operations.operation import ANY, Operation
 from minutebook.operations.table import operations as all_operations
 from minutebook.server.dispatch import CallJob, Dispatcher
@@ -56,7 +59,7 @@ def operations_route(
     middleware: Sequence[Middleware],
 ) -> Route:
     """Return the route to which the arguments of operations are posted, each to its name."""
-    wording = OperationWording()
+    wording, long = OperationWording(), CapacityLimiter(AT_ONCE)
 
     async def answer(request: Request) -> Response:
         name, caller = request.path_params["name"], request.state.caller
@@ -66,9 +69,17 @@ def operations_route(
             return refusal(request, 404, _unserved(name))
         try:
             given = await arguments_of(request, access.limits)
+            work = Work(name, caller)
+            if operation.is_long:
+                caller = in_call(caller, progress=work)
             job = CallJob(wording, name, given, caller, _task(operation, given))
+
+            async def run() -> Mapping[str, Any] | Failure:
+                async with long if operation.is_long else nullcontext():
+                    return await dispatcher.run(job)
+
             with access.limits.calls.hold(caller.principal):
-                outcome = await dispatcher.run(job)
+                outcome = await while_connected(request, work, run)
         except REFUSALS as error:
             return refused(request, error)
         except ClientDisconnect:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
+from minutebook.domain.errors import WorkSpent
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Entity, Kind, Memory, Role, Turn
 from minutebook.domain.writing.validity import holds_at
@@ -143,6 +144,8 @@ class Rounds:
             done.looked_at += len(changes)
 
         def look_at_all() -> Mapping[str, object]:
+            if not dry_run:
+                self._drop_stale(caller, organization)
             done.found += self._what_is_due(organization, dry_run=dry_run)
             late = [
                 *self._rules_unused(organization),
@@ -153,15 +156,17 @@ class Rounds:
             looked_at, found = done.looked_at - before, dict(done.found - found_before)
             return {"at": self._clock().isoformat(), "looked_at": looked_at, "found": found}
 
-        if not dry_run:
-            self._drop_stale(organization)
-        outcome = Follower(self._infrastructure, FOLLOWER, look, self._finders).follow(
-            caller,
-            organization,
-            most=None if most is None else most - before,
-            keeps=not dry_run,
-            on_end=look_at_all,
-        )
+        try:
+            outcome = Follower(self._infrastructure, FOLLOWER, look, self._finders).follow(
+                caller,
+                organization,
+                most=None if most is None else most - before,
+                keeps=not dry_run,
+                on_end=look_at_all,
+            )
+        except WorkSpent:
+            # What was looked at is kept, and the next call goes on behind it.
+            outcome = Followed.UNFINISHED
         done.is_elsewhere |= outcome is Followed.ELSEWHERE
         done.is_unfinished |= outcome is Followed.UNFINISHED
 
@@ -259,7 +264,7 @@ class Rounds:
             if isinstance(record, CITING) and (found := self._examining.citing(record)):
                 yield found
 
-    def _drop_stale(self, organization: str) -> None:
+    def _drop_stale(self, caller: Caller, organization: str) -> None:
         """Remove open suggestions that hold no more, and the undo data of records that are gone."""
         rows = self._rows
         for state in (State.OPEN, State.APPLIED, State.REFUSED):
@@ -267,6 +272,7 @@ class Rounds:
             while batch := rows.find(organization, state, BATCH, last):
                 last = batch[-1].number
                 for each in batch:
+                    caller.call.progress(1.0, organization)
                     if state is State.OPEN and self._examining.again(each) is None:
                         rows.remove(organization, each.id)
                     elif each.undo and not self._is_there(each):
