@@ -137,22 +137,8 @@ def _claude_code_memory(folder: Path, items: Sequence[Item]) -> None:
 def _adr(folder: Path, items: Sequence[Item]) -> None:
     for number, each in enumerate(items, 1):
         if each.carries:
-            text = f"# {number}. Use {each.word}\n\nDate: 2026-01-01\n\n## Status\n\nAccepted\n\n## Context\n\n{each.text}\n\n## Decision\n\nSo be it.\n"
+            text = f"---\nstatus: accepted\ndate: 2026-01-01\n---\n\n# Use {each.word}\n\n## Context and Problem Statement\n\n{each.text}\n\n## Decision Outcome\n\nSo be it.\n"
             (folder / f"{number:04}-use-it.md").write_text(text, "utf-8")
-
-
-def _chroma(folder: Path, items: Sequence[Item]) -> None:
-    with closing(apsw.Connection(str(folder / "chroma.sqlite3"))) as connection:
-        connection.execute(forms.CHROMA)
-        for number, each in enumerate(items, 100):
-            if not each.carries:
-                continue
-            connection.execute(
-                "INSERT INTO embeddings VALUES (?, 's', ?, x'00', '2026-01-02 03:04:05')", (number, each.word)
-            )  # fmt: skip
-            insert = "INSERT INTO embedding_metadata VALUES (?, ?, ?, NULL, NULL, NULL)"
-            connection.execute(insert, (number, "chroma:document", each.text))
-            connection.execute(insert, (number, "note", each.text))
 
 
 def _claude_mem(folder: Path, items: Sequence[Item]) -> None:
@@ -177,14 +163,6 @@ def _mem0(folder: Path, items: Sequence[Item]) -> None:
     (folder / "all.json").write_text(json.dumps({"results": results, "relations": relations}))
 
 
-def _neo4j(folder: Path, items: Sequence[Item]) -> None:
-    nodes = [
-        {"type": "node", "id": each.word, "labels": [each.bare[:50]], "properties": {"name": each.text, "note": each.text}}
-        for each in items
-    ]  # fmt: skip
-    lines(folder / "all.json", *nodes)
-
-
 SOURCE_FILES: Mapping[str, Write] = {
     "claude-code": _claude_code,
     "claude-code-memory": _claude_code_memory,
@@ -197,8 +175,6 @@ SOURCE_FILES: Mapping[str, Write] = {
     "mcp-memory-service": _doobidoo,
     "instructions": _instructions,
     "adr": _adr,
-    "chroma": _chroma,
     "claude-mem": _claude_mem,
     "mem0": _mem0,
-    "neo4j": _neo4j,
 }

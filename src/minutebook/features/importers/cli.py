@@ -62,8 +62,7 @@ def import_(
     status` says so) more than turns and summaries needs --role admin.
 
     A SOURCE is claude-code, claude-code-memory, codex, copilot-cli, gemini-cli, server-memory, markdown, mcp-memory-service,
-    chat-export, instructions, chroma, claude-mem, mem0, adr, neo4j or graphiti, and PATH its file or folder; some
-    have a usual place. `minutebook import` alone says what is there of each. A source may be imported again at
+    chat-export, instructions, claude-mem, mem0 or adr, and PATH its file or folder; some have a usual place. `minutebook import` alone says what is there of each. A source may be imported again at
     any time: only what is new is added, and what was removed here stays so, but --again.
     """
     if not what:

@@ -75,7 +75,7 @@ def of_no_repository(folder: str) -> str | None:
 
 
 _Write: TypeAlias = Callable[[AuditDraft], str]
-"""Writes what a draft became, and returns its text for the audit entry."""
+"""Writes the record of a draft, and returns its text for the audit entry."""
 
 _Plan: TypeAlias = tuple[Outcome, _Write]
 

@@ -77,7 +77,7 @@ class SideTables:
 
 
 _MARKS = SideTable(
-    "marks", "organization integer, name text, noted text", key="organization, name", indices={}
+    "marks", "organization integer, name name, noted words", key="organization, name", indices={}
 )
 
 

@@ -1,4 +1,4 @@
-"""Decision records of each format become memories with their time, and proposals while they hold."""
+"""Decision records become memories with their time, and proposals while they hold."""
 
 from pathlib import Path
 
@@ -41,12 +41,11 @@ Chosen option: "SQLite", because one file is enough.
   at a time
 """
 
-LOG4BRAINS = """# Use PostgreSQL
+LISTED = """# ADR-0002: Use PostgreSQL
 
-- Status: accepted
-- Deciders: Ana
-- Date: 2026-01-15
-- Tags: storage
+* Status: accepted
+* Deciders: Ana
+* Date: 2026-01-15
 
 Technical Story: orders arrive together
 
@@ -60,12 +59,9 @@ A server, because many write at once.
 
 ### Positive Consequences
 
-- Writers do not wait
-
-## Links
-
-- Supersedes [20250301-use-sqlite](20250301-use-sqlite.md)
+* Writers do not wait
 """
+"""The form that MADR had before it used front matter."""
 
 
 def found(folder: Path) -> list[Found]:
@@ -81,34 +77,6 @@ def proposals(told: list[Found]) -> dict[str, ProposalDraft]:
     return {each.title: each for each in told if isinstance(each, ProposalDraft)}
 
 
-def test_what_adr_tools_wrote_has_its_states_and_ways() -> None:
-    told = found(MADE / "adr-tools")
-    assert not [each for each in told if isinstance(each, UnreadPart)]
-    kept = memories(told)
-    sqlite, postgres = kept["Use sqlite for the store"], kept["Use postgresql for the store"]
-    assert (sqlite.metadata["status"], postgres.metadata["status"]) == ("superseded", "accepted")
-    assert sqlite.at is not None
-    assert sqlite.until is not None
-    assert sqlite.until > sqlite.at
-    assert (postgres.until, postgres.metadata["number"]) == (None, "3")
-    assert "Status: superseded" in sqlite.content
-    assert "### Context" in sqlite.content
-    ways = {(e.source, e.type, e.target) for e in told if isinstance(e, RelationDraft)}
-    assert ways == {
-        ("Use postgresql for the store", "supersedes", "Use sqlite for the store"),
-        ("Keep backups for a year", "amends", "Use sqlite for the store"),
-    }
-    assert len([each for each in told if isinstance(each, EntityDraft)]) == 4
-    asked = proposals(told)
-    assert sorted(asked) == [
-        "Keep backups for a year",
-        "Record architecture decisions",
-        "Use postgresql for the store",
-    ]
-    # What takes another's place is on the same target, so that accepting it supersedes.
-    assert asked["Use postgresql for the store"].target == "Use sqlite for the store"
-
-
 def test_a_record_of_madr_without_a_state_is_read() -> None:
     told = found(MADE / "madr")
     (memory,) = memories(told).values()
@@ -119,16 +87,24 @@ def test_a_record_of_madr_without_a_state_is_read() -> None:
 
 def test_front_matter_and_lists_of_fields_are_read(tmp_path: Path) -> None:
     (tmp_path / "0001-use-sqlite.md").write_text(MADR)
-    (tmp_path / "0002-use-postgres.md").write_text(LOG4BRAINS)
+    (tmp_path / "0002-use-postgres.md").write_text(LISTED)
     told = found(tmp_path)
     old, new = memories(told)["Use SQLite"], memories(told)["Use PostgreSQL"]
     assert (old.at, old.until) == (new.at.replace(year=2025, month=3, day=1), new.at)  # type: ignore[union-attr]
     assert old.metadata["decision-makers"] == "Ana, Ben"
-    assert (new.metadata["tags"], new.metadata["technical_story"]) == (
-        "storage",
-        "orders arrive together",
+    assert (new.metadata["status"], new.metadata["number"]) == ("accepted", "2")
+    assert new.metadata["technical_story"] == "orders arrive together"
+    assert (old.metadata["status"], "Status: superseded" in old.content) == ("superseded", True)
+    (relation,) = (each for each in told if isinstance(each, RelationDraft))
+    assert (relation.source, relation.type, relation.target) == (
+        "Use PostgreSQL",
+        "supersedes",
+        "Use SQLite",
     )
+    assert len([each for each in told if isinstance(each, EntityDraft)]) == 2
     (proposal,) = proposals(told).values()
+    # What takes another's place is on the same target, so that accepting it supersedes.
+    assert proposal.target == "Use SQLite"
     assert proposal.consequences == ("Writers do not wait",)
     assert "A server, because" in proposal.rationale
 
@@ -148,7 +124,7 @@ def test_the_items_of_a_list_are_the_consequences(tmp_path: Path) -> None:
 def test_what_does_not_hold_is_no_proposal(tmp_path: Path, state: str) -> None:
     (tmp_path / "adr").mkdir()
     path = tmp_path / "adr" / "0001-x.md"
-    path.write_text(f"# 1. X\n\n## Status\n\n{state}\n\n## Decision\n\nWe do X.\n")
+    path.write_text(f"---\nstatus: {state}\n---\n# X\n\n## Decision Outcome\n\nWe do X.\n")
     told = found(tmp_path)
     assert not proposals(told)
     (memory,) = memories(told).values()
@@ -160,20 +136,25 @@ def test_other_texts_are_passed_over_and_broken_ones_told(tmp_path: Path) -> Non
     (tmp_path / "README.md").write_text("# Decisions\n\nHow we decide.\n")
     (tmp_path / "index.md").write_text("text without a heading")
     (tmp_path / "guide.md").write_text("# Guide\n\n## Decision records\n\nHow to write one.\n")
-    (tmp_path / "0003-bad.md").write_text("---\nstatus: [\n---\n# Bad\n\n## Decision\n\nx\n")
+    (tmp_path / "0002-old.md").write_text(
+        "# 2. Old\n\n## Status\n\nSuperseded\n\n## Decision\n\nx\n"
+    )
+    (tmp_path / "0003-bad.md").write_text(
+        "---\nstatus: [\n---\n# Bad\n\n## Decision Outcome\n\nx\n"
+    )
     (left,) = found(tmp_path)
     assert isinstance(left, UnreadPart)
     assert left.place.file.endswith("0003-bad.md")
 
 
 def test_records_that_lead_in_a_circle_or_nowhere(tmp_path: Path) -> None:
-    for number, other in ((1, 2), (2, 1)):
+    ways = {1: "0002-x.md", 2: "0001-x.md", 3: "../../../etc/passwd.md", 4: "0004-x.md"}
+    for number, other in ways.items():
         (tmp_path / f"000{number}-x.md").write_text(
-            f"# {number}. X{number}\n\n## Status\n\nAccepted\n\nSupersedes [it](000{other}-x.md)\n\n"
-            "Amends [gone](../../../etc/passwd.md)\n\n## Decision\n\nWe do it.\n"
+            f"---\nstatus: superseded by [it]({other})\n---\n# X{number}\n\n## Decision Outcome\n\nWe do it.\n"
         )
     told = found(tmp_path)
-    assert sorted(proposals(told)) == ["X1", "X2"]
+    assert {each.until is None for each in memories(told).values()} == {False}
     assert len([each for each in told if isinstance(each, RelationDraft)]) == 2
 
 

@@ -1,4 +1,4 @@
-"""Chroma's, claude-mem's and mem0's memories, read from small files of their own forms."""
+"""claude-mem's and mem0's memories, read from small files of their own forms."""
 
 import json
 from contextlib import closing
@@ -19,26 +19,6 @@ from minutebook.domain.writing.source_drafts import (
     UnreadPart,
 )
 from minutebook.features.importers.sources.registry import SOURCES, found_in
-
-CHROMA = """
-CREATE TABLE collections (id TEXT PRIMARY KEY, name TEXT NOT NULL, dimension INTEGER);
-CREATE TABLE segments (id TEXT PRIMARY KEY, type TEXT, scope TEXT, collection TEXT);
-CREATE TABLE embeddings (id INTEGER PRIMARY KEY, segment_id TEXT, embedding_id TEXT, seq_id BLOB,
-    created_at TIMESTAMP);
-CREATE TABLE embedding_metadata (id INTEGER, key TEXT, string_value TEXT, int_value INTEGER,
-    float_value REAL, bool_value INTEGER, PRIMARY KEY (id, key));
-INSERT INTO collections VALUES ('c', 'drawers', 3);
-INSERT INTO segments VALUES ('s', 'metadata', 'METADATA', 'c');
-INSERT INTO embeddings VALUES (1, 's', 'a', x'00', '2026-01-02 03:04:05');
-INSERT INTO embeddings VALUES (2, 's', 'b', x'00', '2026-01-02 03:04:05');
-INSERT INTO embeddings VALUES (4, 's', 'd', x'00', '2026-01-02 03:04:05');
-INSERT INTO embedding_metadata VALUES (4, 'chroma:document', 'Tea', NULL, NULL, NULL);
-INSERT INTO embedding_metadata VALUES (3, 'chroma:document', 'Orphan', NULL, NULL, NULL);
-INSERT INTO embedding_metadata VALUES (1, 'room', 'kitchen', NULL, NULL, NULL);
-INSERT INTO embedding_metadata VALUES (1, 'chroma:document', 'Coffee', NULL, NULL, NULL);
-INSERT INTO embedding_metadata VALUES (1, 'cups', NULL, 2, NULL, NULL);
-INSERT INTO embedding_metadata VALUES (1, 'hot', NULL, NULL, NULL, 1);
-"""
 
 CLAUDE_MEM = """
 CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, text TEXT,
@@ -99,17 +79,6 @@ def reasons(told: list[Found]) -> list[str]:
     return [each.reason for each in told if isinstance(each, UnreadPart)]
 
 
-def test_a_document_of_chroma_has_its_collection_and_metadata(tmp_path: Path) -> None:
-    made(tmp_path / "chroma.sqlite3", CHROMA)
-    told = found("chroma", tmp_path)
-    assert [(each.content, each.metadata) for each in memories(told)] == [
-        ("Coffee", {"room": "kitchen", "cups": 2, "hot": True, "collection": "drawers", "id": "a"}),
-        ("Tea", {"collection": "drawers", "id": "d"}),
-    ]
-    assert memories(told)[0].at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-    assert reasons(told) == ["the record has no document, only a vector"]
-
-
 def test_what_claude_mem_observed_summed_up_and_was_told(tmp_path: Path) -> None:
     made(tmp_path / "claude-mem.db", CLAUDE_MEM)
     told = found("claude-mem", tmp_path)
@@ -144,7 +113,7 @@ def test_memories_of_mem0_keep_what_it_says_of_them(tmp_path: Path, document: An
 
 @pytest.mark.parametrize(
     ("name", "file"),
-    [("chroma", "chroma.sqlite3"), ("claude-mem", "claude-mem.db"), ("mem0", "all.json")],
+    [("claude-mem", "claude-mem.db"), ("mem0", "all.json")],
 )
 @pytest.mark.parametrize(
     "content", [b"", b"SQLite format 3\0" + b"\xff" * 5000, b"{}", b"[[[", b"7"]
@@ -157,18 +126,14 @@ def test_what_is_another_file_is_left_out(
 
 
 def test_tables_may_hold_values_of_any_type(tmp_path: Path) -> None:
-    for script, file in ((CHROMA, "chroma.sqlite3"), (CLAUDE_MEM, "claude-mem.db")):
-        path = made(tmp_path / file, script)
-        with closing(apsw.Connection(str(path))) as connection:
-            for (table,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type='table'"
+    path = made(tmp_path / "claude-mem.db", CLAUDE_MEM)
+    with closing(apsw.Connection(str(path))) as connection:
+        for (table,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type='table'"
+        ).fetchall():
+            for row in connection.execute(
+                f"SELECT name FROM pragma_table_info('{table}')"
             ).fetchall():
-                for row in connection.execute(
-                    f"SELECT name FROM pragma_table_info('{table}')"
-                ).fetchall():
-                    if row[0] != "id":
-                        connection.execute(
-                            f"UPDATE {table} SET {row[0]} = x'ff00fe' WHERE rowid = 1"
-                        )
-    assert found("chroma", tmp_path)
+                if row[0] != "id":
+                    connection.execute(f"UPDATE {table} SET {row[0]} = x'ff00fe' WHERE rowid = 1")
     assert found("claude-mem", tmp_path)

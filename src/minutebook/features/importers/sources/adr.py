@@ -1,8 +1,8 @@
-"""Decision records in Markdown: as adr-tools (Nygard), MADR and Log4brains write them."""
+"""Decision records in Markdown, in the form of MADR."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePath, PurePosixPath
 from typing import Any
@@ -30,30 +30,15 @@ _TITLE = re.compile(r"(?i)(?:adr[-_ ]?)?\d{1,8}\s*[.:\u2013-]\s+")
 _FIELD = re.compile(r"(?:[-*]\s+)?(?:\*\*)?([A-Za-z][\w -]{1,40}?)(?:\*\*)?:(?:\*\*)?\s+(\S.*)")
 _LINK = re.compile(r"\]\(([^()\s]+?\.md)(?:#[^()]*)?\)")
 _NAMED = re.compile(r"(?i)\badr[-_ ]?(\d{1,8})\b")
-_STATUS = re.compile(
-    r"(?i)\W*(draft|proposed|pending|accepted|approved|rejected|deprecated|supersede?d|superceded)\b"
-)
-_WAYS = (
-    ("superseded_by", re.compile(r"(?i)\b(?:super[sc]eded|replaced)\s+by\b")),
-    ("supersedes", re.compile(r"(?i)\b(?:super[sc]edes|replaces)\b")),
-    ("amended_by", re.compile(r"(?i)\bamended\s+by\b")),
-    ("amends", re.compile(r"(?i)\bamends\b")),
-)
-"""How a status line leads to another record."""
+_STATUS = re.compile(r"(?i)\W*(draft|proposed|accepted|rejected|deprecated|superseded)\b")
+_SUPERSEDED = re.compile(r"(?i)\bsuperseded\s+by\b")
 
-_HEADINGS = frozenset(
-    {
-        *("context", "context and problem statement", "decision", "decision drivers"),
-        *("decision outcome", "considered options", "consequences", "positive consequences"),
-    }
-)
+_HEADINGS = frozenset({"context and problem statement", "decision outcome"})
 """Headings one of which a record has; a page about decisions has others."""
 
 _ENDED = frozenset({"superseded", "deprecated"})
 _OPEN = frozenset({"proposed", "accepted", ""})
-"""The states of records that a person may make decisions of; some formats leave the state open."""
-
-_SAME = {"superceded": "superseded", "approved": "accepted", "pending": "proposed"}
+"""The states of records that a person may make decisions of; the form leaves the state open."""
 
 
 def is_wanted(path: PurePath) -> bool:
@@ -62,7 +47,7 @@ def is_wanted(path: PurePath) -> bool:
 
 
 def read(source: ImportSource) -> Iterator[Found]:
-    """Yield for each record an entity and a memory, its links as relations, a proposal while it holds."""
+    """Yield for each record an entity and a memory, the records that it supersedes as relations, a proposal while it holds."""
     records = []
     for file in source.files:
         record = _record(source, file)
@@ -75,18 +60,24 @@ def read(source: ImportSource) -> Iterator[Found]:
         yield from _found(record, folder)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Record:
-    """A record as it was read; `links` are the lines of its status that lead to others, by how they do."""
+    """A record as it was read: the text of its state, heading and text of each section, and where its text begins."""
 
     file: SourceFile
     title: str
-    status: str
+    state: str
     fields: dict[str, Any]
     sections: list[tuple[str, str]]
-    """Heading and text of each section but the status."""
     first: int
-    links: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def status(self) -> str:
+        """Its state in one word, empty if it names none."""
+        if _SUPERSEDED.search(self.state):
+            return "superseded"
+        match = _STATUS.match(self.state)
+        return match[1].lower() if match else ""
 
     @property
     def number(self) -> str:
@@ -96,12 +87,9 @@ class _Record:
 
     @property
     def at(self) -> datetime:
-        """Its date: as it says, as the file's name says, else when the file last changed."""
-        name = PurePosixPath(self.file.name).name[:8]
-        for said in (self.fields.get("date"), name if name.isdecimal() else None):
-            if isinstance(said, str) and (at := instant_of(said[:10])) is not None:
-                return at
-        return modified(self.file.modified)
+        """Its date, as it says, else when the file last changed."""
+        said = str(self.fields.get("date", ""))
+        return instant_of(said[:10]) or modified(self.file.modified)
 
     @property
     def place(self) -> SourcePlace:
@@ -120,27 +108,33 @@ class _Folder:
         self._by_number = {
             number: each[0] for number, each in numbers.items() if number and len(each) == 1
         }
+        self._earlier: dict[str, list[_Record]] = {}
+        for record in records:
+            if (successor := self.successor(record)) is not None:
+                self._earlier.setdefault(successor.file.name, []).append(record)
 
-    def linked(self, record: _Record, way: str) -> list[_Record]:
-        """Return the records to which one leads in a way."""
-        named = (self._named(record, text) for text in record.links.get(way, ()))
-        return [each for each in named if each is not None and each is not record]
+    def superseded(self, record: _Record) -> list[_Record]:
+        """Return the records of which one took the place."""
+        return self._earlier.get(record.file.name, [])
 
     def successor(self, record: _Record) -> _Record | None:
         """Return the record that took the place of one, if the folder has it."""
-        return next(iter(self.linked(record, "superseded_by")), None)
+        found = self._named(record) if _SUPERSEDED.search(record.state) else None
+        return None if found is record else found
 
     def target(self, record: _Record) -> str:
         """Return the target of a record: the title of the first record in its chain of supersessions."""
         seen = {record.file.name}
-        while earlier := self.linked(record, "supersedes"):
+        while earlier := self.superseded(record):
             if earlier[0].file.name in seen:
                 break
             record = earlier[0]
             seen.add(record.file.name)
         return record.title
 
-    def _named(self, record: _Record, text: str) -> _Record | None:
+    def _named(self, record: _Record) -> _Record | None:
+        """Return the record to which the state of one leads."""
+        text = record.state
         if (link := _LINK.search(text)) is not None:
             parts: list[str] = []
             for part in (*PurePosixPath(record.file.name).parent.parts, *link[1].split("/")):
@@ -163,26 +157,16 @@ def _record(source: ImportSource, file: SourceFile) -> _Record | UnreadPart | No
     except ValueError as error:
         return UnreadPart(file.place, str(error))
     said = {name.lower(): value for name, value in fields.items()}
-    title, status, sections = "", [str(said.pop("status", "") or "")], []
+    title, sections = "", []
     for headings, _, content in sections_of(body, first):
         title = title or (headings[0] if headings else "")
-        kept = content
-        if len(headings) < 2:
-            kept = _without_fields(content, said)
-            status.append(str(said.pop("status", "")))
-        elif headings[-1].lower() == "status":
-            status += content.split("\n")
-            continue
+        kept = content if len(headings) > 1 else _without_fields(content, said)
         if kept:
             sections.append((headings[-1] if len(headings) > 1 else "", kept))
     if not title or not any(heading.lower() in _HEADINGS for heading, _ in sections):
         return None
     name = _TITLE.sub("", title).strip() or title
-    record = _Record(file, name, _state(status), said, sections, first)
-    record.links = _links(status)
-    if record.links.get("superseded_by"):
-        record.status = "superseded"
-    return record
+    return _Record(file, name, str(said.pop("status", None) or ""), said, sections, first)
 
 
 def _without_fields(text: str, said: dict[str, Any]) -> str:
@@ -197,26 +181,6 @@ def _without_fields(text: str, said: dict[str, Any]) -> str:
     return "\n".join(kept).strip()
 
 
-def _state(lines: list[str]) -> str:
-    """Return the state that the lines of a status name, empty if they name none."""
-    for line in lines:
-        if any(way.search(line) for name, way in _WAYS if name != "superseded_by"):
-            continue
-        if (match := _STATUS.match(line)) is not None:
-            word = match[1].lower()
-            return _SAME.get(word, word)
-    return ""
-
-
-def _links(lines: list[str]) -> dict[str, list[str]]:
-    links: dict[str, list[str]] = {}
-    for line in lines:
-        way = next((name for name, pattern in _WAYS if pattern.search(line)), None)
-        if way is not None:
-            links.setdefault(way, []).append(line.strip())
-    return links
-
-
 def _found(record: _Record, folder: _Folder) -> Iterator[Found]:
     yield EntityDraft(
         key=f"entity\0decision\0{record.title}",
@@ -227,18 +191,17 @@ def _found(record: _Record, folder: _Folder) -> Iterator[Found]:
         at=record.at,
     )
     yield _memory(record, folder)
-    for way in ("supersedes", "amends"):
-        for other in folder.linked(record, way):
-            if other.title != record.title:
-                yield RelationDraft(
-                    key=f"relation\0{record.title}\0{way}\0{other.title}",
-                    place=record.place,
-                    program=NAME,
-                    source=record.title,
-                    target=other.title,
-                    type=way,
-                    at=record.at,
-                )
+    for other in folder.superseded(record):
+        if other.title != record.title:
+            yield RelationDraft(
+                key=f"relation\0{record.title}\0supersedes\0{other.title}",
+                place=record.place,
+                program=NAME,
+                source=record.title,
+                target=other.title,
+                type="supersedes",
+                at=record.at,
+            )
     if record.status in _OPEN:
         yield _proposal(record, folder)
 
@@ -249,7 +212,6 @@ def _memory(record: _Record, folder: _Folder) -> MemoryDraft:
         successor = folder.successor(record)
         ended = modified(record.file.modified) if successor is None else successor.at
         until = max(ended, record.at + timedelta(seconds=1))
-    links = {way: lines for way, lines in record.links.items() if lines}
     head = f"Status: {record.status or 'not said'}"
     return MemoryDraft(
         key=record.file.name,
@@ -263,7 +225,7 @@ def _memory(record: _Record, folder: _Folder) -> MemoryDraft:
         until=until,
         metadata={
             **record.fields,
-            **links,
+            **({"superseded_by": record.state} if record.status == "superseded" else {}),
             "path": record.file.name,
             "status": record.status,
             **({"number": record.number} if record.number else {}),

@@ -30,7 +30,7 @@ _TYPES = {
     "project": MemoryType.FACT,
     "reference": MemoryType.DOCUMENTATION,
 }
-"""What the types of its notes are here; a note without one is a fact."""
+"""The types of memories by its types; a note without one is a fact."""
 
 
 def is_wanted(path: PurePath) -> bool:

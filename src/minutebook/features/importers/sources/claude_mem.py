@@ -38,7 +38,7 @@ _PROMPT = ("id", "content_session_id", "claude_session_id", "prompt_text", "crea
 _DIRECTIVE = ("id", "scope", "project", "content", "status", "source", "created_at_epoch")
 
 _TYPES = {"decision": MemoryType.DECISION_LOG, "discovery": MemoryType.FACT}
-"""What its types of observations are here; the others tell what was done."""
+"""The types of memories by its types of observations; the others tell of work done."""
 
 
 def is_wanted(path: PurePath) -> bool:

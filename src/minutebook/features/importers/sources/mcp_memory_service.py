@@ -31,7 +31,7 @@ _TYPES = {
     "document": MemoryType.DOCUMENTATION,
     "reference": MemoryType.DOCUMENTATION,
 }
-"""What its types are here, where they are one of ours; the others are facts."""
+"""The types of memories by its types; the others are facts."""
 
 
 def is_wanted(path: PurePath) -> bool:

@@ -9,7 +9,6 @@ from minutebook.domain.writing.source_drafts import Found
 from minutebook.features.importers.sources import (
     adr,
     chat_export,
-    chroma,
     claude_code,
     claude_code_memory,
     claude_mem,
@@ -20,7 +19,6 @@ from minutebook.features.importers.sources import (
     markdown,
     mcp_memory_service,
     mem0,
-    neo4j,
     server_memory,
 )
 from minutebook.features.importers.sources.reading.files import ImportSource, UsualPlace, Wanted
@@ -100,7 +98,6 @@ SOURCES: Mapping[str, SourceKind] = {
         instructions.read,
         passed_over=instructions.PASSED_OVER,
     ),
-    chroma.NAME: SourceKind("collections of Chroma", chroma.is_wanted, chroma.read),
     claude_mem.NAME: SourceKind(
         "memories of claude-mem", claude_mem.is_wanted, claude_mem.read, claude_mem.USUAL_PLACE
     ),
@@ -108,8 +105,6 @@ SOURCES: Mapping[str, SourceKind] = {
     adr.NAME: SourceKind(
         "decision records", adr.is_wanted, adr.read, passed_over=instructions.PASSED_OVER
     ),
-    neo4j.NAME: SourceKind("a graph of Neo4j", neo4j.is_wanted, neo4j.read),
-    neo4j.GRAPHITI: SourceKind("a graph of Graphiti", neo4j.is_wanted, neo4j.read),
 }
 
 
