@@ -114,6 +114,58 @@ def test_a_new_note_becomes_a_memory_and_stays_where_it_is(world: World, tmp_pat
     nothing_more(world, tmp_path)
 
 
+def test_a_note_is_taken_in_whose_front_matter_cannot_be_read(world: World, tmp_path: Path) -> None:
+    (tmp_path / "pier.md").write_text("---\ntitle: Pier: the north\nby: @ana\n---\nIt closes.\n")
+    (tmp_path / "list.md").write_text("---\n- one\n---\nIt opens.\n")
+    told = sync(world, tmp_path)
+    assert sorted(told.added) == ["list.md", "pier.md"]
+    assert [name for name, reason in told.left if "front matter" in reason] == told.added
+    kept = {each.title: each for each in world.store.find(Memory, everything("default"))}
+    assert (kept["Pier: the north"].content, kept["Pier: the north"].metadata["by"]) == (
+        "It closes.",
+        "@ana",
+    )
+    assert kept["list"].content == "---\n- one\n---\nIt opens."
+    nothing_more(world, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "title"),
+    [
+        ("type: semantic", "type: semantic\ntitle: Tea: the first", "Tea: the first"),
+        ("type: semantic", "type: semantic\nmine: @me", None),
+        ("metadata:\n", "metadata: [\n", None),
+    ],
+)
+def test_an_edit_that_is_not_yaml_changes_what_can_be_read(
+    world: World, tmp_path: Path, old: str, new: str, title: str | None
+) -> None:
+    id = world.remember("Tea is green", metadata={"depth": {"a": 1}})
+    sync(world, tmp_path)
+    edit(note(tmp_path), old, new)
+    edit(note(tmp_path), "Tea is green", "Tea is red")
+    told = sync(world, tmp_path)
+    assert any("read as text" in reason for _, reason in told.left)
+    after = world.memory(id)
+    assert (after.content, after.title, after.metadata["depth"]) == (
+        "Tea is red",
+        title,
+        {"a": 1},
+    )
+    nothing_more(world, tmp_path)
+
+
+def test_a_note_that_lost_its_fields_is_left_as_it_is(world: World, tmp_path: Path) -> None:
+    id = world.remember("Tea is green")
+    sync(world, tmp_path)
+    path = note(tmp_path)
+    path.write_text(path.read_text().replace("---\n", "---\n- x\n", 1))
+    left = path.read_text()
+    ((name, reason),) = sync(world, tmp_path).left
+    assert (name, "not YAML" in reason) == (path.relative_to(tmp_path).as_posix(), True)
+    assert (path.read_text(), world.memory(id).content) == (left, "Tea is green")
+
+
 def test_what_was_edited_on_both_sides_is_kept_twice(world: World, tmp_path: Path) -> None:
     id = world.remember("Tea is green")
     sync(world, tmp_path)
@@ -207,7 +259,6 @@ def test_a_note_that_cannot_be_taken_is_named_and_left_as_it_is(
     (entity,) = (tmp_path / "entities").iterdir()
     entity.write_text("Mine")
     bad = {
-        "broken.md": b"---\na: [\n---\nText",
         "latin.md": "Käse".encode("latin-1"),
         "stranger.md": b"---\nminutebook: memory\nid: 00000000000000000000\n---\nText",
         "twice.md": note(tmp_path, "tea").read_bytes().replace(b"green", b"blue"),

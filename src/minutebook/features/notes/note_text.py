@@ -8,27 +8,16 @@ from typing import Any
 from minutebook.domain.control_characters import cleaned
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import MemoryType
-from minutebook.domain.writing import front_matter
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.metadata import check_metadata
+from minutebook.features.archives import front_matter
 from minutebook.features.archives.exports.note_form import LINKS, MARK
 
 _OURS = frozenset(
     {
-        *(
-            MARK,
-            "id",
-            "title",
-            "type",
-            "scope",
-            "status",
-            "author",
-            "created",
-            "learned",
-            "updated",
-        ),
-        *("valid_from", "valid_until", "reason", "repository", "user", "version", "importance"),
-        *("from", "tags", "metadata", "conflict"),
+        *(MARK, "id", "title", "type", "scope", "status", "author", "created", "learned"),
+        *("updated", "valid_from", "valid_until", "reason", "repository", "user", "version"),
+        *("importance", "from", "tags", "metadata", "conflict", front_matter.UNREAD),
     }
 )
 """The fields that a note of a memory has; any other is the person's own and becomes metadata."""
@@ -64,6 +53,11 @@ class NoteText:
         return title.strip() or None if isinstance(title, str) else None
 
     @property
+    def unread(self) -> str | None:
+        """The part of its front matter that could not be read, and why; None if all was read."""
+        return self.fields.get(front_matter.UNREAD)
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """The metadata that the fields come to: those under `metadata`, tags, and the person's own."""
         given = self.fields.get("metadata")
@@ -91,15 +85,13 @@ class Edits:
 def parsed(data: bytes, links: Collection[str]) -> NoteText:
     """Read a note, of which the lines `links` were written as its links.
 
-    Raises InvalidInput if it is not UTF-8 or its front matter cannot be read.
+    Raises InvalidInput if it is not UTF-8.
     """
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
-        fields, rest, _ = front_matter.split(text)
     except UnicodeDecodeError as error:
         raise InvalidInput("note", "is not UTF-8") from error
-    except ValueError as error:
-        raise InvalidInput("note", "cannot be read: {error}", error=error) from error
+    fields, rest, _ = front_matter.split(text)
     content, mark, after = rest.rpartition(f"\n{LINKS}\n")
     if not mark:
         content, after = rest, ""
@@ -121,7 +113,9 @@ def edits(note: NoteText, written: NoteText) -> Edits:
             changes["type"] = MemoryType(str(type))
         else:
             ignored.append("type")
-    if note.metadata != written.metadata:
+    if note.unread is not None and isinstance(note.fields.get("metadata"), str):
+        ignored.append("metadata")
+    elif note.metadata != written.metadata:
         try:
             check_metadata(note.metadata)
             changes["metadata"] = note.metadata
@@ -132,14 +126,16 @@ def edits(note: NoteText, written: NoteText) -> Edits:
 
 def draft_of(note: NoteText, name: str, id: str) -> Draft:
     """Return the memory that a new note is. Raises InvalidInput if its metadata is not sound."""
-    check_metadata(note.metadata)
+    unread = {} if note.unread is None else {front_matter.UNREAD: note.unread}
+    metadata = {**note.metadata, **unread}
+    check_metadata(metadata)
     type = note.fields.get("type")
     return Draft(
         content=note.whole,
         type=MemoryType(str(type)) if type in list(MemoryType) else MemoryType.DOCUMENTATION,
         id=id,
         title=note.title or PurePosixPath(name).stem,
-        metadata=note.metadata,
+        metadata=metadata,
     )
 
 

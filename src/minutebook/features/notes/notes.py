@@ -181,6 +181,11 @@ class _Run:
             except InvalidInput as error:
                 self._leave(name, f"it {error.remedy}")
                 continue
+            if note.unread is not None:
+                if agreed is not None and note.id is None:
+                    self._leave(name, note.unread)
+                    continue
+                self.report.left.append((name, note.unread))
             if agreed is not None and note.id == agreed.id:
                 self._edited(name, digest, note, agreed)
                 continue

@@ -10,7 +10,6 @@ from minutebook.domain.writing.source_drafts import (
     MemoryDraft,
     ProposalDraft,
     RelationDraft,
-    UnreadPart,
 )
 from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.features.importers.test_cli import done
@@ -132,19 +131,26 @@ def test_what_does_not_hold_is_no_proposal(tmp_path: Path, state: str) -> None:
     assert (memory.until is None) is (state in ("rejected", "draft"))
 
 
-def test_other_texts_are_passed_over_and_broken_ones_told(tmp_path: Path) -> None:
+def test_other_texts_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Decisions\n\nHow we decide.\n")
     (tmp_path / "index.md").write_text("text without a heading")
     (tmp_path / "guide.md").write_text("# Guide\n\n## Decision records\n\nHow to write one.\n")
     (tmp_path / "0002-old.md").write_text(
         "# 2. Old\n\n## Status\n\nSuperseded\n\n## Decision\n\nx\n"
     )
-    (tmp_path / "0003-bad.md").write_text(
-        "---\nstatus: [\n---\n# Bad\n\n## Decision Outcome\n\nx\n"
-    )
-    (left,) = found(tmp_path)
-    assert isinstance(left, UnreadPart)
-    assert left.place.file.endswith("0003-bad.md")
+    assert found(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("front", "is_proposed"), [("status: [", False), ("status: accepted\nby: @ana", True)]
+)
+def test_a_record_whose_state_cannot_be_read_is_a_memory_alone(
+    tmp_path: Path, front: str, is_proposed: bool
+) -> None:
+    (tmp_path / "0003-bad.md").write_text(f"---\n{front}\n---\n# Bad\n\n## Decision Outcome\n\nx\n")
+    told = found(tmp_path)
+    assert "not YAML" in str(memories(told)["Bad"].metadata["front"])
+    assert bool(proposals(told)) is is_proposed
 
 
 def test_records_that_lead_in_a_circle_or_nowhere(tmp_path: Path) -> None:

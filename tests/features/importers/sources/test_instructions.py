@@ -50,7 +50,8 @@ def test_rules_of_an_editor_keep_their_front_matter(tmp_path: Path) -> None:
     (rules / "b.mdc").write_text("---\nglobs: *.py\n---\nTyped.\n")
     one, two = memories(tmp_path)
     assert one.metadata["alwaysApply"] is True
-    assert "globs: *.py" in two.content
+    assert (two.content, two.metadata["globs"]) == ("Typed.", "*.py")
+    assert "globs" in str(two.metadata["front"])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Notes become entities, memories and relations; what Minutebook wrote comes back as it was."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,10 @@ def found(folder: Path) -> list[Found]:
     return list(found_in(kind.files(folder), kind))
 
 
+def memories(told: list[Found]) -> list[MemoryDraft]:
+    return [each for each in told if isinstance(each, MemoryDraft)]
+
+
 def written(folder: Path, **files: str) -> Path:
     for name, text in files.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
@@ -92,30 +97,40 @@ def test_a_note_has_observations_relations_and_the_rest_of_its_text(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("head", "reason", "fields"),
     [
-        ("---\na: &x [1]\nb: *x\n---\n", "alias"),
-        ("---\n- a\n---\n", "no fields"),
-        ("---\na: [\n---\n", "not YAML"),
-        ("---\na: " + "[" * 500 + "]" * 500 + "\n---\n", "deeper"),
-        ("---\na: 2026-13-45\n---\n", "month"),
-        ("---\na: !!python/object:os.system x\n---\n", "not YAML"),
-        ("---\n" + "a: b\n" * 20_000 + "---\n", "values"),
-        ("---\na: " + "b" * 2**20 + "\n---\n", "longer"),
+        ("a: &x [1]\nb: *x", "alias", {"a": [1], "b": "*x"}),
+        ("who: @ana\nby: [x", "who, by", {"who": "@ana", "by": "[x"}),
+        ("about: Tea: the first cup\nn: 2", "about", {"about": "Tea: the first cup", "n": 2}),
+        ("# mine\n'a b': 2026-13-45\nc:\n- 1", "month", {"a b": "2026-13-45", "c": [1]}),
+        ("a: " + "[" * 500 + "]" * 500, "deeper", {"a": "[" * 500 + "]" * 500}),
+        ("a: !!python/object:os.system x", "not YAML", {"a": "!!python/object:os.system x"}),
+        ("tags:\n\t- x\n\t- y", "tags", {"tags": ["x", "y"]}),
+        ("- a", "no fields", None),
+        ("A text: of two\nlines.\n\n- and a list", "not YAML", {}),
+        ('"a\nb: c', "not YAML", None),
+        ("a: b\n" * 20_000, "values", None),
+        ("a: " + "b" * 2**20, "longer", None),
     ],
 )
-def test_front_matter_that_cannot_be_read_is_left_out(
-    tmp_path: Path, text: str, reason: str
+def test_a_note_is_kept_whose_front_matter_cannot_be_read(
+    tmp_path: Path, head: str, reason: str, fields: Mapping[str, object] | None
 ) -> None:
-    (told,) = found(written(tmp_path, a=text))
-    assert isinstance(told, UnreadPart)
-    assert reason in told.reason
+    (memory,) = memories(
+        found(written(tmp_path, a=f"---\n{head}\n---\nThe pier closes at nine.\n"))
+    )
+    metadata = dict(memory.metadata)
+    assert reason in str(metadata.pop("front"))
+    assert memory.content.endswith("The pier closes at nine.")
+    assert memory.content.startswith("---") is (fields is None)
+    if fields:
+        assert metadata == {**fields, "note": "a.md"}
 
 
 def test_front_matter_may_be_as_long_and_deep_as_the_note_of_a_memory(tmp_path: Path) -> None:
     metadata = "[" * 100 + "]" * 100
     text = f"---\ntitle: {'t' * 100_000}\nmetadata: {metadata}\n---\ntea at five\n"
-    (memory,) = (each for each in found(written(tmp_path, a=text)) if isinstance(each, MemoryDraft))
+    (memory,) = memories(found(written(tmp_path, a=text)))
     assert (memory.content, len(memory.title or "")) == ("tea at five", 100_000)
 
 

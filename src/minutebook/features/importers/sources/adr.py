@@ -8,7 +8,6 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.writing import front_matter
 from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
@@ -18,6 +17,7 @@ from minutebook.domain.writing.source_drafts import (
     SourcePlace,
     UnreadPart,
 )
+from minutebook.features.archives import front_matter
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.sections import sections_of
@@ -152,10 +152,7 @@ def _record(source: ImportSource, file: SourceFile) -> _Record | UnreadPart | No
     text = source.text(file)
     if isinstance(text, UnreadPart):
         return text
-    try:
-        fields, body, first = front_matter.split(text)
-    except ValueError as error:
-        return UnreadPart(file.place, str(error))
+    fields, body, first = front_matter.split(text)
     said = {name.lower(): value for name, value in fields.items()}
     title, sections = "", []
     for headings, _, content in sections_of(body, first):
@@ -202,7 +199,7 @@ def _found(record: _Record, folder: _Folder) -> Iterator[Found]:
                 type="supersedes",
                 at=record.at,
             )
-    if record.status in _OPEN:
+    if record.status in _OPEN and (record.status or front_matter.UNREAD not in record.fields):
         yield _proposal(record, folder)
 
 

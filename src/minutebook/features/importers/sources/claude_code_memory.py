@@ -8,10 +8,11 @@ from typing import Any
 
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, UnreadPart
+from minutebook.features.archives import front_matter
 from minutebook.features.importers.sources import claude_code
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.reading.sections import sections_of, split_or_whole
+from minutebook.features.importers.sources.reading.sections import sections_of
 from minutebook.features.importers.sources.reading.values import instant_of, object_at, text_at
 
 NAME = "claude-code-memory"
@@ -49,7 +50,7 @@ def read(source: ImportSource) -> Iterator[Found]:
         if isinstance(text, UnreadPart):
             yield text
             continue
-        fields, body, first = split_or_whole(text)
+        fields, body, first = front_matter.split(text)
         key = f"{home.name}\0{file.path.relative_to(home).as_posix()}"
         if file.path.name == _INDEX:
             yield from _of_index(file, key, folders[home], body, first)

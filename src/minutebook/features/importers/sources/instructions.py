@@ -6,9 +6,10 @@ from pathlib import PurePath
 
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
+from minutebook.features.archives import front_matter
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.reading.sections import sections_of, split_or_whole
+from minutebook.features.importers.sources.reading.sections import sections_of
 
 NAME = "instructions"
 
@@ -48,8 +49,7 @@ def read(source: ImportSource) -> Iterator[Found]:
         if isinstance(text, UnreadPart):
             yield text
             continue
-        # Editors read rules whose front matter is no YAML: `globs: *.py` is none.
-        fields, body, first = split_or_whole(text)
+        fields, body, first = front_matter.split(text)
         seen: Counter[str] = Counter()
         for headings, line, content in sections_of(body, first):
             path = " › ".join(headings)

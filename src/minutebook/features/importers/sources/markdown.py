@@ -8,7 +8,6 @@ from pathlib import PurePath, PurePosixPath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.writing import front_matter
 from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
@@ -17,6 +16,7 @@ from minutebook.domain.writing.source_drafts import (
     SourcePlace,
     UnreadPart,
 )
+from minutebook.features.archives import front_matter
 from minutebook.features.archives.exports.note_form import LINKS, MARK
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
@@ -120,10 +120,7 @@ def _note(source: ImportSource, file: SourceFile) -> _Note | UnreadPart:
     text = source.text(file)
     if isinstance(text, UnreadPart):
         return text
-    try:
-        fields, rest, first = front_matter.split(text)
-    except ValueError as error:
-        return UnreadPart(file.place, str(error))
+    fields, rest, first = front_matter.split(text)
     return _Note(file, fields, rest, first)
 
 

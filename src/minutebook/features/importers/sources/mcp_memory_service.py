@@ -8,8 +8,8 @@ from typing import Any
 
 from minutebook.domain.errors import StoreError
 from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.front_matter import plain, tags_of
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
+from minutebook.features.archives.front_matter import plain, tags_of
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.values import instant_of, objects_at, text_at
 from minutebook.store.foreign_sqlite import ForeignDatabase

@@ -5,7 +5,6 @@ from pathlib import PurePath
 from typing import Any
 
 from minutebook.domain.records import MemoryType
-from minutebook.domain.writing.front_matter import plain
 from minutebook.domain.writing.source_drafts import (
     EntityDraft,
     Found,
@@ -14,6 +13,7 @@ from minutebook.domain.writing.source_drafts import (
     SourcePlace,
     UnreadPart,
 )
+from minutebook.features.archives.front_matter import plain
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.reading.values import (
     instant_of,

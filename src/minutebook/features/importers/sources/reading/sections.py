@@ -1,10 +1,7 @@
-"""The parts of a Markdown text: its front matter, and the sections below its headings."""
+"""The sections of a Markdown text, below its headings."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-from minutebook.domain.writing import front_matter
+from collections.abc import Iterator
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*")
 _FENCE = re.compile(r"\s*(```|~~~)")
@@ -38,14 +35,3 @@ def _section(
     if blank is not None:
         content = "\n".join(lines[blank:]).rstrip()
         yield tuple(name for _, name in headings), begun + blank, content
-
-
-def split_or_whole(text: str) -> tuple[Mapping[str, Any], str, int]:
-    """Return front matter, the rest, and the number of its first line, as `front_matter.split` does.
-
-    Of front matter that cannot be read the whole text is the rest, and the problem is in the field `front`.
-    """
-    try:
-        return front_matter.split(text)
-    except ValueError as error:
-        return {"front": str(error)}, text, 1

@@ -1,7 +1,9 @@
 """The front matter of a note: YAML between two fences, bounded, and the values allowed in metadata."""
 
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -15,26 +17,43 @@ LONGEST = 2**20
 MOST_VALUES = 20_000
 """Values in front matter, names included: what it takes to read it grows with them."""
 
+MOST_FIELDS = 1000
+"""Fields that are read one by one where the whole is not YAML."""
+
 DEEPEST = MAX_DEPTH + 1
 """Levels of lists and objects inside one another: those of metadata, which are in a field."""
 
+UNREAD = "front"
+"""The field that names the part of the front matter that could not be read, and why."""
+
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r"^(?![\s#\-\[\]{}&*!|>%@`,?])([^:\n]{1,100}?)[ \t]*:(?=\s|\Z)", re.MULTILINE)
 
 
 def split(text: str) -> tuple[Mapping[str, Any], str, int]:
     """Return the front matter, the rest, and the number of the rest's first line.
 
-    Raises ValueError, which says why, if front matter begins that cannot be read.
+    Where it is not YAML, its fields are read one by one, as far as they are some; the values of the others are their
+    texts. If it has no fields, the whole text is the rest. The field UNREAD says then what was not read.
     """
-    if not text.startswith("---\n"):
-        return {}, text, 1
-    end = text.find("\n---\n", 3)
-    if end < 0 and text.endswith("\n---"):
-        end = len(text) - 4
-    if end < 0:
+    found = _FRONT.match(text)
+    if found is None:
         # A rule at the top of a page, not a fence.
         return {}, text, 1
-    head, rest = text[4 : end + 1], text[end + 5 :]
+    head, rest = found[1], text[found.end() :]
+    try:
+        fields = _loaded(head)
+    except ValueError as error:
+        fields = _one_by_one(head, str(error))
+        if not fields:
+            return {UNREAD: str(error)}, text, 1
+    return fields, rest, head.count("\n") + 3
+
+
+def _loaded(head: str) -> dict[str, Any]:
+    """Return the fields of front matter. Raises ValueError, which says why, if it cannot be read."""
     if len(head) > LONGEST:
         raise ValueError(f"the front matter is longer than {LONGEST:,} characters")
     try:
@@ -47,7 +66,29 @@ def split(text: str) -> tuple[Mapping[str, Any], str, int]:
         fields = {}
     if not isinstance(fields, dict):
         raise ValueError("the front matter holds no fields")
-    return {str(name): plain(each) for name, each in fields.items()}, rest, head.count("\n") + 3
+    return {str(name): plain(each) for name, each in fields.items()}
+
+
+def _one_by_one(head: str, problem: str) -> dict[str, Any]:
+    """Return the fields of front matter that is not YAML as a whole, with the problem; empty if it is no list of fields."""
+    names = list(_NAME.finditer(head)) if len(head) <= LONGEST else []
+    above = head[: names[0].start()] if names else head
+    if len(names) > MOST_FIELDS or any(
+        line.strip() and not line.startswith("#") for line in above.split("\n")
+    ):
+        return {}
+    fields: dict[str, Any] = {}
+    unread = []
+    ends = (*(each.start() for each in names), len(head))
+    for name, (start, end) in zip(names, pairwise(ends), strict=True):
+        try:
+            fields |= _loaded(head[start:end])
+        except ValueError:
+            key = name[1].strip("\"'")
+            fields[key] = cleaned(head[name.end() : end].strip())
+            unread.append(key)
+    said = f"{problem}; read as text: {', '.join(unread)}" if unread else problem
+    return {**fields, UNREAD: said} if fields else {}
 
 
 def _check(head: str) -> None:
@@ -93,4 +134,5 @@ def tags_of(fields: Mapping[str, Any]) -> list[str]:
         value = value.replace(",", " ").split()
     if not isinstance(value, list):
         return []
-    return [str(each).lstrip("#") for each in value if each is not None]
+    named = [str(each).lstrip("#") for each in value if each is not None]
+    return [each for each in named if each.strip("-")]
