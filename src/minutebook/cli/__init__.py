@@ -84,7 +84,7 @@ def _note_token(context: click.Context, option: click.Parameter, variable: str |
 
 
 def _help() -> str:
-    """Return the head of the help, with what is typed first."""
+    """Return the head of the help, with the first words to type."""
     typed = _EXAMPLES | {each: said for one in features() for each, said in one.examples.items()}
     width = max(map(len, typed))
     lines = "\n".join(f"minutebook {each:<{width}}   {said}" for each, said in typed.items())

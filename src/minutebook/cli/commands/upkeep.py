@@ -129,7 +129,7 @@ def doctor(
 
 
 def _findings(options: dict[str, str], *, repair: bool) -> "tuple[list[Finding], str]":
-    """Return what is wrong with the store, and its place, where it can be opened."""
+    """Return the findings about the store, and its place, where it can be opened."""
     from minutebook.places import damage_of
     from minutebook.services.maintenance.doctor import Finding
 

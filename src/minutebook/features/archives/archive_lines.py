@@ -53,7 +53,7 @@ DERIVED = (Kind.FILE, Kind.CHUNK, Kind.PROJECT)
 """What `minutebook index` makes anew from the folders of code: taken out only if asked for."""
 
 OWN = tuple(kind for kind in KINDS if kind not in DERIVED)
-"""What nothing else could make again."""
+"""The kinds that nothing else could make again."""
 
 LEFT_OUT = (Kind.MENTION, Kind.COMMIT, Kind.LEDGER, Kind.TOKEN)
 """Mentions are made anew, commits are read from Git; a ledger's mark says how far tables have followed the Git beside them;
@@ -61,7 +61,7 @@ who may come into one store may not for that reason come into another."""
 
 
 TURN_TYPE = "agent-interaction"
-"""What the journal's data model calls the type of every turn."""
+"""The type of every turn in the journal's data model."""
 
 _TURN_FIELDS = ("id", "sessionId", "timestamp", "prompt", "thought", "response", "type")
 _SUMMARY_FIELDS = (

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _OF_CONTRACT = ("contract", "journal")
 
 _Told = tuple[dict[str, object], list[str]]
-"""What was written, for programs and for people."""
+"""The result of an export, for programs and for people."""
 
 
 @click.command(short_help="Write every record to a file, one a line, as JSON.")

@@ -1,4 +1,4 @@
-"""What the hooks of this machine know of its folders."""
+"""The knowledge that hooks of this machine have of its folders."""
 
 from minutebook.config import Settings
 from minutebook.features.hooks.settings import HookSettings

@@ -16,7 +16,7 @@ def usual_place(kind: SourceKind) -> Path | None:
 
 
 def found_here() -> dict[str, ImportSource]:
-    """Return the sources whose programs left files at their usual place, by name."""
+    """Return the sources with files at their usual place, by name."""
     found = {}
     for name, kind in SOURCES.items():
         if (place := usual_place(kind)) is not None and place.exists():

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from minutebook.domain import policy
@@ -70,7 +70,7 @@ _SETTLED = "its proposal was accepted or declined here; the new text was not tak
 
 
 def of_no_repository(folder: str) -> str | None:
-    """Have no folder say to which repository its records belong."""
+    """Return None: no folder sets the repository."""
     return None
 
 
@@ -373,13 +373,16 @@ class _Import:
         if known.get("digest") == digest:
             return Outcome.HERE, _nothing
         is_as_imported = known.get("version") == here.version and here.deleted_at is None
-        if not is_as_imported or _instant(here.valid_until) != known.get("valid_until"):
+        if not is_as_imported or (here.valid_until and rfc3339(here.valid_until)) != known.get(
+            "valid_until"
+        ):
             raise _LeaveOut(_CHANGED_HERE)
         policy.check_may_change(self._caller, self._of._rules(), here)
         after = replace(
             here,
             content=draft.content,
             title=draft.title,
+            valid_from=_began(draft, here.valid_from),
             valid_until=draft.until,
             updated_at=self._of._clock(),
         )
@@ -396,7 +399,7 @@ class _Import:
             title=draft.title,
             repository=self._repository(draft),
             metadata=_metadata(draft, digest, 1),
-            valid_from=draft.at,
+            valid_from=_began(draft, draft.at or now),
             valid_until=draft.until,
         )
         memory = drafts.build_memory(self._asking(draft), self._of._rules(), said, id, now)
@@ -557,9 +560,8 @@ def _metadata(draft: MemoryDraft, digest: str, version: int) -> dict[str, object
         "digest": digest,
         "version": version,
     }
-    if draft.until is not None:
-        imported["valid_until"] = rfc3339(draft.until)
-    return {**draft.metadata, "imported": imported}
+    ended = {} if draft.until is None else {"valid_until": rfc3339(draft.until)}
+    return {**draft.metadata, "imported": imported | ended}
 
 
 def _digest(draft: MemoryDraft) -> str:
@@ -574,8 +576,9 @@ def _digest(draft: MemoryDraft) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def _instant(at: datetime | None) -> str | None:
-    return None if at is None else rfc3339(at)
+def _began(draft: MemoryDraft, said: datetime) -> datetime:
+    """Return when a memory began to hold: as it is said, but before its end."""
+    return said if draft.until is None else min(said, draft.until - timedelta(seconds=1))
 
 
 def _nothing(audit: AuditDraft) -> str:

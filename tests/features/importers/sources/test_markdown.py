@@ -1,6 +1,7 @@
 """Notes become entities, memories and relations; what Minutebook wrote comes back as it was."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,38 @@ def test_a_note_is_kept_whose_front_matter_cannot_be_read(
     assert memory.content.startswith("---") is (fields is None)
     if fields:
         assert metadata == {**fields, "note": "a.md"}
+
+
+def test_a_date_that_cannot_be_read_is_named_and_the_note_kept(tmp_path: Path) -> None:
+    told = found(
+        written(
+            tmp_path,
+            a="---\ncreated: May 32, 2024\ndate: 20240501\n---\nThe pier closes.\n",
+            b="---\ncreated: 05/01/2024\n---\nThe gulls are loud.\n",
+        )
+    )
+    assert [each.reason for each in told if isinstance(each, UnreadPart)] == [
+        "the time in `created` cannot be read: 'May 32, 2024'",
+        "the time in `created` cannot be read: '05/01/2024'",
+    ]
+    first, second = memories(told)
+    assert first.at == datetime(2024, 5, 1, tzinfo=UTC)
+    assert second.at == datetime.fromtimestamp((tmp_path / "b.md").stat().st_mtime, UTC)
+
+
+def test_a_note_of_our_own_keeps_its_end(tmp_path: Path) -> None:
+    head = "minutebook: memory\nid: x\ntype: fact\nvalid_until: "
+    told = found(
+        written(
+            tmp_path,
+            a=f"---\n{head}'2025-01-01T00:00:00Z'\n---\n\nThe pier closes.\n",
+            b=f"---\n{head}soon\n---\n\nThe gulls are loud.\n",
+        )
+    )
+    (memory,) = memories(told)
+    assert memory.until == datetime(2025, 1, 1, tzinfo=UTC)
+    (unread,) = (each for each in told if isinstance(each, UnreadPart))
+    assert "`valid_until`" in unread.reason
 
 
 def test_front_matter_may_be_as_long_and_deep_as_the_note_of_a_memory(tmp_path: Path) -> None:

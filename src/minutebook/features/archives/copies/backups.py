@@ -27,7 +27,7 @@ from minutebook.store.protocol import Tended
 FORMAT, VERSION = "minutebook-backup", 1
 MANIFEST = "manifest.json"
 DATABASE = "minutebook.db"
-"""What the copy of the store is called in a backup."""
+"""The name of the copy of the store in a backup."""
 
 _LOG = "backups.log"
 """Where in the data directory each backup is noted: an instant and a path a line."""

@@ -10,7 +10,7 @@ from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.reason import of_system
 
 OTHER = "other"
-"""What stands for the digest of a link, a folder or whatever else is no plain file."""
+"""The digest of a link, a folder or whatever else is no plain file."""
 
 
 class PlainFolder:

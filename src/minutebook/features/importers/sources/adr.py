@@ -21,7 +21,7 @@ from minutebook.features.archives import front_matter
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.sections import sections_of
-from minutebook.features.importers.sources.reading.values import instant_of
+from minutebook.features.importers.sources.reading.values import first_time, unread_times
 
 NAME = "adr"
 
@@ -88,8 +88,7 @@ class _Record:
     @property
     def at(self) -> datetime:
         """Its date, as it says, else when the file last changed."""
-        said = str(self.fields.get("date", ""))
-        return instant_of(said[:10]) or modified(self.file.modified)
+        return first_time(self.fields, "date") or modified(self.file.modified)
 
     @property
     def place(self) -> SourcePlace:
@@ -179,6 +178,7 @@ def _without_fields(text: str, said: dict[str, Any]) -> str:
 
 
 def _found(record: _Record, folder: _Folder) -> Iterator[Found]:
+    yield from unread_times(record.place, record.fields, "date")
     yield EntityDraft(
         key=f"entity\0decision\0{record.title}",
         place=record.place,

@@ -13,7 +13,12 @@ from minutebook.features.importers.sources import claude_code
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.sections import sections_of
-from minutebook.features.importers.sources.reading.values import instant_of, object_at, text_at
+from minutebook.features.importers.sources.reading.values import (
+    instant_of,
+    object_at,
+    text_at,
+    unread_times,
+)
 
 NAME = "claude-code-memory"
 
@@ -55,6 +60,7 @@ def read(source: ImportSource) -> Iterator[Found]:
         if file.path.name == _INDEX:
             yield from _of_index(file, key, folders[home], body, first)
         elif body.strip():
+            yield from unread_times(file.place, object_at(fields, "metadata"), "modified")
             yield _of_topic(file, key, folders[home], fields, body.strip())
 
 

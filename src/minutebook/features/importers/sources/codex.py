@@ -29,7 +29,7 @@ _INJECTED = (
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
 )
-"""How messages begin that Codex itself puts before what the person says."""
+"""How messages begin that Codex itself puts before the person's words."""
 
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "mcp_tool_call_output")
 

@@ -29,7 +29,7 @@ NAME = "gemini-cli"
 USUAL_PLACE = UsualPlace("GEMINI_CLI_HOME", (), (".gemini", "tmp"))
 
 _INJECTED = re.compile(r"<(hook|session)_context>.*?</\1_context>\s*", re.DOTALL)
-"""What the program and hooks put before what a person says: nobody's words."""
+"""The beginnings of texts of the program and of hooks, before a person's words."""
 
 _Line = tuple[int, Mapping[str, Any]]
 """A message, and the line where it stands."""

@@ -20,7 +20,11 @@ from minutebook.features.archives import front_matter
 from minutebook.features.archives.exports.note_form import LINKS, MARK
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.reading.values import instant_of
+from minutebook.features.importers.sources.reading.values import (
+    first_time,
+    instant_of,
+    unread_times,
+)
 
 NAME = "markdown"
 
@@ -37,6 +41,7 @@ _CONTEXT = re.compile(r"(.*\S)\s+\(([^()]*)\)")
 _TAG = re.compile(r"(?<!\S)#([\w/-]+)")
 _LINKS_TO = "links_to"
 _WRITTEN = ("created", "created_at", "date")
+_ENDED = "valid_until"
 
 _TYPES = {
     "decision": MemoryType.DECISION_LOG,
@@ -47,7 +52,7 @@ _TYPES = {
     "task": MemoryType.TASK,
     "todo": MemoryType.TASK,
 }
-"""What observations of a category are, where it is one of ours; the others are facts."""
+"""The types of memories by the category of an observation; the others are facts."""
 
 
 def is_wanted(path: PurePath) -> bool:
@@ -63,7 +68,9 @@ def read(source: ImportSource) -> Iterator[Found]:
         note = _note(source, file)
         if isinstance(note, UnreadPart):
             yield note
-        elif MARK in note.fields:
+            continue
+        yield from unread_times(note.place(), note.fields, *_WRITTEN)
+        if MARK in note.fields:
             yield from _own(note, titles)
         else:
             yield from _found(note, titles)
@@ -106,10 +113,7 @@ class _Note:
     @property
     def at(self) -> datetime:
         """When it was written: as it says itself, else when the file last changed."""
-        for name in _WRITTEN:
-            if (at := instant_of(self.fields.get(name))) is not None:
-                return at
-        return modified(self.file.modified)
+        return first_time(self.fields, *_WRITTEN) or modified(self.file.modified)
 
     def place(self, line: int = 0) -> SourcePlace:
         """Return a line of the note as a place."""
@@ -249,7 +253,9 @@ def _own(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
     text, _, links = (
         note.text.rpartition(f"\n{LINKS}\n") if LINKS in note.text else (note.text, "", "")
     )
-    if kind == "memory" and type in list(MemoryType):
+    if unread := next(unread_times(note.place(), note.fields, _ENDED), None):
+        yield unread
+    elif kind == "memory" and type in list(MemoryType):
         title = note.fields.get("title")
         metadata = note.fields.get("metadata")
         yield MemoryDraft(
@@ -260,6 +266,7 @@ def _own(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
             type=MemoryType(str(type)),
             title=title if isinstance(title, str) else None,
             at=note.at,
+            until=instant_of(note.fields.get(_ENDED)),
             metadata=metadata if isinstance(metadata, dict) else {},
         )
     elif kind == "entity":

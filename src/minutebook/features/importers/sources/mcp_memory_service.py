@@ -11,7 +11,13 @@ from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 from minutebook.features.archives.front_matter import plain, tags_of
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
-from minutebook.features.importers.sources.reading.values import instant_of, objects_at, text_at
+from minutebook.features.importers.sources.reading.values import (
+    first_time,
+    instant_of,
+    objects_at,
+    text_at,
+    unread_times,
+)
 from minutebook.store.foreign_sqlite import ForeignDatabase
 
 NAME = "mcp-memory-service"
@@ -20,6 +26,7 @@ _COLUMNS = (
     *("content_hash", "content", "tags", "memory_type", "metadata"),
     *("created_at", "updated_at", "created_at_iso", "deleted_at", "store"),
 )
+_WRITTEN = ("created_at", "created_at_iso")
 _TYPES = {
     "decision": MemoryType.DECISION_LOG,
     "architecture": MemoryType.ARCHITECTURE,
@@ -54,6 +61,7 @@ def _of_document(source: ImportSource, file: SourceFile) -> Iterator[Found]:
         yield document
     elif isinstance(document, dict) and isinstance(document.get("memories"), list):
         for item in objects_at(document, "memories"):
+            yield from unread_times(file.place, item, *_WRITTEN)
             yield _memory(file.place, item)
     else:
         yield UnreadPart(file.place, "the file holds no memories of this program")
@@ -66,6 +74,7 @@ def _of_database(source: ImportSource, file: SourceFile) -> Iterator[Found]:
                 yield UnreadPart(file.place, "the file holds no memories of this program")
                 return
             for item in database.rows("memories", _COLUMNS):
+                yield from unread_times(file.place, item, *_WRITTEN)
                 yield _memory(file.place, item)
     except StoreError as error:
         yield UnreadPart(file.place, error.reason)
@@ -93,7 +102,7 @@ def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
         program=NAME,
         content=content,
         type=_TYPES.get(type, MemoryType.FACT),
-        at=instant_of(item.get("created_at")) or instant_of(item.get("created_at_iso")),
+        at=first_time(item, *_WRITTEN),
         metadata=metadata,
     )
 

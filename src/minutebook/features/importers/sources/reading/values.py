@@ -1,11 +1,17 @@
 """Values in other programs' JSON, which may be of any type: read, or taken for absent."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from minutebook.domain.control_characters import cleaned
+from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
+
+_EARLIEST_SECONDS = 100_000_000
+"""The year 1973 in seconds since 1970; a smaller number is another count, such as a year."""
 
 _LATEST_SECONDS = 32_503_680_000
 """The year 3000 in seconds since 1970; a greater number counts milliseconds."""
@@ -35,17 +41,100 @@ def objects_at(item: Mapping[str, Any], name: str) -> Iterator[dict[str, Any]]:
 
 
 def instant_of(value: object) -> datetime | None:
-    """Return the instant that ISO text, or a number of (milli)seconds since 1970, names; else None."""
+    """Return the instant that a text or a number names, in UTC where it names no zone; else None.
+
+    A text is a date as ISO 8601, RFC 5322 or people write it, or has a number. A number has a date's digits
+    (20240501), or counts seconds or milliseconds since 1970. A date with two readings (05/01/2024) names none.
+    """
     try:
         if isinstance(value, str):
-            read = datetime.fromisoformat(value.strip())
-            return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            seconds = value / 1000 if abs(value) > _LATEST_SECONDS else value
-            return datetime.fromtimestamp(seconds, UTC)
+            text = value.strip()
+            read = instant_of(float(text)) if _NUMBER.fullmatch(text) else _of_text(text)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            read = _of_digits(f"{value:.0f}") or _of_seconds(value)
+        else:
+            return None
     except (ValueError, OverflowError, OSError):
         return None
-    return None
+    if read is None:
+        return None
+    return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+_NUMBER = re.compile(r"-?\d{1,19}(?:\.\d+)?")
+_DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
+_WEEKDAY = re.compile(r"(?i)(?:[^\W\d]+\.?,|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?)\s+")
+_LEFT_OUT = re.compile(
+    r"(?i),|(?<=\d)(?:st|nd|rd|th|\.(?=\s))|(?<=[^\W\d])\.|\bat\s|\s(?:UTC|GMT)$"
+)
+"""Signs and words of a date that say nothing more: `1st`, `1.`, `Sep.`, `at`."""
+_MONTHS = {
+    "januar": "Jan",
+    "februar": "Feb",
+    "märz": "Mar",
+    "mai": "May",
+    "juni": "Jun",
+    "juli": "Jul",
+}
+_MONTHS |= {"sept": "Sep", "oktober": "Oct", "okt": "Oct", "dezember": "Dec", "dez": "Dec"}
+_DAYS = (
+    *("%B %d %Y", "%b %d %Y", "%d %B %Y", "%d %b %Y"),
+    *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y"),
+)
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+_SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+
+
+def _of_digits(digits: str) -> datetime | None:
+    """Return the instant that a number spells, of 1900 to 2099; None if it spells none."""
+    form = _DIGITS.get(len(digits))
+    if form is None or digits[:2] not in ("19", "20"):
+        return None
+    try:
+        return datetime.strptime(digits, form)  # noqa: DTZ007 - the caller gives it a zone
+    except ValueError:
+        return None
+
+
+def _of_seconds(number: float) -> datetime | None:
+    seconds = number / 1000 if number > _LATEST_SECONDS else number
+    return datetime.fromtimestamp(seconds, UTC) if seconds >= _EARLIEST_SECONDS else None
+
+
+def _of_text(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    words = _LEFT_OUT.sub(" ", _WEEKDAY.sub("", text[:100], count=1)).split()
+    plain = " ".join(_MONTHS.get(word.lower(), word) for word in words)
+    if (slashed := _SLASHED.match(plain)) is not None:
+        one, two = int(slashed[1]), int(slashed[2])
+        if one <= 12 and two <= 12 and one != two:
+            return None
+        day, month = (one, two) if two <= 12 else (two, one)
+        plain = f"{slashed[3]}/{month}/{day}{plain[slashed.end() :]}"
+    for form in (day + clock for day in _DAYS for clock in _CLOCKS):
+        try:
+            return datetime.strptime(plain, form)  # noqa: DTZ007 - the caller gives it a zone
+        except ValueError:
+            continue
+    return parsedate_to_datetime(text)
+
+
+def first_time(fields: Mapping[str, Any], *names: str) -> datetime | None:
+    """Return the time in the first of these fields that holds one; None if none does."""
+    return next((at for name in names if (at := instant_of(fields.get(name))) is not None), None)
+
+
+def unread_times(
+    place: SourcePlace, fields: Mapping[str, Any], *names: str
+) -> Iterator[UnreadPart]:
+    """Yield those of these fields that hold something, and no time."""
+    for name in names:
+        value = fields.get(name)
+        if value not in (None, "", [], {}) and instant_of(value) is None:
+            yield UnreadPart(place, f"the time in `{name}` cannot be read: {shown(value)[:60]!r}")
 
 
 def shown(value: object) -> str:
