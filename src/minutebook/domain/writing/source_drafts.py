@@ -57,7 +57,7 @@ class TurnDraft(SourceDraft):
 class MemoryDraft(SourceDraft):
     """A memory. `at` is when the source says that it was written or began to hold, None if it does not say.
 
-    `until` is when it ceased to hold, None if it holds.
+    `until` is when it ceased to hold, None if it holds. `user` is the user whose memory it is; empty if it says none.
     """
 
     content: str
@@ -65,6 +65,7 @@ class MemoryDraft(SourceDraft):
     title: str | None = None
     at: datetime | None = None
     until: datetime | None = None
+    user: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict)
 
 

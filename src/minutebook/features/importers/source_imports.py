@@ -331,11 +331,8 @@ class _Import:
 
     def _plan_turn(self, draft: TurnDraft, id: str) -> _Plan:
         check_session(draft.session)
-        said: dict[str, Any] = {
-            "prompt": draft.prompt,
-            "thought": draft.thought,
-            "response": draft.response,
-        }
+        texts = ("prompt", "thought", "response")
+        said: dict[str, Any] = {name: getattr(draft, name) for name in texts}
         here = self._store.get(Turn, self._scope.organization, id)
         if here is None:
             turn = Turn(
@@ -363,6 +360,8 @@ class _Import:
         return turn.text
 
     def _plan_memory(self, draft: MemoryDraft, id: str) -> _Plan:
+        if draft.user and self._scope.user not in (None, draft.user):
+            raise _LeaveOut("it belongs to another user")
         digest = _digest(draft)
         here = self._store.get(Memory, self._scope.organization, id)
         if here is None:

@@ -19,6 +19,8 @@ from minutebook.domain.writing.source_drafts import (
     UnreadPart,
 )
 from minutebook.features.importers.sources.registry import SOURCES, found_in
+from tests.features.importers.test_cli import done
+from tests.terminal import Run
 
 CLAUDE_MEM = """
 CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, text TEXT,
@@ -109,6 +111,93 @@ def test_memories_of_mem0_keep_what_it_says_of_them(tmp_path: Path, document: An
     if isinstance(document, dict):
         assert len([each for each in told if isinstance(each, EntityDraft)]) == 2
         assert len([each for each in told if isinstance(each, RelationDraft)]) == 1
+
+
+JULY = datetime(2026, 7, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "until"),
+    [
+        ({}, None),
+        ({"state": "active", "expiration_date": None}, None),
+        ({"expiration_date": "2026-07-01"}, JULY),
+        ({"expiration_date": "July 1, 2026"}, JULY),
+        ({"expires_at": "1782864000"}, JULY),
+        ({"state": "archived", "updated_at": "2026-07-01T00:00:00Z"}, JULY),
+        ({"state": "archived", "archived_at": 1782864000}, JULY),
+    ],
+)
+def test_a_memory_of_mem0_ends_when_it_ended_there(
+    tmp_path: Path, said: dict[str, Any], until: datetime | None
+) -> None:
+    item = {"id": "m", "memory": "Prefers window seats", "created_at": "1730000000", **said}
+    (tmp_path / "all.json").write_text(json.dumps([item]))
+    (memory,) = memories(found("mem0", tmp_path))
+    assert (memory.until, memory.at) == (until, datetime.fromtimestamp(1730000000, UTC))
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"state": "deleted"}, "deleted there"),
+        ({"state": "Paused"}, "paused there"),
+        ({"deleted_at": "2026-07-01"}, "deleted there"),
+        ({"is_deleted": True}, "deleted there"),
+        ({"expiration_date": "soon"}, "`expiration_date` cannot be read"),
+        ({"expiration_date": "05/01/2026"}, "`expiration_date` cannot be read"),
+        ({"expires_at": True}, "`expires_at` cannot be read"),
+        ({"state": "archived"}, "archived there"),
+    ],
+)
+def test_a_memory_of_mem0_that_is_gone_or_may_be_over_is_named(
+    tmp_path: Path, said: dict[str, Any], reason: str
+) -> None:
+    (tmp_path / "all.json").write_text(json.dumps([{"id": "m", "memory": "Tea", **said}]))
+    told = found("mem0", tmp_path)
+    assert not memories(told)
+    (left,) = reasons(told)
+    assert reason in left
+
+
+@pytest.mark.parametrize(
+    ("pages", "is_missing"),
+    [
+        ([{"count": 3, "next": "?page=2"}], True),
+        ([{"next": "?page=2"}], True),
+        ([{"total": 2}], False),
+        ([{"count": 4, "next": "?page=2"}, {"count": 4, "next": None}], False),
+        ([{"count": 5, "next": "?page=2"}, {"count": 5, "next": "?page=3"}], True),
+    ],
+)
+def test_a_page_of_mem0_that_is_missing_is_named(
+    tmp_path: Path, pages: list[dict[str, Any]], is_missing: bool
+) -> None:
+    for number, page in enumerate(pages):
+        results = [{"id": f"{number} {each}", "memory": "Tea"} for each in range(2)]
+        (tmp_path / f"{number}.json").write_text(json.dumps({**page, "results": results}))
+    told = found("mem0", tmp_path)
+    assert len(memories(told)) == 2 * len(pages)
+    assert any("further pages" in each for each in reasons(told)) is is_missing
+
+
+def test_a_memory_of_another_user_is_left_out(run: Run, tmp_path: Path) -> None:
+    results = [
+        {"id": user, "memory": f"Tea of {user}", "user_id": user, "expiration_date": "2020-01-01"}
+        for user in ("ada", "bob")
+    ]
+    (tmp_path / "all.json").write_text(json.dumps(results))
+    told = done(run, "import", "mem0", "all.json", "--user", "ada")
+    assert "1 × it belongs to another user" in told
+    listed = done(run, "list", "--user", "ada")
+    assert ("Tea of ada" in listed, "Tea of bob" in listed) == (True, False)
+
+
+def test_a_directive_of_claude_mem_that_is_over_is_named(tmp_path: Path) -> None:
+    made(tmp_path / "claude-mem.db", CLAUDE_MEM.replace("'active'", "'archived'"))
+    told = found("claude-mem", tmp_path)
+    assert "Be brief" not in [each.content for each in memories(told)]
+    assert "the directive is archived there" in reasons(told)
 
 
 @pytest.mark.parametrize(

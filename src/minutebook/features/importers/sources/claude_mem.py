@@ -81,7 +81,10 @@ def _rows(database: ForeignDatabase, file: SourceFile) -> Iterator[Found]:
         title = text_at(row, "request")[:100]
         yield _memory(file.place, "summary", row, MemoryType.EPISODIC, title, content)
     for row in database.rows("directives", _DIRECTIVE, order="id"):
-        content = text_at(row, "content")
+        content, status = text_at(row, "content"), text_at(row, "status")
+        if status not in ("", "active"):
+            yield UnreadPart(file.place, f"the directive is {status} there")
+            continue
         yield _memory(file.place, "directive", row, MemoryType.CONVENTION, "", content)
     yield from _prompts(database, file)
 

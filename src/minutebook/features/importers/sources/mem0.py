@@ -16,16 +16,23 @@ from minutebook.domain.writing.source_drafts import (
 from minutebook.features.archives.front_matter import plain
 from minutebook.features.importers.sources.reading.files import ImportSource
 from minutebook.features.importers.sources.reading.values import (
+    first_time,
     instant_of,
     object_at,
     objects_at,
     text_at,
+    unread_times,
 )
 
 NAME = "mem0"
 
 _OWN = frozenset({"id", "memory", "text", "content", "metadata", "score", "created_at"})
 """The fields of a memory that do not stand in metadata."""
+
+_ENDS = ("expiration_date", "expires_at")
+
+_GONE = frozenset({"deleted", "paused"})
+"""The states of memories that mem0 tells nobody; what it archived has ended."""
 
 
 def is_wanted(path: PurePath) -> bool:
@@ -35,29 +42,56 @@ def is_wanted(path: PurePath) -> bool:
 
 def read(source: ImportSource) -> Iterator[Found]:
     """Yield the memories of each file, with all that mem0 says of them, and the relations."""
+    count = known = 0
     for file in source.files:
         document = source.document(file)
         if isinstance(document, UnreadPart):
             yield document
             continue
         whole = {"results": document} if isinstance(document, list) else document
-        names = ("results", "memories")
+        names = ("results", "memories", "items")
         lists = [
             name for name in names if isinstance(whole, dict) and isinstance(whole.get(name), list)
         ]
         if not lists:
             yield UnreadPart(file.place, "the file holds no list of memories (results)")
             continue
+        count += len(whole[lists[0]])
+        known = max(known, *(each for each in map(whole.get, _COUNTS) if type(each) is int), 0)
+        if text_at(whole, "next") and not known:
+            yield UnreadPart(file.place, f"{_PAGES} (next is {text_at(whole, 'next')})")
         for item in objects_at(whole, lists[0]):
+            yield from unread_times(file.place, item, "created_at")
             yield _memory(file.place, item)
         for item in objects_at(whole, "relations"):
             yield from _relation(file.place, item)
+    if known > count:
+        yield UnreadPart(
+            SourcePlace(str(source.root)), f"{_PAGES}: {count:,} of {known:,} are here"
+        )
+
+
+_COUNTS = ("count", "total")
+"""The fields with the number of memories on all pages."""
+
+_PAGES = "further pages of memories are missing"
 
 
 def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
     content, id = text_at(item, "memory", "text", "content"), text_at(item, "id")
     if not content or not id:
         return UnreadPart(place, "the memory has no text or no id")
+    state = text_at(item, "state").lower()
+    if state in _GONE or item.get("deleted_at") or item.get("is_deleted") is True:
+        return UnreadPart(place, f"the memory is {state or 'deleted'} there")
+    for unread in unread_times(place, item, *_ENDS):
+        # Whether it holds is not known.
+        return UnreadPart(unread.place, f"{unread.reason}, so the memory may be over")
+    until = first_time(item, *_ENDS)
+    if state == "archived" and until is None:
+        until = first_time(item, "archived_at", "updated_at", "created_at")
+    if state == "archived" and until is None:
+        return UnreadPart(place, "the memory is archived there, since an unknown day")
     said = {name: plain(each) for name, each in item.items() if name not in _OWN}
     return MemoryDraft(
         key=id,
@@ -66,6 +100,8 @@ def _memory(place: SourcePlace, item: Mapping[str, Any]) -> Found:
         content=content,
         type=MemoryType.FACT,
         at=instant_of(item.get("created_at")),
+        until=until,
+        user=text_at(item, "user_id"),
         metadata={
             **plain(object_at(item, "metadata")),
             **{name: each for name, each in said.items() if each not in (None, "", [], {})},
