@@ -69,6 +69,38 @@ def test_text_is_read_from_stdin(run: Run) -> None:
     assert "from a pipe" in run("list").output
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("Käse".encode(), "Käse"),
+        ("Käse\r\nBrot\r\n".encode("utf-8-sig"), "Käse\nBrot"),
+        ("Käse".encode("utf-16"), "Käse"),
+        (b"\xfe\xff" + "Käse".encode("utf-16-be"), "Käse"),
+        ("Käse".encode("utf-32"), "Käse"),
+        ("Käse".encode("latin-1"), None),
+        ("Käse".encode("utf-16-le"), None),
+        (b"\xff\xfeK", None),
+    ],
+)
+def test_bytes_are_read_by_their_mark_or_refused(run: Run, data: bytes, text: str | None) -> None:
+    kept = run("remember", "-", input=data)
+    if text is None:
+        assert (kept.exit_code, "must be text in UTF-8" in kept.output) == (1, True)
+        assert "there is no store" in run("list").output
+    else:
+        assert kept.exit_code == 0, kept.output
+        (memory,) = json.loads(run("list", "--json").output)["memories"]
+        assert memory["content"] == text
+
+
+@pytest.mark.parametrize(
+    "words", [("remember", "caf\udce9"), ("search", "caf\udce9"), ("list", "--tag", "caf\udce9")]
+)
+def test_a_word_that_is_no_utf8_is_refused(run: Run, words: tuple[str, ...]) -> None:
+    refused = run(*words)
+    assert (refused.exit_code, "must be text in UTF-8" in refused.output) == (2, True)
+
+
 def test_forget_asks_first_and_then_removes(run: Run) -> None:
     id = remembered(run, "old news")
     assert run("forget", id, input="n\n").exit_code == 1

@@ -221,6 +221,13 @@ def test_objects_and_lists_written_out_as_strings_are_taken_and_a_confirmation_i
     assert check({"filters": filters}) == check({"filters": json.loads(filters)})
 
 
+@pytest.mark.parametrize("content", [" \n", "\u200b", "\u3000"])
+def test_a_blank_text_is_refused(world: World, content: str) -> None:
+    assert "must not be blank" in world.refused("store_memory", content=content)
+    id = world.call("store_memory", content="x")["id"]
+    assert "must not be blank" in world.refused("update_memory", id=id, content=content)
+
+
 @pytest.mark.parametrize("depth", [0, 4, -1, 2.5])
 def test_a_walk_is_one_to_three_deep(world: World, depth: float) -> None:
     ana = world.entity("Ana")

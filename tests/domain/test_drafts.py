@@ -129,6 +129,24 @@ def test_metadata_is_nested_a_hundred_levels_deep_and_no_deeper() -> None:
             refused()
 
 
+@pytest.mark.parametrize(
+    "content", ["", " \n", "\u3000", "\u200b\u00ad", "\ufeff", "\ufe0f", "\u3164", "\u2800"]
+)
+def test_a_text_without_a_visible_sign_is_no_memory(content: str) -> None:
+    for refused in (
+        lambda: memory(content=content),
+        lambda: apply_changes(MANAGER, OPEN, memory(), {"content": content}, LATER),
+        lambda: check_sound(replace(memory(), content=content)),
+    ):
+        with pytest.raises(InvalidInput, match="must not be blank"):
+            refused()
+
+
+@pytest.mark.parametrize("content", ["a", ".", "日", "👩‍👩‍👧", "🏴", "€", "क्", "\u200bx"])
+def test_a_text_with_a_visible_sign_is_one(content: str) -> None:
+    assert memory(content=content).content == content
+
+
 def test_a_change_of_a_locked_memory_is_refused_but_for_a_status_alone() -> None:
     shut = locked(memory(), MANAGER, NOW)
     for changes in ({"content": "x"}, {"status": Status.ACTIVE, "title": "x"}, {}):

@@ -16,6 +16,7 @@ from minutebook.language.sentences import LONGEST, sentences
         ("A line that was\nwrapped by its editor.", ["A line that was wrapped by its editor."]),
         ("# A heading here\n- first item of it\n- [x] second item", ["A heading here", "first item of it", "second item"]),
         ("Before code:\n```python\nx = compute(1)\n```\nAfter the code.", ["Before code:", "After the code."]),
+        ("Before code:\n````\n```\nx = compute(1)\n```\ny = compute(2)\n`````\nAfter the code.", ["Before code:", "After the code."]),
         ("It is **very** important to `run` *this*.", ["It is very important to run this."]),
         ("See [the page](https://example.com/x) about it.", ["See the page about it."]),
         ("Ends here https://example.com/a?b=c", ["Ends here"]),

@@ -1,23 +1,52 @@
 """The keyboard and the stdin of the person at the terminal; either may be closed."""
 
+import codecs
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from minutebook.cli.printing import wants_json
+from minutebook.domain.control_characters import encodable
 from minutebook.domain.errors import InvalidInput
 
 PATH = click.Path(path_type=Path)
 """The path of a file or folder of the person who typed it."""
 
-TEXT_FILE = click.File(encoding="utf-8")
-"""A text file that the person who typed it names, or stdin."""
+TEXT_FILE = click.File("rb")
+"""A text file that the person who typed it names, or stdin, as bytes; `text_in` reads them."""
+
+
+_MARKS = (
+    *((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32")),
+    *((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")),
+)
+"""The marks (BOM) with which a text begins, and its encoding; a longer one before the one with which it begins."""
 
 
 def stdin_text(most: int = -1) -> str:
-    """Return the text of stdin, so many characters at most, without the last line's end; "" if it is closed."""
-    return "" if sys.stdin is None else sys.stdin.read(most).rstrip("\n")
+    """Return the text of stdin, so many bytes at most, without the last line's end; "" if it is closed.
+
+    Raises as `text_in` does.
+    """
+    return "" if sys.stdin is None else text_in(sys.stdin.buffer.read(most), "stdin").rstrip("\n")
+
+
+def text_in(data: bytes, name: str) -> str:
+    """Return the text that bytes hold, UTF-8 or what their mark (BOM) says, with line feeds as line ends.
+
+    Raises InvalidInput, which names `name`, for other bytes.
+    """
+    encoding = next((known for mark, known in _MARKS if data.startswith(mark)), "utf-8-sig")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        remedy = "must be text in UTF-8, or begin with the mark (BOM) of UTF-16; `iconv -t UTF-8` converts it"
+        raise InvalidInput(name, remedy)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def is_answered() -> bool:
@@ -48,3 +77,25 @@ def _check_open(question: str) -> None:
         raise InvalidInput(
             question, "has to be answered, and stdin is closed; --help names options"
         )
+
+
+def take_whole_characters(command: click.Command) -> None:
+    """Have the texts of a command and its own commands refuse bytes that are no UTF-8, which Python keeps as halves."""
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        take_whole_characters(each)
+    for parameter in command.params:
+        # Those that every command takes may be paths, and are not exposed.
+        if parameter.expose_value and parameter.type is click.STRING:
+            parameter.type = _WholeCharacters()
+
+
+class _WholeCharacters(click.types.StringParamType):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        text = super().convert(value, param, ctx)
+        if isinstance(text, str) and encodable(text) != text:
+            self.fail(
+                "must be text in UTF-8",
+                param,
+                ctx,
+            )
+        return text

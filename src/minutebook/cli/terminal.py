@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 import click
 
 from minutebook.cli.answering import OWN_OUTPUT, let_answer_in_json, show
-from minutebook.cli.keyboard import stdin_text
+from minutebook.cli.keyboard import stdin_text, take_whole_characters
 from minutebook.cli.opening import CONNECTION, server_named
 from minutebook.cli.printing import short, style, warn
 from minutebook.cli.sentences import sentence
-from minutebook.domain.control_characters import escaped
+from minutebook.domain.control_characters import escaped, is_blank
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, Refused
 from minutebook.domain.origin import Origin
@@ -173,6 +173,7 @@ class SubjectGroup(Commands):
             for command in importlib.import_module(module).COMMANDS:
                 self.add_command(command)
                 _name_common_options(command)
+                take_whole_characters(command)
                 if command.name not in OWN_OUTPUT:
                     let_answer_in_json(command)
         return super().get_command(ctx, cmd_name)
@@ -288,7 +289,7 @@ def _stopped(context: click.Context) -> str:
 def text_given(text: str) -> str:
     """Return a text from the command line, `-` being stdin. Raises InvalidInput if it is blank."""
     content = stdin_text() if text == "-" else text
-    if not content.strip():
+    if is_blank(content):
         raise InvalidInput("TEXT", "must not be empty")
     return content
 

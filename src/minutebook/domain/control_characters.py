@@ -1,6 +1,7 @@
 """Characters that steer a terminal instead of being shown, as escapes that a person sees, and those that not all can keep."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,14 @@ _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _HALF = re.compile("[\ud800-\udfff]")
+_INVISIBLE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols that are drawn as a blank: fillers of Hangul, an empty cell of Braille."""
 _NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+def is_blank(text: str) -> bool:
+    """Tell whether no sign of a text is visible: blanks, controls, marks and what joins or fills alone."""
+    return all(unicodedata.category(each)[0] in "CMZ" or each in _INVISIBLE for each in text)
 
 
 def escaped(text: str, keep: str = "") -> str:

@@ -22,7 +22,7 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.writing.metadata import check_metadata
+from minutebook.domain.writing.metadata import check_content, check_metadata
 from minutebook.domain.writing.turns import check_session
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -214,8 +214,9 @@ def version_refused(read: int) -> Reason:
 
 
 def check_sound(record: Record) -> None:
-    """Raise InvalidInput if a session's name, a summary's number or metadata is out of bounds."""
+    """Raise InvalidInput if a memory's text is blank, a session's name, a summary's number or metadata out of bounds."""
     if isinstance(record, Memory):
+        check_content(record.content)
         check_metadata(record.metadata)
     if isinstance(record, Turn | Summary):
         check_session(record.session)

@@ -10,7 +10,7 @@ LONGEST = 300
 LEAST_LETTERS = 8
 """Letters without which a sentence says nothing by itself."""
 
-_FENCED = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,1000}\)")
 _URL = re.compile(r"<?\b(?:https?|ftp|file|git|ssh|wss?)://\S*[^\s.,;:!?]", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>+)[ \t]+(?:\[[ xX]\][ \t]+)?")

@@ -183,5 +183,5 @@ def test_a_thing_that_is_joined_with_itself_is_shown(site: Site, kettle: Entity)
 
 
 def test_a_memory_without_words_has_a_name(site: Site) -> None:
-    memory: Memory = site.remember("\u200b")
+    memory: Memory = site.remember(".")
     assert site.owner().get(f"/graph?at={memory.id}").status_code == 200

@@ -25,6 +25,7 @@ from minutebook.cli.terminal import (
     through,
 )
 from minutebook.cli.times import time_given
+from minutebook.domain.control_characters import is_blank
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.filters import MemoryQuery
@@ -189,7 +190,7 @@ def _edit(options: dict[str, str], id: str) -> Memory:
         echo("Unchanged.")
         return memory
     try:
-        if not text.strip():
+        if is_blank(text):
             raise InvalidInput(
                 "the text", "must not be empty; `minutebook forget` removes a memory"
             )

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.domain.caller import Caller
+from minutebook.domain.control_characters import is_blank
 from minutebook.domain.errors import Forbidden, InvalidInput
 from minutebook.domain.records import (
     Authorship,
@@ -90,7 +91,7 @@ def check_is_whole(draft: DecisionDraft, least: int) -> None:
         except UnicodeEncodeError as error:
             raise InvalidInput(name, "must be whole characters (one is half of one)") from error
     for name in ("title", "target"):
-        if not getattr(draft, name).strip():
+        if is_blank(getattr(draft, name)):
             raise InvalidInput(name, "must not be blank")
     if len(draft.rationale) < least:
         raise InvalidInput("rationale", "must have at least {least} characters", least=least)

@@ -20,7 +20,7 @@ from minutebook.domain.records import (
     ScopeLevel,
     Status,
 )
-from minutebook.domain.writing.metadata import check_metadata
+from minutebook.domain.writing.metadata import check_content, check_metadata
 from minutebook.domain.writing.validity import ended, reopened
 
 
@@ -102,12 +102,13 @@ def resolve_scope(
 def build_memory(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime) -> Memory:
     """Return the memory that a draft describes.
 
-    Raises Refused if the caller may not write it, InvalidInput if its metadata is not sound or it
-    ends before it begins to hold.
+    Raises Refused if the caller may not write it, InvalidInput if it has no visible sign, its metadata is
+    not sound or it ends before it begins to hold.
     """
     scope = resolve_scope(caller, draft.scope, draft.repository, draft.user)
     policy.check_may_write(caller, rules, draft.type, scope.scope)
     policy.check_may_write_to(caller, "write", scope)
+    check_content(draft.content)
     check_metadata(draft.metadata or {})
     since = draft.valid_from or now
     if draft.valid_until is not None and draft.valid_until <= since:
@@ -149,7 +150,7 @@ def apply_changes(
 ) -> Memory:
     """Return the memory with some of its fields changed.
 
-    Raises Refused if the caller may not change it so, InvalidInput if the metadata is not sound,
+    Raises Refused if the caller may not change it so, InvalidInput if text or metadata are not sound,
     Conflict if the status cannot follow the present one.
 
     `scope`, `repository` and `user` are one matter: a part that is not given stays if it fits the
@@ -173,6 +174,7 @@ def _changed(
     if scope_changes:
         memory = _moved(caller, memory, scope_changes)
     after = replace(memory, **other_changes, updated_at=now)
+    check_content(after.content)
     check_metadata(after.metadata)
     policy.check_may_write(caller, rules, after.type, after.scope)
     policy.check_may_write_to(caller, "write", after)

@@ -1,11 +1,18 @@
-"""The limits of a memory's metadata."""
+"""The limits of a memory's text and metadata."""
 
 from collections.abc import Mapping
 
+from minutebook.domain.control_characters import is_blank
 from minutebook.domain.errors import InvalidInput
 
 MAX_DEPTH = 100
 """Levels of objects and lists inside one another; a JSON-RPC message is read to 200 levels."""
+
+
+def check_content(content: str) -> None:
+    """Raise InvalidInput for a text without a visible sign, which nobody could read or find."""
+    if is_blank(content):
+        raise InvalidInput("content", "must not be blank")
 
 
 def check_metadata(metadata: Mapping[str, object]) -> None:

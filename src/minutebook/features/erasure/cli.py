@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from minutebook.cli.ids import any_id, completing
-from minutebook.cli.keyboard import TEXT_FILE, confirm
+from minutebook.cli.keyboard import TEXT_FILE, confirm, text_in
 from minutebook.cli.opening import opened_here
 from minutebook.cli.printing import echo, say, short, style
 from minutebook.cli.terminal import as_json, counted, identity
@@ -64,7 +64,7 @@ def erase(
     rewrite_tables: bool,  # noqa: FBT001
     deleted: bool,  # noqa: FBT001
     resume: bool,  # noqa: FBT001
-    texts: IO[str] | None,
+    texts: IO[bytes] | None,
     dry_run: bool,  # noqa: FBT001
     reason: str | None,
     yes: bool,  # noqa: FBT001
@@ -84,7 +84,7 @@ def erase(
         _check_chosen(chosen, dry_run)
         caller, erasing = in_call(caller, reason=reason or ""), app.get(ErasureServices).erasing
         if texts is not None:
-            checked = erasing.check(caller, texts.read().splitlines())
+            checked = erasing.check(caller, text_in(texts.read(), "--check").splitlines())
             say(_shape_of(checked), _lines_of(checked), as_json)
             is_clean = _is_clean(checked)
         elif deleted:

@@ -33,7 +33,7 @@ from minutebook.domain.writing.decision_drafts import (
     check_is_whole,
 )
 from minutebook.domain.writing.drafts import ScopeKey, resolve_scope
-from minutebook.domain.writing.metadata import check_metadata
+from minutebook.domain.writing.metadata import check_content, check_metadata
 from minutebook.domain.writing.source_drafts import (
     IMPORTED,
     KIND_OF,
@@ -387,6 +387,7 @@ class _Import:
         )
         version = here.version + (after.text != here.text)
         after = replace(after, version=version, metadata=_metadata(draft, digest, version))
+        check_content(after.content)
         check_metadata(after.metadata)
         return Outcome.CHANGED, lambda audit: self._put_memory(audit, draft, after)
 

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.control_characters import is_blank
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import (
     Conflict,
@@ -250,7 +251,7 @@ class _Run:
             self._conflict(name, digest, agreed)
             return
         else:
-            if not note.whole.strip():
+            if is_blank(note.whole):
                 self._leave(name, "it is empty; delete it to forget the memory")
                 return
             found = edits(note, written)
@@ -288,7 +289,7 @@ class _Run:
 
     def _new(self, name: str, digest: str, note: NoteText) -> None:
         """Make a memory of a note; again, if this was cut short, the same one."""
-        if not note.whole.strip():
+        if is_blank(note.whole):
             return
         id = id_apart(digest, self._folder.id, name)
         caller = in_call(self._caller, reason=f"written in {name}")

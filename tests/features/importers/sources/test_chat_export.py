@@ -99,6 +99,29 @@ def test_the_branch_that_was_seen_last_is_a_session(tmp_path: Path) -> None:
     assert reasons(told) == ["messages that were edited or answered anew since"]
 
 
+@pytest.mark.parametrize(
+    ("named", "later", "answer"),
+    [
+        (None, {}, "Green."),
+        ("gone", {}, "Green."),
+        (7, {}, "Green."),
+        (None, {"create_time": 1699569999}, "Black."),
+        ("a1", {}, "Black."),
+    ],
+)
+def test_without_a_current_node_the_newest_branch_is_a_session(
+    tmp_path: Path, named: object, later: dict[str, Any], answer: str
+) -> None:
+    mapping = json.loads(json.dumps(CHATGPT["mapping"]))
+    mapping["a1"] = node("a1", "u1", "assistant", "Black.", **later)
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([{**CHATGPT, "mapping": mapping, "current_node": named}]))
+    told = found(path)
+    (turn,) = turns(told)
+    assert turn.response == answer
+    assert reasons(told) == ["messages that were edited or answered anew since"]
+
+
 def test_an_archive_is_read_where_it_is(tmp_path: Path) -> None:
     content = json.dumps([CHATGPT]).encode()
     members = {"../../up/conversations.json": content, "user.json": b"{}", "chat.html": b"<"}

@@ -55,6 +55,26 @@ def test_rules_of_an_editor_keep_their_front_matter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "block",
+    [
+        "````md\n```\n# no heading\n```\n# nor this\n````",
+        "```\n# no heading\n````",
+        "~~~\n```\n# no heading\n~~~",
+        "```sh\n```sh\n# no heading\n```",
+        "- item\n\n  ```\n  # no heading\n  ```",
+    ],
+)
+def test_a_block_of_code_ends_at_a_fence_of_its_sign_and_length(tmp_path: Path, block: str) -> None:
+    (tmp_path / "AGENTS.md").write_text(f"# One\n\n{block}\n\n# Two\n\nText\n")
+    assert [each.content for each in memories(tmp_path)] == [block, "Text"]
+
+
+def test_signs_of_code_in_a_line_are_no_fence(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("# One\n\n```a``` b\n\n# Two\n\nText\n")
+    assert [each.content for each in memories(tmp_path)] == ["```a``` b", "Text"]
+
+
+@pytest.mark.parametrize(
     ("path", "is_one"),
     [
         ("AGENTS.md", True),

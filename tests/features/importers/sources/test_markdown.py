@@ -128,6 +128,12 @@ def test_a_note_is_kept_whose_front_matter_cannot_be_read(
         assert metadata == {**fields, "note": "a.md"}
 
 
+def test_an_observation_in_a_longer_block_is_code(tmp_path: Path) -> None:
+    text = "````\n```\n- [not] one\n```\n- [nor] this\n````\n- [fact] Tea is hot"
+    first, second = memories(found(written(tmp_path, a=text)))
+    assert {first.content, second.content} == {"Tea is hot", text.rpartition("\n")[0]}
+
+
 def test_a_date_that_cannot_be_read_is_named_and_the_note_kept(tmp_path: Path) -> None:
     told = found(
         written(

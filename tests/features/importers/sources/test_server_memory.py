@@ -64,6 +64,8 @@ def test_what_came_in_goes_out_the_same(run: Run, tmp_path: Path) -> None:
     assert [json.loads(line) for line in graph_of(tmp_path / "out.jsonl")] == [
         json.loads(line) for line in graph_of(path)
     ]
+    # So that a line that is appended stands alone.
+    assert (tmp_path / "out.jsonl").read_bytes().endswith(b"}\n")
     assert "there already" in refused(run, *out, "out.jsonl")
     assert "--format" in refused(run, *out, "more.jsonl", "--sessions")
     other = ("--home", str(tmp_path / "other"))

@@ -61,11 +61,9 @@ class GraphExports:
             graph = _Graph(moments)
             digest = sha256()
             with new_file(path, str(path)) as file:
-                for number, line in enumerate(graph.lines()):
-                    # The server reads a file whose last line has no end, and writes one so.
-                    data = line.rstrip(b"\n") if number == 0 else b"\n" + line.rstrip(b"\n")
-                    file.write(data)
-                    digest.update(data)
+                for line in graph.lines():
+                    file.write(line)
+                    digest.update(line)
                 with self._store.transaction(*names):
                     for name in names:
                         for kind in EXPORTED:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
@@ -24,6 +25,7 @@ from minutebook.features.importers.sources.reading.values import (
 
 NAME = "chat-export"
 
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _CONVERSATIONS = re.compile(r"conversations(-\d+)?\.json")
 
 
@@ -72,11 +74,12 @@ def _turns(file: SourceFile, place: SourcePlace, item: Any) -> Iterator[Found]:
 def _of_tree(
     session: Conversation, place: SourcePlace, item: Mapping[str, Any], title: str
 ) -> Iterator[Found]:
-    """Yield the turns of ChatGPT's tree, from its root to the node that is named as the current one."""
+    """Yield the turns of ChatGPT's tree, from its root to its current node, or to the newest if it names none."""
     nodes = object_at(item, "mapping")
     path: list[Mapping[str, Any]] = []
     seen: set[str] = set()
-    at = item.get("current_node")
+    named = item.get("current_node")
+    at = named if isinstance(named, str) and named in nodes else _newest_leaf(nodes)
     while isinstance(at, str) and at in nodes and at not in seen:
         seen.add(at)
         node = object_at(nodes, at)
@@ -93,6 +96,15 @@ def _of_tree(
             yield ended
     if any(object_at(object_at(nodes, id), "message") for id in nodes.keys() - seen):
         yield UnreadPart(place, "messages that were edited or answered anew since")
+
+
+def _newest_leaf(nodes: Mapping[str, Any]) -> str | None:
+    """Return the node without children whose message is the newest, of several the last; None if there is none."""
+    parents = [object_at(nodes, id).get("parent") for id in nodes]
+    leaves = nodes.keys() - {parent for parent in parents if isinstance(parent, str)}
+    at = {id: object_at(object_at(nodes, id), "message").get("create_time") for id in nodes}
+    times = [(instant_of(at[id]) or _BEGINNING, number, id) for number, id in enumerate(nodes)]
+    return max((each for each in times if each[2] in leaves), default=(None, 0, None))[2]
 
 
 def _hear(session: Conversation, where: Message, message: Mapping[str, Any]) -> Found | None:

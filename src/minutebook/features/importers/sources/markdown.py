@@ -20,6 +20,7 @@ from minutebook.features.archives import front_matter
 from minutebook.features.archives.exports.note_form import LINKS, MARK
 from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
+from minutebook.features.importers.sources.reading.sections import fenced_lines
 from minutebook.features.importers.sources.reading.values import (
     first_time,
     instant_of,
@@ -29,7 +30,6 @@ from minutebook.features.importers.sources.reading.values import (
 NAME = "markdown"
 
 _HEADING = re.compile(r"#{1,6}(\s|$)")
-_FENCE = re.compile(r"\s*(```|~~~)")
 _OBSERVATION = re.compile(r"\s*[-*+] \[([^\[\]()]{1,60})\]\s+(\S.*)")
 _CLOCK = re.compile(r"\d{1,3}:\d{2}(:\d{2})?([.,]\d{1,3})?(\s+-\s+.*)?")
 _RELATION = re.compile(
@@ -147,7 +147,7 @@ def _titles(source: ImportSource) -> dict[str, str]:
 def _found(note: _Note, titles: Mapping[str, str]) -> Iterator[Found]:
     yield _entity(note, note.title, note.type, note.at)
     relations: dict[tuple[str, str], int] = {}
-    for number, line, is_code in _lines(note):
+    for number, line, is_code in fenced_lines(note.text, note.first):
         if is_code:
             note.kept.append(line)
         elif (observation := _observation(note, number, line)) is not None:
@@ -189,17 +189,6 @@ def _relation(note: _Note, line: int, type: str, target: str) -> RelationDraft:
         type=type,
         at=note.at,
     )
-
-
-def _lines(note: _Note) -> Iterator[tuple[int, str, bool]]:
-    """Yield number and text of each line, and whether it stands in a block of code."""
-    fence = ""
-    for number, line in enumerate(note.text.split("\n"), note.first):
-        match = _FENCE.match(line)
-        is_code = bool(fence) or match is not None
-        if match is not None and fence in ("", match[1]):
-            fence = "" if fence else match[1]
-        yield number, line, is_code
 
 
 def _observation(note: _Note, number: int, line: str) -> MemoryDraft | None:
