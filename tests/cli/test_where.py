@@ -74,6 +74,31 @@ def test_where_counts_what_is_kept_here_and_names_nothing_by_itself(
     assert "1 of this project, 2 of none, 3 in all" in run("where").output
 
 
+def test_search_and_list_show_what_is_of_the_folders_project_and_of_none(
+    run: Run, on: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remembered(run, "Kettle of none")
+    for name in ("api", "web"):
+        monkeypatch.chdir(repository(tmp_path / name, f"https://github.com/acme/{name}.git"))
+        remembered(run, f"Kettle of {name}")
+        remembered(run, f"Kettle of {name} for all", "--everywhere")
+
+    def told(*words: str) -> set[str]:
+        read = json.loads(run(*words, "--json").stdout)
+        return {each["content"] for each in (read["memories"] if words[0] == "list" else read)}
+
+    shared = {"Kettle of none", "Kettle of api for all", "Kettle of web for all"}
+    for words in (("list",), ("search", "kettle")):
+        assert told(*words) == {"Kettle of web", *shared}
+        assert told(*words, "--everywhere") == {"Kettle of web", "Kettle of api", *shared}
+        assert told(*words, "--repository", "github.com/acme/api") >= {"Kettle of api"}
+        monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "off")
+        assert told(*words) == {"Kettle of web", "Kettle of api", *shared}
+        monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
+    monkeypatch.chdir(tmp_path)
+    assert told("list") == {"Kettle of web", "Kettle of api", *shared}
+
+
 def test_a_claim_is_believed_and_no_longer(run: Run, tmp_path: Path) -> None:
     folder = repository(tmp_path / "api")
     assert "nothing" in run("where", str(folder), "--trust").output

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from minutebook.cli.ids import completing_values
-from minutebook.cli.opening import server_named
+from minutebook.cli.opening import scope_here, server_named
 from minutebook.cli.terminal import one_of
 from minutebook.cli.times import time_given
 from minutebook.domain.filters import MemoryQuery
@@ -41,11 +41,12 @@ _OPTIONS = (
         help="Only from then on: 2026-01-31, 2026-01-31T12:00, or 30m, 12h, 7d.",
     ),
     click.option("--until", metavar="TIME", help="Only what was kept before then."),
+    click.option("--everywhere", is_flag=True, help="Of every project, whatever folder this is."),
 )
 
 
 def memory_filters(run: Callable[..., object]) -> Callable[..., object]:
-    """Add the options that choose among memories; `run` gets the MemoryQuery that they make as `where`."""
+    """Add the options that choose among memories; `run` gets their MemoryQuery as `where`, the folder's scope as `folder`."""
 
     @wraps(run)
     def filtered(
@@ -58,6 +59,7 @@ def memory_filters(run: Callable[..., object]) -> Callable[..., object]:
         tags: tuple[str, ...],
         author: str | None,
         client: str | None,
+        everywhere: bool,
         **typed: Any,
     ) -> object:
         options = click.get_current_context().ensure_object(dict)
@@ -73,7 +75,9 @@ def memory_filters(run: Callable[..., object]) -> Callable[..., object]:
             since=time_given("--since", since),
             until=time_given("--until", until),
         )
-        return run(where=where, **typed)
+        here = None if everywhere else scope_here(options)
+        # Outside of any project all is shown.
+        return run(where=where, folder=here if here and here.shown else None, **typed)
 
     made: Callable[..., object] = filtered
     for option in reversed(_OPTIONS):

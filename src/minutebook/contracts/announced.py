@@ -69,8 +69,8 @@ def agent_tool_names(promise: "Promise") -> "list[str]":
     return [tool["name"] for tool in promise["tools"] if "forAgents" in tool]
 
 
-def tool_entry(tool: "Promise", *, has_output_schema: bool) -> "dict[str, Any]":
-    """Return the entry of a tool in `tools/list`.
+def tool_entry(tool: "Promise", *, has_output_schema: bool, client: str = "") -> "dict[str, Any]":
+    """Return the entry of a tool in `tools/list`, for a client of this name.
 
     The schema of its output names the fields that an answer always has; `export-schema` prints it whole.
     """
@@ -78,7 +78,21 @@ def tool_entry(tool: "Promise", *, has_output_schema: bool) -> "dict[str, Any]":
     schema = entry.pop("outputSchema", None)
     if schema is not None and has_output_schema:
         entry["outputSchema"] = _outline(schema)
-    return entry
+    return entry if knows_every_format(client) else _without_uuid(entry)
+
+
+def knows_every_format(client: str) -> bool:
+    """Tell whether a client takes each format of a schema: Gemini's API refuses a request with one that it does not know."""
+    return "gemini" not in client.lower()
+
+
+def _without_uuid(entry: "dict[str, Any]") -> "dict[str, Any]":
+    """Return the entry of a tool without the format `uuid` in its schemas."""
+
+    def kept(part: "dict[str, Any]") -> "dict[str, Any]":
+        return {name: each for name, each in part.items() if (name, each) != ("format", "uuid")}
+
+    return dict(json.loads(json.dumps(entry), object_hook=kept))
 
 
 def knows_output_schemas(version: str) -> bool:
@@ -210,11 +224,11 @@ class Announced:
         """Return the capabilities for which the protocol has room since MODERN_VERSION."""
         return {"extensions": {SKILLS_EXTENSION: {}}} if has_skill(self._promises) else {}
 
-    def tools(self, version: str) -> "dict[str, Any]":
-        """Return the result of `tools/list` at a protocol version."""
+    def tools(self, version: str, client: str = "") -> "dict[str, Any]":
+        """Return the result of `tools/list` at a protocol version, for a client of this name."""
         knows = knows_output_schemas(version)
         promised = (tool for one in self._promises for tool in one["tools"])
-        tools = [tool_entry(tool, has_output_schema=knows) for tool in promised]
+        tools = [tool_entry(tool, has_output_schema=knows, client=client) for tool in promised]
         if self._is_safe:
             tools = [{**tool, "name": safe(tool["name"])} for tool in tools]
         return {"tools": tools}

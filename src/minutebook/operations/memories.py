@@ -153,6 +153,7 @@ def search(
     limit: int,
     at: datetime | None = None,
     where: MemoryQuery = ANY_MEMORY,
+    folder: FolderScope | None = None,
 ) -> list[RankedRecord]:
     """Find memories, active decisions and turns, the newest truth first; with `at` those that held then.
 
@@ -161,7 +162,7 @@ def search(
     from minutebook.services.search.recall import WEIGHTS, Selection
 
     check_range("limit", limit, 50)
-    held = policy.narrowed_to(caller, repository=where.repository)
+    held = policy.narrowed_to(in_folder(caller, folder), repository=where.repository)
     found = app.combined.recall(
         held,
         query,
@@ -231,10 +232,15 @@ def read_memory(app: "App", caller: Caller, id: str) -> Memory:
 
 @operation("knowledge")
 def list_memories(
-    app: "App", caller: Caller, where: MemoryQuery, limit: int, offset: int
+    app: "App",
+    caller: Caller,
+    where: MemoryQuery,
+    limit: int,
+    offset: int,
+    folder: FolderScope | None = None,
 ) -> MemoryList:
     """List memories, the newest first, ended ones too."""
-    held = policy.narrowed_to(caller, repository=where.repository)
+    held = policy.narrowed_to(in_folder(caller, folder), repository=where.repository)
     return app.memories.page(held, limit, offset, where)
 
 

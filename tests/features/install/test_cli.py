@@ -161,6 +161,23 @@ def test_eight_tools_stand_before_an_agent_and_answer_in_lines(run: Run, tmp_pat
     assert not {"reset_all_memory", "delete_memory", "delete_project"} & set(tools)
 
 
+@pytest.mark.parametrize(
+    ("client", "is_safe"),
+    [
+        *((each, True) for each in ("codex", "copilot", "claude-desktop", "cursor")),
+        *((each, False) for each in ("claude-code", "vscode", "gemini", "opencode")),
+    ],
+)
+def test_a_client_that_refuses_other_signs_is_served_safe_names(
+    run: Run, client: str, is_safe: bool
+) -> None:
+    for contract in ((), ("--contract", "knowledge")):
+        shown = run("install", client, "--dry-run", *contract).output
+        assert ("--tool-names" in shown) is is_safe
+    asked = run("install", client, "--dry-run", "--tool-names", "contract").output
+    assert "--tool-names" not in asked
+
+
 @pytest.mark.needs("ledger")
 def test_every_tool_is_served_to_whom_it_is_asked_for(run: Run, tmp_path: Path) -> None:
     assert run("install", "cursor", "--tools", "all").exit_code == 0

@@ -117,6 +117,36 @@ def test_the_projects_configuration_is_in_the_project(
     assert location(CLIENTS[client], "project", places(platform=platform)) == PROJECT / path
 
 
+@pytest.mark.parametrize("scope", ["user", "project"])
+@pytest.mark.parametrize(
+    ("client", "name", "other"),
+    [
+        ("opencode", "opencode.json", "opencode.jsonc"),
+        ("amp", "settings.json", "settings.jsonc"),
+        ("gemini", "settings.json", None),
+    ],
+)
+def test_the_entry_goes_into_the_file_that_is_there(
+    here: Places, client: str, name: str, other: str | None, scope: Scope
+) -> None:
+    fresh = location(CLIENTS[client], scope, here)
+    assert fresh.name == name
+    fresh.parent.mkdir(parents=True, exist_ok=True)
+    text = '{\n  // mine\n  "model": "x",\n}\n'
+    beside = fresh.with_suffix(".jsonc")
+    beside.write_text(text)
+    command = {"command": COMMAND, "environment": {}}
+    entered = plan(client, **command, scope=scope, places=here, now=NOW)  # type: ignore[arg-type]
+    apply(entered)
+    assert entered.path.name == (other or name)
+    if other is not None:
+        assert beside.read_text().startswith('{\n  // mine\n  "model": "x",')
+        apply(plan_removal(client, scope=scope, places=here, now=NOW))
+        assert "minutebook" not in beside.read_text()
+        fresh.write_text("{}")
+        assert location(CLIENTS[client], scope, here) == fresh
+
+
 @pytest.mark.parametrize(
     ("client", "platform", "variable", "path"),
     [

@@ -102,6 +102,40 @@ def test_each_answer_is_the_servers_at_every_revision(names: list[str], spelling
             assert asked(answers, PING) == real.asks(PING)
 
 
+@pytest.mark.parametrize(
+    ("client", "has_uuid"),
+    [("gemini-cli-mcp-client", False), ("Gemini Code", False), ("codex", True)],
+)
+@pytest.mark.parametrize("version", [VERSIONS[0], VERSIONS[-1]])
+def test_a_client_of_gemini_is_shown_no_format_that_its_api_refuses(
+    client: str, version: str, *, has_uuid: bool
+) -> None:
+    begun = initialize(protocolVersion=version, clientInfo={"name": client, "version": "1"})
+    for name, has_some in (("catalog", True), ("governance", True), ("knowledge", False)):
+        if name not in CONTRACTS:
+            continue
+        answers = early([name])
+        with server([name], "contract") as real:
+            assert asked(answers, begun) == real.asks(begun)
+            real.hears(INITIALIZED)
+            told = real.asks(TOOLS)
+            assert asked(answers, TOOLS) == told
+        assert ("uuid" in str([each["inputSchema"] for each in told["result"]["tools"]])) is (
+            has_uuid and has_some
+        )
+
+
+def test_a_client_of_gemini_without_a_handshake_is_shown_none_either() -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "gemini-cli", "version": "1"},
+    }
+    for name in CONTRACTS:
+        told = asked(early([name]), {**TOOLS, "params": {"_meta": meta}})
+        assert "'format': 'uuid'" not in str(told)
+
+
 @pytest.mark.needs("ledger")
 @pytest.mark.parametrize(
     "options", [("--read-only",), ("--tools", "recall,record-decision"), ("--tools", "recall")]

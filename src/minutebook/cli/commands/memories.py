@@ -25,6 +25,7 @@ from minutebook.cli.terminal import (
     through,
 )
 from minutebook.cli.times import time_given
+from minutebook.domain.caller import FolderScope
 from minutebook.domain.control_characters import is_blank
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
@@ -190,7 +191,7 @@ def _edit(options: dict[str, str], id: str) -> Memory:
         echo("Unchanged.")
         return memory
     try:
-        if is_blank(text):
+        if not text.strip():
             raise InvalidInput(
                 "the text", "must not be empty; `minutebook forget` removes a memory"
             )
@@ -243,6 +244,7 @@ def search(
     options: dict[str, str],
     query: str,
     where: MemoryQuery,
+    folder: FolderScope | None,
     limit: int,
     at: str | None,
     explain: bool,  # noqa: FBT001
@@ -250,13 +252,14 @@ def search(
 ) -> None:
     """Find memories, decisions that hold, and what was said in sessions, the newest truth first.
 
+    In a project's folder those of it and of none, if scope_from_folder is on; see `minutebook where`.
     An option that chooses among memories, such as --type, leaves out all else.
     """
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
     moment = time_given("--at", at)
     with opened(options) as api:
-        found = api.run(memories.search, query, limit, moment, where)
+        found = api.run(memories.search, query, limit, moment, where, folder)
     if as_json:
         say([_found_shape(each) for each in found], "", as_json)
         return
@@ -397,16 +400,18 @@ def _version_text(version: Version) -> Iterator[str]:
 def list_(
     options: dict[str, str],
     where: MemoryQuery,
+    folder: FolderScope | None,
     limit: int,
     offset: int,
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """List memories, newest first, ended ones included.
 
+    In a project's folder those of it and of none, if scope_from_folder is on; see `minutebook where`.
     --organization, --repository and --user show what whoever is held to them may see.
     """
     with opened(options) as api:
-        page = api.run(memories.list_memories, where, limit, offset)
+        page = api.run(memories.list_memories, where, limit, offset, folder)
     lines = []
     for memory in page.memories:
         ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"

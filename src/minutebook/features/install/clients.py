@@ -259,8 +259,15 @@ def _starts_minutebook(client: Client, entry: object) -> bool:
 def location(client: ClientFile, scope: Scope, places: Places) -> Path:
     """Find a file of a client, of its servers or its hooks, whether or not it exists yet.
 
-    Raises InvalidInput for a client that has none of that scope.
+    Where it is there under its other name alone, that is the file. Raises InvalidInput for a client that has
+    none of that scope.
     """
+    path = _location(client, scope, places)
+    other = path if client.other_name is None else path.with_name(client.other_name)
+    return other if other.exists() and not path.exists() else path
+
+
+def _location(client: ClientFile, scope: Scope, places: Places) -> Path:
     if scope == "project":
         if client.project is None:
             raise InvalidInput(

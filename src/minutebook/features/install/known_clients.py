@@ -68,7 +68,8 @@ class ClientFile:
     `user` is the path below `base`, None where there is no such file that can be edited; `project` the path
     below the working directory. `on_windows` is the user's path there if it differs. `moved` is the variable
     that puts the user's file elsewhere, and its path from there. `package` matches the folder of a packaged
-    Windows application, which sees a settings folder of its own. `documentation` says where all this stands.
+    Windows application, which sees a settings folder of its own. `other_name` is a further name of the file, in
+    the same folder. `documentation` says where all this stands.
     """
 
     name: str
@@ -81,6 +82,7 @@ class ClientFile:
     moved: tuple[str, str] | None = None
     package: str | None = None
     project: str | None = None
+    other_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,8 @@ class Client(ClientFile):
     """One MCP client by the file of its servers: in which form that is, and how it notices a change.
 
     `remote` is None for a client whose file takes no remote server. `names_entry` has the entry repeat
-    its name. `approves` is the key of an entry with the tools for which the client need not ask.
+    its name. `approves` is the key of an entry with the tools for which the client need not ask. `safe_names`
+    tells that it refuses names of tools with other signs than letters, digits and underscores.
     """
 
     format: Format = Format.JSONC
@@ -100,6 +103,7 @@ class Client(ClientFile):
     skills: Skills | None = None
     approval: Approval | None = None
     approves: str = ""
+    safe_names: bool = False
 
 
 def listed(name: str) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,7 @@ from itertools import chain
 
 from minutebook.contracts.announced import agent_tool_names
 from minutebook.contracts.registry import CONTRACTS
+from minutebook.features.install.known_clients import CLIENTS
 
 _CHATS = ("claude-desktop",)
 """Clients that work in no folder: their memories belong to no project."""
@@ -21,4 +22,6 @@ def default_options(client: str) -> dict[str, str]:
     settings = {"tools": ",".join(chain.from_iterable(agent_tools().values())), "answers": "lines"}
     if client not in _CHATS:
         settings["scope_from_folder"] = "on"
+    if client in CLIENTS and CLIENTS[client].safe_names:
+        settings["tool_names"] = "safe"
     return settings

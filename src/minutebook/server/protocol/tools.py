@@ -10,12 +10,13 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from minutebook.contracts.announced import knows_output_schemas, tool_entry
+from minutebook.contracts import announced
 from minutebook.contracts.answers import Answer, Failure, failed, texts_of
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Progress, Sample
 from minutebook.domain.control_characters import encodable
 from minutebook.server.dispatch import ERROR, Dispatcher, error_facts, protocol_error, tool_job
+from minutebook.server.protocol.provenance import client_of
 from minutebook.server.protocol.sampling import ContextOf, Sampling
 
 log = logging.getLogger(__name__)
@@ -50,14 +51,18 @@ class Tools:
         self, context: _Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         """Describe the tools."""
-        if knows_output_schemas(context.protocol_version):
+        knows, client = (
+            announced.knows_output_schemas(context.protocol_version),
+            client_of(context).client,
+        )
+        if knows and announced.knows_every_format(client):
             return self.listed
-        return self._entries(has_output_schema=False)
+        return self._entries(has_output_schema=knows, client=client)
 
-    def _entries(self, *, has_output_schema: bool) -> types.ListToolsResult:
+    def _entries(self, *, has_output_schema: bool, client: str = "") -> types.ListToolsResult:
         shown = (each for one in self._contracts for each in one.tools.values() if each.is_listed)
         entries = [
-            tool_entry(each.promise, has_output_schema=has_output_schema)
+            announced.tool_entry(each.promise, has_output_schema=has_output_schema, client=client)
             | {"name": self._spelling(each.name)}
             for each in shown
         ]

@@ -36,6 +36,7 @@ class EarlyAnswers:
     def __init__(self, announced: Announced) -> None:
         self._announced = announced
         self._version = ""
+        self._client = ""
 
     def answer(self, line: bytes) -> bytes | None:
         """Return the line that answers a request, or None if only the server can answer it."""
@@ -49,11 +50,12 @@ class EarlyAnswers:
         elif method == "ping" and self._version and _is_plain(params):
             result = {}
         elif method == "tools/list" and self._version and _is_plain(params):
-            result = self._announced.tools(self._version)
+            result = self._announced.tools(self._version, self._client)
         elif method == "server/discover" and not self._version and _is_modern(params):
             result = self._announced.discover()
         elif method == "tools/list" and not self._version and _is_modern(params):
-            result = self._announced.modern(self._announced.tools(MODERN_VERSION))
+            client = params["_meta"].get(_CLIENT, {}).get("name", "")
+            result = self._announced.modern(self._announced.tools(MODERN_VERSION, client))
         else:
             return None
         if result is None:
@@ -69,6 +71,7 @@ class EarlyAnswers:
             return None
         if not _are_capabilities(params["capabilities"]):
             return None
+        self._client = info["name"]
         return self._announced.initialize(version if version in VERSIONS else VERSIONS[-1])
 
 
