@@ -19,6 +19,12 @@ from tests.contracts import promised_by_all, promised_by_knowledge
 from tests.contracts.promises import Divergence, Requirement
 
 TESTS = Path(__file__).resolve().parent.parent
+PUBLISHED = TESTS.parent / "docs" / "contracts" / "published"
+
+
+def published(contract: str) -> str:
+    """The document of a contract as it was published."""
+    return (PUBLISHED / f"{contract}.md").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)

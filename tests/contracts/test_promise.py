@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -14,9 +13,8 @@ import pytest
 from minutebook.contracts.knowledge import knowledge, operations
 from minutebook.contracts.registry import CONTRACTS, opened
 from minutebook.domain.errors import InvalidInput
-from tests.contracts.requirements import requirement
+from tests.contracts.requirements import published, requirement
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "shared" / "contracts" / "knowledge.md"
 CONTRACT = knowledge()
 PROMISE = CONTRACT.promise
 TOOLS = {tool["name"]: tool for tool in PROMISE["tools"]}
@@ -45,9 +43,7 @@ def section(text: str) -> Section:
 
 
 def document() -> str:
-    if not DOCUMENT.is_file():
-        pytest.skip(f"the contract's document is not at {DOCUMENT}")
-    return DOCUMENT.read_text(encoding="utf-8")
+    return published("knowledge")
 
 
 def sections() -> list[Section]:

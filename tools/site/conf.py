@@ -16,6 +16,8 @@ extensions = ["myst_parser"]
 myst_heading_anchors = 4
 root_doc = "README"
 include_patterns = ["*.md", "docs/**.md", "src/minutebook/features/*/README.md"]
+# They lead to pages of those who published them.
+exclude_patterns = ["docs/contracts/published/**"]
 
 nitpicky = True
 html_theme = "furo"

@@ -14,12 +14,11 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.knowledge import knowledge
 from minutebook.features.catalog.contract import catalog
-from tests.contracts.requirements import requirement
+from tests.contracts.requirements import published, requirement
 from tests.examples import parametrize_in_part
 from tests.line_client import LineClient
 from tests.server.stdio.speaking import parameters, serving
 
-DOCUMENT = Path(__file__).resolve().parents[4] / "shared" / "contracts" / "catalog.md"
 OFFLINE = {"MINUTEBOOK_EMBEDDER": "none"}
 POLICY = {
     "organization": "acme-corp",
@@ -69,9 +68,7 @@ async def read(client: Client, uri: str) -> Any:
 
 def lines() -> list[dict[str, Any]]:
     """The JSON-RPC requests of the document's examples, in order."""
-    if not DOCUMENT.is_file():
-        pytest.skip(f"the contract's document is not at {DOCUMENT}")
-    blocks = re.findall(r"```json\n(.*?)\n```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(r"```json\n(.*?)\n```", published("catalog"), re.DOTALL)
     return [json.loads(block) for block in blocks if '"method"' in block]
 
 

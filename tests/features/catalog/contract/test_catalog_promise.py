@@ -3,7 +3,6 @@
 import inspect
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -15,9 +14,8 @@ from minutebook.contracts.registry import CONTRACTS, opened
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import MemoryType, ScopeLevel, Status
 from minutebook.features.catalog.contract import adapter, catalog, resources
-from tests.contracts.requirements import requirement
+from tests.contracts.requirements import published, requirement
 
-DOCUMENT = Path(__file__).resolve().parents[5] / "shared" / "contracts" / "catalog.md"
 CONTRACT = catalog()
 TOOLS = {tool["name"]: tool for tool in CONTRACT.promise["tools"]}
 WRITE = TOOLS["memory-write"]["inputSchema"]
@@ -25,9 +23,7 @@ WRITE = TOOLS["memory-write"]["inputSchema"]
 
 @pytest.fixture(scope="module")
 def document() -> str:
-    if not DOCUMENT.is_file():
-        pytest.skip(f"the contract's document is not at {DOCUMENT}")
-    return DOCUMENT.read_text(encoding="utf-8")
+    return published("catalog")
 
 
 def sections(document: str) -> dict[str, str]:

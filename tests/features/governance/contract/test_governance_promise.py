@@ -3,24 +3,20 @@
 import inspect
 import json
 import re
-from pathlib import Path
 
 import jsonschema
 import pytest
 
 from minutebook.domain.records import MemoryType
 from minutebook.features.governance.contract import adapter, gate
-from tests.contracts.requirements import requirement
+from tests.contracts.requirements import published, requirement
 from tests.features.governance.contract.governed import CONTRACT, INTENTS
 
-DOCUMENT = Path(__file__).resolve().parents[5] / "shared" / "contracts" / "governance.md"
 TOOLS = {tool["name"]: tool for tool in CONTRACT.promise["tools"]}
 
 
 def document() -> str:
-    if not DOCUMENT.is_file():
-        pytest.skip(f"the contract's document is not at {DOCUMENT}")
-    return DOCUMENT.read_text(encoding="utf-8")
+    return published("governance")
 
 
 def sections() -> dict[str, str]:

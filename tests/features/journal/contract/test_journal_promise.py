@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -10,18 +9,15 @@ import pytest
 from minutebook.domain.records import Category
 from minutebook.features.archives.archive_lines import Mode
 from minutebook.features.journal.contract import adapter
-from tests.contracts.requirements import requirement
+from tests.contracts.requirements import published, requirement
 from tests.features.journal.contract.journaled import CONTRACT, ERRORS
 
-DOCUMENT = Path(__file__).resolve().parents[5] / "shared" / "contracts" / "journal.md"
 TOOLS = {tool["name"]: tool for tool in CONTRACT.promise["tools"]}
 QUERIES = {"get_session_memories", "query_raw_memories", "get_all_summaries", "query_summaries"}
 
 
 def document() -> str:
-    if not DOCUMENT.is_file():
-        pytest.skip(f"the contract's document is not at {DOCUMENT}")
-    return DOCUMENT.read_text(encoding="utf-8")
+    return published("journal")
 
 
 @requirement("journal/published/tools", "common/published-verbatim")

@@ -5,26 +5,22 @@ import inspect
 import json
 import re
 from importlib import resources
-from pathlib import Path
 
 import jsonschema
 import pytest
 
 from minutebook.domain.records import DecisionStatus, Kind, ProposalStatus
 from minutebook.features.ledger.contract import adapter
-from tests.contracts.requirements import requirement
+from tests.contracts.requirements import published, requirement
 from tests.features.ledger.contract.ledgered import CONTRACT
 from tests.terminal import Run
 
-DOCUMENT = Path(__file__).resolve().parents[5] / "shared" / "contracts" / "ledger.md"
 TOOLS = {tool["name"]: tool for tool in CONTRACT.promise["tools"]}
 SHIPPED = resources.files("minutebook").joinpath("schema/mcp_api_v1.json").read_bytes()
 
 
 def document() -> str:
-    if not DOCUMENT.is_file():
-        pytest.skip(f"the contract's document is not at {DOCUMENT}")
-    return DOCUMENT.read_text(encoding="utf-8")
+    return published("ledger")
 
 
 @requirement("common/published-verbatim")
