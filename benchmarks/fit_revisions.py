@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from minutebook import language
 from minutebook.features.models.built_in import builtin
+from minutebook.features.tidying.looking.notes import PairVerdict, whole_alignment
 from minutebook.language import comparing
-from minutebook.language.notes import PairVerdict, whole_alignment
 from minutebook.language.revisions import DatedText, alignments
 from minutebook.language.statements import Sort, statements_of
 from minutebook.search.late_interaction import Question

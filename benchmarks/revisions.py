@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.fit_revisions import Pair, Reader, labelled, notes, verdict_of
 from benchmarks.measure import Cell, Table, asked, machine, publish
-from minutebook.language.notes import PairVerdict, compare
+from minutebook.features.tidying.looking.notes import PairVerdict, compare
 from minutebook.language.revisions import DatedText, revisions
 
 AT_ONCE = 12

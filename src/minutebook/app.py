@@ -133,12 +133,8 @@ class App:
 
         jobs = list(chain(*self._made("jobs")))
         return BackgroundWork(
-            self.embedding,
-            self.embeddings,
-            self.settings.caller(),
-            self.stopping,
-            jobs,
-            self.job_runs,
+            *(self.embedding, self.embeddings, self.settings.caller(), self.stopping),
+            *(jobs, self.job_runs),
         )
 
     @service
@@ -306,12 +302,7 @@ class App:
         checks = list(chain(*self._made("checks")))
         repairs = [partial(repair, self) for repair in loaded("on_repair")]
         return Doctor(
-            self._store,
-            self.trail,
-            self.embedding,
-            self.mentions,
-            checks,
-            repairs,
+            *(self._store, self.trail, self.embedding, self.mentions, checks, repairs),
             home=self.settings.home,
             failing=self.job_runs.failing,
         )

@@ -9,7 +9,7 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.erasure.selection import Choice
+from minutebook.features.erasure.selection import Choice, texts_of_row
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.screening.services import ScreeningServices
 from minutebook.store.sql.side_tables import SideTable, all_tables
@@ -49,7 +49,7 @@ def keep(app: App, table: SideTable, id: str, words: str = WORDS) -> None:
 def said(app: App, table: SideTable) -> list[str]:
     """The words that a table holds."""
     rows = SideWords(app.infrastructure.store.database).rows("default")
-    return [text for row in rows if row.table is table for text in row.texts()]
+    return [text for row in rows if row.table is table for text in texts_of_row(row)]
 
 
 def test_every_table_with_words_of_records_is_known() -> None:

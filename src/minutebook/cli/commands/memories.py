@@ -26,7 +26,6 @@ from minutebook.cli.terminal import (
 )
 from minutebook.cli.times import time_given
 from minutebook.domain.caller import FolderScope
-from minutebook.domain.control_characters import is_blank
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.filters import MemoryQuery

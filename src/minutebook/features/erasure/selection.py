@@ -22,7 +22,7 @@ from minutebook.domain.records import (
 )
 from minutebook.search.text import words
 from minutebook.services.access.visibility import Records, View
-from minutebook.store.sql.side_words import SideRow, SideWords, strings_in
+from minutebook.store.sql.side_words import SideRow, SideWords, document_of
 
 ERASABLE: tuple[type[Record], ...] = (
     *(Memory, Entity, Relation, Decision, Proposal, Turn, Summary),
@@ -101,8 +101,8 @@ class ErasureSelection:
             row
             for organization in self._store.seen_by(anywhere(caller)).organizations
             for row in self._side_words.rows(organization)
-            if (wanted is not None and any(map(wanted, row.texts())))
-            or (choice.user is not None and choice.user in row.users())
+            if (wanted is not None and any(map(wanted, texts_of_row(row))))
+            or (choice.user is not None and choice.user in users_of_row(row))
         ]
 
     def texts(self, record: Record) -> list[str]:
@@ -160,3 +160,36 @@ def texts_of(record: Record) -> list[str]:
         for part in text.split(by)
     ]
     return [text for text in found if text.strip()]
+
+
+def texts_of_row(row: SideRow) -> Iterator[str]:
+    """Yield each text in the words of a row: in JSON those that stand in it."""
+    for text in row.words.values():
+        yield from strings_in(document_of(text))
+
+
+def users_of_row(row: SideRow) -> Iterator[str]:
+    """Yield the users of the records in the words of a row."""
+    for text in row.words.values():
+        yield from _users(document_of(text))
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Yield each text in a value; not the names, which are a program's: tables have columns of the same."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            yield from (text for each in value.values() for text in strings_in(each))
+        case list() | tuple():
+            yield from (text for each in value for text in strings_in(each))
+
+
+def _users(value: object) -> Iterator[str]:
+    match value:
+        case Mapping():
+            if isinstance(user := value.get("user"), str):
+                yield user
+            yield from (user for each in value.values() for user in _users(each))
+        case list():
+            yield from (user for each in value for user in _users(each))

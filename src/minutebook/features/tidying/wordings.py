@@ -10,7 +10,7 @@ from minutebook.domain.writing.drafts import ScopeKey, resolve_scope
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.inbox import Inbox
 from minutebook.features.tidying.judging.wordings import merged_ids
-from minutebook.language.notes import LONGEST_NOTE
+from minutebook.features.tidying.looking.notes import LONGEST_NOTE
 from minutebook.services.access.doors import Doors
 
 LOOKED_THROUGH = 200

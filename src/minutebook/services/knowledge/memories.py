@@ -215,10 +215,9 @@ class Memories:
         """Move memories to a repository, None for none: all of them, or no one. Raises as `update` does."""
 
         def place(memory: Memory) -> Mapping[str, Any]:
-            is_of_user = memory.scope is ScopeLevel.USER
             scope = ScopeLevel.ORGANIZATION if repository is None else ScopeLevel.REPOSITORY
-            place = {"repository": repository, "user": memory.user}
-            return place if is_of_user else {**place, "scope": scope}
+            place = {"repository": repository, "user": memory.user, "scope": scope}
+            return place | {"scope": memory.scope} if memory.user is not None else place
 
         memories = [self.read(caller, id) for id in ids]
         with self._trail.audited_batch({each.organization for each in memories}):

@@ -127,9 +127,7 @@ def _of_store(store: Tended) -> list[Finding]:
 
 def _of_disk(store: Tended, home: Path) -> Iterator[Finding]:
     """Yield why nothing can be kept, in the store or in the data directory, or that the disk is almost full."""
-    remedy = (
-        "make room there, or let this user write there; until then nothing is kept, nor counted"
-    )
+    remedy = "make room there, or let this user write there; until then nothing is kept"
     try:
         store.database.check_writes()
     except (StoreBusy, StoreClosed, StoreDamaged):
@@ -148,9 +146,7 @@ def _of_jobs(failing: Iterable[JobRun], known: Iterable[Finding]) -> Iterator[Fi
     said = [each.finding for each in known]
     for run in failing:
         if not any(run.reason.partition(": ")[2] in each for each in said):
-            remedy = (
-                "mend that; it is tried again while a daemon or server runs, whose log says more"
-            )
+            remedy = "mend that; it is tried again by a daemon or server, whose log says more"
             yield Finding(f"At {run.failed[:16]} UTC {run.reason}.", remedy)
 
 

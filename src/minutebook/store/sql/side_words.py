@@ -32,15 +32,6 @@ class SideRow:
         """Its words as they are kept, in UTF-8."""
         return "\n".join(self.words.values()).encode("utf-8", "surrogatepass")
 
-    def texts(self) -> Iterator[str]:
-        """Yield each text in its words: in JSON those that stand in it."""
-        for text in self.words.values():
-            yield from strings_in(document_of(text))
-
-    def users(self) -> set[str]:
-        """Return the users of the records in its words."""
-        return {each for text in self.words.values() for each in _users(document_of(text))}
-
 
 class SideWords:
     """All rows with words of records; inside a transaction of the store, what is written is part of it."""
@@ -126,24 +117,3 @@ def document_of(text: str) -> Any:
     except ValueError:
         return text
     return found if isinstance(found, dict | list) else text
-
-
-def strings_in(value: Any) -> Iterator[str]:
-    """Yield each text in a value; not the names, which are a program's: tables have columns of the same."""
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            yield from (text for each in value.values() for text in strings_in(each))
-        case list() | tuple():
-            yield from (text for each in value for text in strings_in(each))
-
-
-def _users(value: Any) -> Iterator[str]:
-    match value:
-        case dict():
-            if isinstance(user := value.get("user"), str):
-                yield user
-            yield from (user for each in value.values() for user in _users(each))
-        case list():
-            yield from (user for each in value for user in _users(each))

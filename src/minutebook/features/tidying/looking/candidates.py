@@ -3,7 +3,7 @@
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Memory
 from minutebook.embedding.service import Embedding
-from minutebook.language.notes import Comparison, compare
+from minutebook.features.tidying.looking.notes import Comparison, compare
 from minutebook.language.revisions import DatedText
 from minutebook.search.text import MAX_QUERY, check_query, parse_query
 from minutebook.services.access.visibility import Clock, everything_in

@@ -31,7 +31,7 @@ from minutebook.features.tidying.judging.names import NamedEntity, sameness
 from minutebook.features.tidying.judging.times import end_of
 from minutebook.features.tidying.judging.wordings import SHOWN_WORDS, faithfulness, merged_ids
 from minutebook.features.tidying.looking.candidates import MemoryNeighbours
-from minutebook.language.notes import Comparison, PairVerdict
+from minutebook.features.tidying.looking.notes import Comparison, PairVerdict
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Tended
 

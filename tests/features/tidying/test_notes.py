@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.language.notes import LONGEST_NOTE, Comparison, PairVerdict, compare
+from minutebook.features.tidying.looking.notes import LONGEST_NOTE, Comparison, PairVerdict, compare
 from minutebook.language.revisions import DatedText
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
