@@ -41,7 +41,7 @@ ENVIRONMENT_WRITES = {"features/models/runtime.py", "__init__.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 SQL_FOLDERS = "store/", "features/postgres/"
 # Where a feature reads and writes its own tables.
-SQL_OF_FEATURES = "rows.py"
+SQL_OF_FEATURES = frozenset({"rows.py", "tables.py"})
 ENGINES = "store/sqlite", "features/postgres"
 # Names that both engines give to functions, and the lines of those in both together. They may only fall.
 ENGINE_FUNCTIONS, ENGINE_LINES = 46, 877
@@ -183,14 +183,14 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
                 yield (
                     node.lineno,
                     "SQL",
-                    "ask for it through the Store protocol, or in a feature's rows.py",
+                    "ask for it through the Store protocol, or in a feature's rows.py; tables.py says how its tables change",
                 )
     if name not in ENVIRONMENT_READS:
         yield from _environment(node, name)
 
 
 def _may_have_sql(inside: PurePosixPath) -> bool:
-    is_of_feature = inside.parts[0] == "features" and inside.name == SQL_OF_FEATURES
+    is_of_feature = inside.parts[0] == "features" and inside.name in SQL_OF_FEATURES
     return str(inside).startswith(SQL_FOLDERS) or is_of_feature
 
 

@@ -11,7 +11,7 @@ import pytest
 from minutebook.features.tidying.looking.notes import LONGEST_NOTE, Comparison, PairVerdict, compare
 from minutebook.language.revisions import DatedText
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 THEN = datetime(2026, 3, 4, tzinfo=UTC)
 
 

@@ -58,7 +58,8 @@ class Suggestion:
 
     `number` tells it from the others of its organization, 0 while it has none. `subjects` are records, the
     one that changes last. `due` is from when on it is to be looked at. `settled_by` is who applied, refused or
-    undid it; one that was undone is open again. `undo` says how the records were before.
+    undid it, by the act that ended with the entry of that number on the trail (None: not known); one that was undone is open again.
+    `undo` says how the records were before.
     """
 
     organization: str
@@ -73,6 +74,7 @@ class Suggestion:
     settled_at: datetime | None = None
     settled_by: str = ""
     undo: str = ""
+    entry: int | None = None
 
 
 def suggestion_id(topic: str, subjects: Sequence[Subject], more: str = "") -> str:

@@ -1,15 +1,15 @@
 """The inbox: suggestions that wait for a person, their settlement, and how that is undone."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
+from minutebook.domain.trust.done_acts import DoneAct
 from minutebook.features.tidying.changing import Changing
 from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, Topic
 from minutebook.features.tidying.looking.examining import Examined, Examining
@@ -145,15 +145,11 @@ class Inbox:
             self._settle(caller, suggestion, State.OPEN, "")
         return self.read(caller, name)
 
-    def settled(
-        self, organization: str, by: str, begin: datetime, end: datetime
-    ) -> Iterator[Suggestion]:
-        """Yield the suggestions that somebody settled in a span of time; open ones were let wait again."""
-        for state in (State.APPLIED, State.REFUSED, State.OPEN):
-            for each in suggestions(self._rows, organization, state):
-                at = each.settled_at
-                if each.settled_by == by and at is not None and begin <= at <= end:
-                    yield each
+    def settled(self, act: DoneAct) -> list[Suggestion]:
+        """Return the suggestions that an act settled; open ones were let wait again."""
+        entries = [each.number for each in act.entries]
+        found = self._rows.settled(act.last.organization, entries)
+        return [each for each in found if each.settled_by == act.last.actor]
 
     def apply_by_rules(self, caller: Caller, rules: Mapping[Topic, float]) -> Counter[Topic]:
         """Apply the open suggestions at least as certain as a rule wants; once, whether or not it works."""
@@ -193,9 +189,14 @@ class Inbox:
         return replace(shown, suggestion=self._now(suggestion), examined=None)
 
     def _settle(self, caller: Caller, suggestion: Suggestion, state: State, undo: str) -> None:
-        now = self._clock()
+        head = self._trail.head(suggestion.organization)
         settled = replace(
-            suggestion, state=state, settled_at=now, settled_by=caller.name, undo=undo
+            suggestion,
+            state=state,
+            settled_at=self._clock(),
+            settled_by=caller.name,
+            undo=undo,
+            entry=None if head is None else head.number,
         )
         self._rows.put(settled)
 

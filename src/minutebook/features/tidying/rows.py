@@ -12,7 +12,8 @@ from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.tables import instant, microseconds, value_text
 
 _COLUMNS = (
-    "id, number, finding, state, certainty, subjects, due, found_at, settled_at, settled_by, undo"
+    "id, number, finding, state, certainty, subjects, due, found_at, settled_at, settled_by, undo,"
+    " entry"
 )
 
 _BATCH = 500
@@ -69,6 +70,11 @@ class TidyRows:
         values = (str(state), after)
         return self._found(organization, "state = ? AND number > ?", values, limit)
 
+    def settled(self, organization: str, entries: Sequence[int]) -> list[Suggestion]:
+        """Return the suggestions that acts which ended with some entries settled, or let wait again."""
+        marks = ", ".join("?" * len(entries))
+        return self._found(organization, f"entry IN ({marks})", entries, len(entries))
+
     def due(self, organization: str, at: datetime, limit: int) -> list[Suggestion]:
         """Return suggestions that wait for an instant which has come by then, the earliest first."""
         values = (str(State.WAITING), microseconds(at))
@@ -112,7 +118,7 @@ class TidyRows:
         return {value_text(id) for (id,) in rows}
 
     def _suggestion(self, organization: str, row: Sequence[Any]) -> Suggestion:
-        id, number, finding, state, certainty, subjects, due, found, settled, by, undo = row
+        id, number, finding, state, certainty, subjects, due, found, settled, by, undo, entry = row
         return Suggestion(
             organization=organization,
             id=value_text(id),
@@ -126,6 +132,7 @@ class TidyRows:
             settled_at=None if settled is None else instant(settled),
             settled_by=value_text(by),
             undo=value_text(undo),
+            entry=entry,
         )
 
     def _insert(self, connection: Connection, key: int, each: Suggestion) -> None:
@@ -136,6 +143,7 @@ class TidyRows:
             *(key, each.id, each.number, str(each.finding), str(each.state), each.certainty),
             *(subjects, None if each.due is None else microseconds(each.due)),
             *(microseconds(each.found_at), _microseconds(each.settled_at), by, each.undo),
+            each.entry,
         )
         marks = ", ".join("?" * len(values))
         statement = f"INSERT INTO suggestions (organization, {_COLUMNS}) VALUES ({marks})"  # noqa: S608

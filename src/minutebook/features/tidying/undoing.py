@@ -1,7 +1,5 @@
 """Settled suggestions are taken back by their own undo, which lets them wait again."""
 
-from datetime import timedelta
-
 from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.reason import Reason
@@ -10,20 +8,11 @@ from minutebook.features.tidying.findings import State
 from minutebook.features.tidying.inbox import name_of
 from minutebook.features.tidying.services import TidyingServices
 
-_SLOW = timedelta(seconds=5)
-"""Time between the change of a record and the settlement, at most: both are one transaction."""
-
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
     """Return the way to take back settled suggestions, or that there is another; None if the act settled none."""
-    inbox, ids = app.get(TidyingServices).inbox, {id for _, id in act.made}
-    ids |= {each.subject for each in act.entries}
-    begin, end = act.entries[0].at - _SLOW, act.last.at + _SLOW
-    found = [
-        each
-        for each in inbox.settled(act.last.organization, act.last.actor, begin, end)
-        if any(id in ids for _, id in each.subjects)
-    ]
+    inbox = app.get(TidyingServices).inbox
+    found = inbox.settled(act)
     names = [name_of(caller, each) for each in found if each.state is not State.OPEN]
     if names:
         return Undoing(run=lambda who: [inbox.undo(who, each) for each in names])
