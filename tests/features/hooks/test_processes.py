@@ -210,6 +210,25 @@ def test_a_session_that_ends_is_kept_without_what_is_private(
 
 
 @pytest.mark.needs("journal")
+def test_a_turn_that_was_kept_goes_when_the_person_takes_it_back(
+    machine: Machine, daemon: DaemonAddress
+) -> None:
+    path = machine.transcript("s1", ("Name it", "Heron."), ("Paint it green", "Green."))
+    first, green = "s1-0-assistant", "s1-1-user"
+    parents = {first: "s1-0-user", green: first, "s1-1-assistant": green, "s1-2-user": first}
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows.append({**rows[2], "uuid": "s1-2-user", "message": {"role": "user", "content": "Orange"}})
+    ended = machine.event("SessionEnd", transcript_path=str(path))
+    for count, (gone, kept) in enumerate((("Orange", "green"), ("green", "Orange")), 1):
+        written = [{**each, "parentUuid": parents.get(each["uuid"])} for each in rows[: 3 + count]]
+        path.write_text("".join(json.dumps(each) + "\n" for each in written))
+        machine.hook(ended)
+        wait_until(lambda: machine.outcomes().count("captured") == count)  # noqa: B023
+        read = machine.typed("session", "s1")
+        assert (gone in read, kept in read) == (False, True)
+
+
+@pytest.mark.needs("journal")
 @pytest.mark.skipif(sys.platform != "linux", reason="the client is found by /proc")
 def test_a_session_whose_client_is_killed_is_kept(
     machine: Machine, daemon: DaemonAddress, tmp_path: Path

@@ -54,6 +54,11 @@ class TurnDraft(SourceDraft):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GoneTurn(SourceDraft):
+    """A turn that its source has taken back: no record, and no longer one where it was brought in earlier."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDraft(SourceDraft):
     """A memory. `at` is when the source says that it was written or began to hold, None if it does not say.
 
@@ -99,7 +104,7 @@ class ProposalDraft(SourceDraft):
     consequences: tuple[str, ...] = ()
 
 
-Draft: TypeAlias = TurnDraft | MemoryDraft | EntityDraft | RelationDraft | ProposalDraft
+Draft: TypeAlias = TurnDraft | GoneTurn | MemoryDraft | EntityDraft | RelationDraft | ProposalDraft
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,7 @@ KIND_OF: Mapping[type[SourceDraft], Kind] = {
     RelationDraft: Kind.RELATION,
     MemoryDraft: Kind.MEMORY,
     TurnDraft: Kind.TURN,
+    GoneTurn: Kind.TURN,
     ProposalDraft: Kind.PROPOSAL,
 }
 """The kind of record that a draft becomes, in the order in which a batch is written."""

@@ -40,6 +40,7 @@ from minutebook.domain.writing.source_drafts import (
     Draft,
     EntityDraft,
     Found,
+    GoneTurn,
     MemoryDraft,
     ProposalDraft,
     RelationDraft,
@@ -182,13 +183,10 @@ class _Import:
     def take(self, batch: Sequence[Found]) -> None:
         """Write a batch; drafts that do not fit are left out, the rest is written."""
         self.taken += len(batch)
-        drafts = []
         for each in batch:
             if isinstance(each, UnreadPart):
                 self.report.leave_out(each)
-            else:
-                drafts.append(each)
-        self._write(drafts)
+        self._write([each for each in batch if not isinstance(each, UnreadPart)])
 
     def take_waiting(self) -> None:
         """Write the relations with ends that came later in the source than they; leave out the rest."""
@@ -209,7 +207,7 @@ class _Import:
         batch = _ImportBatch()
         try:
             if self._dry_run:
-                for draft in _in_order(drafts):
+                for draft in sorted(drafts, key=lambda each: list(KIND_OF).index(type(each))):
                     self._count(draft, batch)
             else:
                 with self._trail.audited_batch([self._scope.organization]):
@@ -280,19 +278,18 @@ class _Import:
 
     def _plan(self, draft: Draft, id: str) -> _Plan | None:
         """Return the plan for a draft; None if it waits. Raises _LeaveOut, InvalidInput, Refused."""
+        if isinstance(draft, GoneTurn):
+            return self._plan_removal(id)
         self._check_not_removed(KIND_OF[type(draft)], id)
         draft = self._of._screening.screened(self._caller, draft)
-        match draft:
-            case TurnDraft():
-                return self._plan_turn(draft, id)
-            case MemoryDraft():
-                return self._plan_memory(draft, id)
-            case EntityDraft():
-                return self._plan_entity(draft, id)
-            case RelationDraft():
-                return self._plan_relation(draft, id)
-            case ProposalDraft():
-                return self._plan_proposal(draft, id)
+        plans: dict[type, Callable[[Any, str], _Plan | None]] = {
+            TurnDraft: self._plan_turn,
+            MemoryDraft: self._plan_memory,
+            EntityDraft: self._plan_entity,
+            RelationDraft: self._plan_relation,
+            ProposalDraft: self._plan_proposal,
+        }
+        return plans[type(draft)](draft, id)
 
     def _check_not_removed(self, kind: Kind, id: str) -> None:
         home = self._scope.organization
@@ -358,6 +355,21 @@ class _Import:
         audit.check(turn)
         self._of._turns.put(self._asking(draft), turn, None)
         return turn.text
+
+    def _plan_removal(self, id: str) -> _Plan | None:
+        """Return the plan for a turn that was taken back; None if it is not here."""
+        here = self._store.get(Turn, self._scope.organization, id)
+        if here is None:
+            return None
+        if not policy.may_replace(self._caller, here):
+            raise _LeaveOut("another imported it, and it was taken back since")
+
+        def remove(audit: AuditDraft) -> str:
+            audit.check(here)
+            self._store.delete(Turn, self._scope.organization, id)
+            return ""
+
+        return Outcome.CHANGED, remove
 
     def _plan_memory(self, draft: MemoryDraft, id: str) -> _Plan:
         if draft.user and self._scope.user not in (None, draft.user):
@@ -481,13 +493,8 @@ class _Import:
             made = build_proposal(asking, said, (), id, self._of._clock())
             proposal = replace(made, repository=self._repository(draft))
             return Outcome.NEW, lambda audit: self._put_proposal(audit, draft, proposal)
-        after = replace(
-            here,
-            title=said.title,
-            target=said.target,
-            rationale=said.rationale,
-            consequences=said.consequences,
-        )
+        fields = ("title", "target", "rationale", "consequences")
+        after = replace(here, **{name: getattr(said, name) for name in fields})
         if after == here:
             return Outcome.HERE, _nothing
         if here.status is not ProposalStatus.PENDING:
@@ -511,9 +518,10 @@ def counted_as_new(found: Iterable[Found]) -> SourceReport:
         if isinstance(each, UnreadPart):
             report.leave_out(each)
             continue
-        id = each.id_in(None, None)
-        report.counts[Outcome.HERE if id in seen else Outcome.NEW][KIND_OF[type(each)]] += 1
-        seen.add(id)
+        if not isinstance(each, GoneTurn):
+            id = each.id_in(None, None)
+            report.counts[Outcome.HERE if id in seen else Outcome.NEW][KIND_OF[type(each)]] += 1
+            seen.add(id)
     return report
 
 
@@ -534,11 +542,6 @@ def _batches(found: Iterable[Found]) -> Iterator[list[Found]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _in_order(drafts: Sequence[Draft]) -> list[Draft]:
-    order = {of: place for place, of in enumerate(KIND_OF)}
-    return sorted(drafts, key=lambda draft: order[type(draft)])
 
 
 def _origin(draft: Draft) -> Origin:

@@ -1,6 +1,7 @@
 """Files of a source are read whatever they are: bounded, and never what a link leads to."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from minutebook.domain.control_characters import cleaned
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.writing.source_drafts import UnreadPart
 from minutebook.features.importers.sources.reading import files
+from minutebook.features.importers.sources.reading.damaged import values_in
 from minutebook.features.importers.sources.reading.files import ImportSource
 
 
@@ -69,3 +71,63 @@ def test_nothing_at_the_path_is_said_so(tmp_path: Path) -> None:
 )
 def test_what_not_every_engine_keeps_is_replaced(text: str, clean: str) -> None:
     assert cleaned(text) == clean
+
+
+A, B, CUT = (
+    '{"type": "a", "n": {"x": 1}}',
+    '{"type": "b"}',
+    '{"type": "c", "n": {"type": "d"}, "t": "cu',
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (A + B, "ab"),
+        (A + " " + B + "\r", "ab"),
+        (CUT + A, "-a"),
+        (A + CUT, "a-"),
+        (CUT + A + CUT + B, "-a-b"),
+        ("\0\0\0" + A, "-a"),
+        (A + "\0\0", "a-"),
+        ("]" + A, "-a"),
+        (A[1:] + B, "--b"),
+        (CUT, "-"),
+        ('{"type": "c", "n": {"x": 1}' + B, "-b"),
+        ('{"type": "c", "t": "caf\udcc3' + A, "-a"),
+        ('{"type": "c", "t": "caf\udcc3"}' + A, "-a"),
+        ('{"type": "c", "n": NaN}' + A, "-a"),
+    ],
+)
+def test_of_a_damaged_line_what_is_whole_is_read(tmp_path: Path, line: str, told: str) -> None:
+    (tmp_path / "a").write_bytes(f"{line}\n{B}\n".encode("utf-8", "surrogateescape"))
+    source = ImportSource(tmp_path, every)
+    source.fields = ("type",)
+    read = [
+        "-" if isinstance(e, UnreadPart) else e[1]["type"] for e in source.objects(source.files[0])
+    ]
+    assert "".join(read) == told + "b"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{" * 1_000_000,
+        '{"a":' * 500_000,
+        '{"a"' * 500_000,
+        '{"a":[' + '{"b":1},' * 300_000,
+        '{"a":[' + '{"b":[{"c":1},' * 100_000,
+        '{"a":"' + '{"b":"' * 300_000 + "x",
+        '{"a":"' + '{\\"' * 300_000,
+        '{"a":1}x' * 200_000,
+    ],
+    ids=range(8),
+)
+def test_hostile_lines_are_read_in_linear_time(line: str) -> None:
+    def steps(text: str) -> float:
+        began = time.process_time()
+        found = sum(1 for _ in values_in(text, ("type",)))
+        assert found <= len(text)
+        return time.process_time() - began
+
+    assert steps(line) < 16 * steps(line[: len(line) // 4]) + 1

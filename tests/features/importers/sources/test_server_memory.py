@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,12 @@ from typing import Any
 import pytest
 
 from minutebook.domain.records import Entity, Memory
-from minutebook.domain.writing.source_drafts import UnreadPart
+from minutebook.domain.writing.source_drafts import (
+    EntityDraft,
+    MemoryDraft,
+    RelationDraft,
+    UnreadPart,
+)
 from minutebook.features.archives.services import ArchiveServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.importers.sources.registry import SOURCES, found_in
@@ -120,6 +126,43 @@ def test_a_line_of_another_form_is_left_out(tmp_path: Path, line: dict[str, Any]
     kind = SOURCES["server-memory"]
     source = kind.files(lines(tmp_path / "m.jsonl", line))
     assert any(isinstance(each, UnreadPart) for each in found_in(source, kind))
+
+
+BARE = {
+    "entities": [{k: v for k, v in e.items() if k != "type"} for e in GRAPH if "name" in e],
+    "relations": [{k: v for k, v in e.items() if k != "type"} for e in GRAPH if "from" in e],
+}
+CUT = '{"type": "entity", "name": "Cut", "observations": ["half a'
+
+
+@pytest.mark.parametrize(
+    ("text", "damaged"),
+    [
+        (json.dumps(GRAPH), 0),
+        (json.dumps(GRAPH, indent=2), 0),
+        (json.dumps(BARE), 0),
+        (json.dumps(BARE, indent=2), 0),
+        ("\n".join(json.dumps(each, indent=2) for each in GRAPH), 0),
+        ("".join(map(json.dumps, GRAPH)), 0),
+        (CUT + "\n" + "\n".join(map(json.dumps, GRAPH)), 1),
+        (json.dumps(GRAPH)[:-1] + ", " + CUT, 2),
+        (json.dumps(BARE, indent=2)[:-3], 3),
+        ("\0\0\n\0" + "\n".join(map(json.dumps, GRAPH)), 2),
+    ],
+    ids=range(10),
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_the_graph_is_read_in_each_form(
+    tmp_path: Path, text: str, damaged: int, encoding: str
+) -> None:
+    if "\0" in text and encoding != "utf-8":
+        pytest.skip("NULs and another encoding")
+    (tmp_path / "m.json").write_bytes(text.encode(encoding))
+    kind = SOURCES["server-memory"]
+    found = list(found_in(kind.files(tmp_path), kind))
+    drafts = Counter(type(each) for each in found)
+    assert drafts.pop(UnreadPart, 0) == damaged
+    assert drafts == {EntityDraft: 4, MemoryDraft: 5, RelationDraft: 2}
 
 
 PEERS = Path(__file__).parents[4] / "benchmarks" / "peers"

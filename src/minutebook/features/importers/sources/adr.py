@@ -18,7 +18,7 @@ from minutebook.domain.writing.source_drafts import (
     UnreadPart,
 )
 from minutebook.features.archives import front_matter
-from minutebook.features.importers.sources.reading.conversation import modified
+from minutebook.features.importers.sources.instructions import PASSED_OVER as PASSED_OVER
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.sections import sections_of
 from minutebook.features.importers.sources.reading.values import first_time, unread_times
@@ -88,7 +88,7 @@ class _Record:
     @property
     def at(self) -> datetime:
         """Its date, as it says, else when the file last changed."""
-        return first_time(self.fields, "date") or modified(self.file.modified)
+        return first_time(self.fields, "date") or self.file.modified
 
     @property
     def place(self) -> SourcePlace:
@@ -207,7 +207,7 @@ def _memory(record: _Record, folder: _Folder) -> MemoryDraft:
     until = None
     if record.status in _ENDED:
         successor = folder.successor(record)
-        ended = modified(record.file.modified) if successor is None else successor.at
+        ended = record.file.modified if successor is None else successor.at
         until = max(ended, record.at + timedelta(seconds=1))
     head = f"Status: {record.status or 'not said'}"
     return MemoryDraft(

@@ -10,8 +10,6 @@ from minutebook.domain.writing.source_drafts import Found, SourcePlace, UnreadPa
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
     Message,
-    modified,
-    session_name,
 )
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.json_arrays import elements_of
@@ -57,7 +55,7 @@ def _turns(file: SourceFile, place: SourcePlace, item: Any) -> Iterator[Found]:
         yield UnreadPart(place, "the conversation has no id")
         return
     undated = instant_of(item.get("create_time", item.get("created_at")))
-    session = Conversation("", session_name(id), undated or modified(file.modified))
+    session = Conversation("", id, file, undated)
     title = text_at(item, "title", "name")
     if isinstance(item.get("mapping"), dict):
         session.program = "chatgpt"
@@ -67,14 +65,13 @@ def _turns(file: SourceFile, place: SourcePlace, item: Any) -> Iterator[Found]:
         yield from _of_list(session, place, item, title)
     else:
         yield UnreadPart(place, "the conversation holds no messages")
-    if (turn := session.end()) is not None:
-        yield turn
+    yield from session.found()
 
 
 def _of_tree(
     session: Conversation, place: SourcePlace, item: Mapping[str, Any], title: str
 ) -> Iterator[Found]:
-    """Yield the turns of ChatGPT's tree, from its root to its current node, or to the newest if it names none."""
+    """Hear ChatGPT's tree, from its root to its current node, or to the newest if it names none; yield the parts left out."""
     nodes = object_at(item, "mapping")
     path: list[Mapping[str, Any]] = []
     seen: set[str] = set()
@@ -89,11 +86,9 @@ def _of_tree(
         where = Message(text_at(message, "id"), place, instant_of(message.get("create_time")))
         if not where.key:
             continue
-        ended = _hear(session, where, message)
+        _hear(session, where, message)
         model = text_at(object_at(message, "metadata"), "model_slug")
         session.context({"title": title, "model": model} if model else {"title": title})
-        if ended is not None:
-            yield ended
     if any(object_at(object_at(nodes, id), "message") for id in nodes.keys() - seen):
         yield UnreadPart(place, "messages that were edited or answered anew since")
 
@@ -107,13 +102,13 @@ def _newest_leaf(nodes: Mapping[str, Any]) -> str | None:
     return max((each for each in times if each[2] in leaves), default=(None, 0, None))[2]
 
 
-def _hear(session: Conversation, where: Message, message: Mapping[str, Any]) -> Found | None:
+def _hear(session: Conversation, where: Message, message: Mapping[str, Any]) -> None:
     content = object_at(message, "content")
     text = _text(content)
     recipient = text_at(message, "recipient") or "all"
     match text_at(object_at(message, "author"), "role"):
         case "user" if text:
-            return session.prompt(where, text)
+            session.prompt(where, text)
         case "assistant" if recipient != "all":
             session.use(where, recipient, text)
         case "assistant" if content.get("content_type") in ("thoughts", "reasoning_recap"):
@@ -122,7 +117,6 @@ def _hear(session: Conversation, where: Message, message: Mapping[str, Any]) -> 
             session.say(where, text)
         case "tool":
             session.result(text)
-    return None
 
 
 def _text(content: Mapping[str, Any]) -> str:
@@ -143,7 +137,7 @@ def _text(content: Mapping[str, Any]) -> str:
 def _of_list(
     session: Conversation, place: SourcePlace, item: Mapping[str, Any], title: str
 ) -> Iterator[Found]:
-    """Yield the turns of Claude's list of messages."""
+    """Hear Claude's list of messages; yield those left out."""
     for message in objects_at(item, "chat_messages"):
         where = Message(text_at(message, "uuid"), place, instant_of(message.get("created_at")))
         if not where.key:
@@ -151,8 +145,7 @@ def _of_list(
             continue
         if message.get("sender") == "human":
             text = "\n\n".join(filter(None, (_said(message), *_attached(message))))
-            if (turn := session.prompt(where, text)) is not None:
-                yield turn
+            session.prompt(where, text)
         else:
             _add_answer(session, where, message)
         session.context({"title": title})

@@ -10,7 +10,6 @@ from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, UnreadPart
 from minutebook.features.archives import front_matter
 from minutebook.features.importers.sources import claude_code
-from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.sections import sections_of
 from minutebook.features.importers.sources.reading.values import (
@@ -21,6 +20,7 @@ from minutebook.features.importers.sources.reading.values import (
 )
 
 NAME = "claude-code-memory"
+USUAL_PLACE = claude_code.USUAL_PLACE
 
 _FOLDER = "memory"
 _INDEX = "MEMORY.md"
@@ -76,7 +76,7 @@ def _of_topic(
         content=body,
         type=_TYPES.get(text_at(further, "type") or text_at(fields, "type"), MemoryType.FACT),
         title=text_at(fields, "description", "name") or file.path.stem,
-        at=instant_of(further.get("modified")) or modified(file.modified),
+        at=instant_of(further.get("modified")) or file.modified,
         metadata={**fields, "path": file.name},
     )
 
@@ -98,7 +98,7 @@ def _of_index(
             content=content,
             type=MemoryType.FACT,
             title=" › ".join((_INDEX, *headings)),
-            at=modified(file.modified),
+            at=file.modified,
             metadata={"path": file.name, "line": line, "headings": list(headings)},
         )
 

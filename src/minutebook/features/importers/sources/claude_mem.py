@@ -14,8 +14,6 @@ from minutebook.features.archives.front_matter import plain
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
     Message,
-    modified,
-    session_name,
 )
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile, UsualPlace
 from minutebook.features.importers.sources.reading.values import instant_of, text_at
@@ -129,12 +127,10 @@ def _prompts(database: ForeignDatabase, file: SourceFile) -> Iterator[Found]:
         if not name or not text:
             yield UnreadPart(file.place, "the prompt is empty, or names no session")
             continue
-        session = last.setdefault(
-            name, Conversation(NAME, session_name(f"{NAME} {name}"), modified(file.modified))
-        )
+        session = last.setdefault(name, Conversation(NAME, f"{NAME} {name}", file))
         session.prompt(Message(f"prompt\0{row.get('id')}\0{name}", file.place, _at(row)), text)
-        if (turn := session.end()) is not None:
-            yield turn
+    for session in last.values():
+        yield from session.found()
 
 
 def _at(row: Mapping[str, Any]) -> datetime | None:

@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from minutebook.domain.writing.source_drafts import Found, SourcePlace, UnreadPart
+from minutebook.domain.writing.source_drafts import Found
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
+    Hear,
     Message,
-    modified,
+    read_lines,
     session_name,
 )
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile, UsualPlace
 from minutebook.features.importers.sources.reading.values import (
-    instant_of,
     object_at,
     objects_at,
     shown,
@@ -34,32 +34,22 @@ def is_wanted(path: PurePath) -> bool:
 
 def read(source: ImportSource) -> Iterator[Found]:
     """Yield the turns of the sessions, file by file."""
-    for file in source.files:
-        yield from _turns(source, file)
+    source.fields = ("type", "data")
+    return read_lines(source, _hearer)
 
 
-def _turns(source: ImportSource, file: SourceFile) -> Iterator[Found]:
-    name = session_name(file.path.parent.name)
-    session = Conversation(NAME, name, modified(file.modified))
-    for each in source.objects(file):
-        if isinstance(each, UnreadPart):
-            yield each
-            continue
-        number, line = each
-        data = object_at(line, "data")
-        key = text_at(line, "id") or f"{name}#{number}"
-        where = Message(key, SourcePlace(str(file.path), number), instant_of(line.get("timestamp")))
-        kind = text_at(line, "type")
-        if text_at(line, "agentId") or text_at(data, "parentToolCallId"):
-            # A subagent's; what it came to is what the tool that ran it answered.
-            continue
-        if kind == "user.message":
-            if (turn := session.prompt(where, text_at(data, "content"))) is not None:
-                yield turn
-        else:
-            _hear(session, where, kind, data)
-    if (turn := session.end()) is not None:
-        yield turn
+def _hearer(file: SourceFile) -> Hear:
+    session = Conversation(NAME, file.path.parent.name, file)
+
+    def hear(where: Message, line: Mapping[str, Any]) -> Conversation:
+        data, key = object_at(line, "data"), text_at(line, "id")
+        where = where._replace(key=key or f"{session.session}#{where.key}")
+        if not text_at(line, "agentId") and not text_at(data, "parentToolCallId"):
+            # Of a subagent, what it came to is what the tool that ran it answered.
+            _hear(session, where, text_at(line, "type"), data)
+        return session
+
+    return hear
 
 
 def _hear(session: Conversation, where: Message, kind: str, data: Mapping[str, Any]) -> None:
@@ -68,6 +58,10 @@ def _hear(session: Conversation, where: Message, kind: str, data: Mapping[str, A
             session.session = session_name(text_at(data, "sessionId")) or session.session
             session.version = text_at(data, "copilotVersion")
             session.folder = text_at(object_at(data, "context"), "cwd")
+        case "user.message" if text_at(data, "source") in ("", "user"):
+            session.prompt(where, text_at(data, "content"))
+        case "user.message":
+            session.tell(where, text_at(data, "content"))
         case "assistant.message":
             session.think(where, text_at(data, "reasoningText"))
             session.say(where, text_at(data, "content"))

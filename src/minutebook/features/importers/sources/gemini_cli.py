@@ -1,6 +1,5 @@
 """Chats of Gemini CLI: a JSON document a session or, since 2026, a line of JSON a message."""
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -9,7 +8,6 @@ from minutebook.domain.writing.source_drafts import Found, SourcePlace, UnreadPa
 from minutebook.features.importers.sources.reading.conversation import (
     Conversation,
     Message,
-    modified,
     session_name,
 )
 from minutebook.features.importers.sources.reading.files import (
@@ -18,6 +16,7 @@ from minutebook.features.importers.sources.reading.files import (
     UsualPlace,
     opened,
 )
+from minutebook.features.importers.sources.reading.program_texts import ProgramTexts
 from minutebook.features.importers.sources.reading.values import (
     instant_of,
     objects_at,
@@ -28,8 +27,8 @@ from minutebook.features.importers.sources.reading.values import (
 NAME = "gemini-cli"
 USUAL_PLACE = UsualPlace("GEMINI_CLI_HOME", (), (".gemini", "tmp"))
 
-_INJECTED = re.compile(r"<(hook|session)_context>.*?</\1_context>\s*", re.DOTALL)
-"""The beginnings of texts of the program and of hooks, before a person's words."""
+_PROGRAMS = ProgramTexts(asides=("hook_context", "session_context"))
+"""What the program and hooks put before what a person says: nobody's words."""
 
 _Line = tuple[int, Mapping[str, Any]]
 """A message, and the line where it stands."""
@@ -42,25 +41,27 @@ def is_wanted(path: PurePath) -> bool:
 
 def read(source: ImportSource) -> Iterator[Found]:
     """Yield the turns of the chats, file by file."""
+    source.fields = ("id", "type")
     for file in source.files:
         document: dict[str, Any] = {}
         messages: list[_Line] = []
-        for each in _messages(source, file, document):
+        gone: dict[str, int] = {}
+        for each in _messages(source, file, document, gone):
             if isinstance(each, UnreadPart):
                 yield each
             else:
                 messages.append(each)
         name = session_name(text_at(document, "sessionId"))
         if name:
-            yield from _turns(file, name, messages)
+            yield from _turns(file, name, messages, gone)
         else:
             yield UnreadPart(file.place, "it names no session")
 
 
 def _messages(
-    source: ImportSource, file: SourceFile, document: dict[str, Any]
+    source: ImportSource, file: SourceFile, document: dict[str, Any], gone: dict[str, int]
 ) -> Iterator[_Line | UnreadPart]:
-    """Yield the messages of a chat that stand; fill in the chat's own fields."""
+    """Yield the messages of a chat that stand; fill in the chat's own fields, and the ids and lines of those gone."""
     if file.path.suffix == ".json":
         whole = source.document(file)
         if isinstance(whole, UnreadPart):
@@ -79,8 +80,8 @@ def _messages(
         rewound, id, changes = line.get("$rewindTo"), line.get("id"), line.get("$set")
         if isinstance(rewound, str):
             ids = list(standing)
-            for gone in ids[ids.index(rewound) if rewound in standing else 0 :]:
-                del standing[gone]
+            for after in ids[ids.index(rewound) if rewound in standing else 0 :]:
+                gone[after] = standing.pop(after)[0]
         elif isinstance(id, str):
             standing[id] = (standing[id][0] if id in standing else number, line)
         else:
@@ -95,8 +96,13 @@ def _messages(
     yield from standing.values()
 
 
-def _turns(file: SourceFile, name: str, messages: list[_Line]) -> Iterator[Found]:
-    session = Conversation(NAME, name, modified(file.modified), folder=_project_of(file))
+def _turns(
+    file: SourceFile, name: str, messages: list[_Line], gone: Mapping[str, int]
+) -> Iterator[Found]:
+    session = Conversation(NAME, name, file)
+    session.folder = _project_of(file)
+    for id, number in gone.items():
+        session.drop(Message(id, SourcePlace(str(file.path), number), None))
     for index, (number, message) in enumerate(messages):
         key = text_at(message, "id") or f"{name}/{index}"
         where = Message(
@@ -105,17 +111,14 @@ def _turns(file: SourceFile, name: str, messages: list[_Line]) -> Iterator[Found
         text = _text(message.get("content"))
         match message.get("type"):
             case "user":
-                said = _INJECTED.sub("", text)
-                if text and not said:
-                    continue
-                if (turn := session.prompt(where, said)) is not None:
-                    yield turn
+                said, _ = _PROGRAMS.parted(text)
+                if said or not text:
+                    session.prompt(where, said)
             case "gemini":
                 _add_answer(session, where, message, text)
             case "info" | "error" | "warning" as kind:
                 session.result(f"{kind}: {text}")
-    if (turn := session.end()) is not None:
-        yield turn
+    yield from session.found()
 
 
 def _project_of(file: SourceFile) -> str:

@@ -7,7 +7,6 @@ from pathlib import PurePath
 from minutebook.domain.records import MemoryType
 from minutebook.domain.writing.source_drafts import Found, MemoryDraft, SourcePlace, UnreadPart
 from minutebook.features.archives import front_matter
-from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.sections import sections_of
 
@@ -62,7 +61,7 @@ def read(source: ImportSource) -> Iterator[Found]:
                 content=content,
                 type=MemoryType.CONVENTION,
                 title=_title(file, headings),
-                at=modified(file.modified),
+                at=file.modified,
                 metadata={**fields, "path": file.name, "line": line, "headings": list(headings)},
             )
 

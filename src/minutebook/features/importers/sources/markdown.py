@@ -18,7 +18,6 @@ from minutebook.domain.writing.source_drafts import (
 )
 from minutebook.features.archives import front_matter
 from minutebook.features.archives.exports.note_form import LINKS, MARK
-from minutebook.features.importers.sources.reading.conversation import modified
 from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
 from minutebook.features.importers.sources.reading.sections import fenced_lines
 from minutebook.features.importers.sources.reading.values import (
@@ -113,7 +112,7 @@ class _Note:
     @property
     def at(self) -> datetime:
         """When it was written: as it says itself, else when the file last changed."""
-        return first_time(self.fields, *_WRITTEN) or modified(self.file.modified)
+        return first_time(self.fields, *_WRITTEN) or self.file.modified
 
     def place(self, line: int = 0) -> SourcePlace:
         """Return a line of the note as a place."""

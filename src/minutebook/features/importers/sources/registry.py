@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from minutebook.domain.counts import count_of
 from minutebook.domain.writing.source_drafts import Found
@@ -46,65 +47,41 @@ class SourceKind:
         return ImportSource(root, self.is_wanted, self.passed_over)
 
 
-SOURCES: Mapping[str, SourceKind] = {
-    claude_code.NAME: SourceKind(
-        "transcripts of Claude Code",
-        claude_code.is_wanted,
-        claude_code.read,
-        claude_code.USUAL_PLACE,
-        one="session of Claude Code",
-    ),
-    claude_code_memory.NAME: SourceKind(
+_TITLES: tuple[tuple[ModuleType, str, str], ...] = (
+    (claude_code, "transcripts of Claude Code", "session of Claude Code"),
+    (
+        claude_code_memory,
         "notes that Claude Code keeps by itself",
-        claude_code_memory.is_wanted,
-        claude_code_memory.read,
-        claude_code.USUAL_PLACE,
-        one="note that Claude Code keeps by itself",
+        "note that Claude Code keeps by itself",
     ),
-    codex.NAME: SourceKind(
-        "sessions of Codex",
-        codex.is_wanted,
-        codex.read,
-        codex.USUAL_PLACE,
-        one="session of Codex",
-    ),
-    copilot_cli.NAME: SourceKind(
-        "sessions of Copilot CLI",
-        copilot_cli.is_wanted,
-        copilot_cli.read,
-        copilot_cli.USUAL_PLACE,
-        one="session of Copilot CLI",
-    ),
-    gemini_cli.NAME: SourceKind(
-        "chats of Gemini CLI",
-        gemini_cli.is_wanted,
-        gemini_cli.read,
-        gemini_cli.USUAL_PLACE,
-        one="chat of Gemini CLI",
-    ),
-    server_memory.NAME: SourceKind(
-        "entities and observations of server-memory", server_memory.is_wanted, server_memory.read
-    ),
-    markdown.NAME: SourceKind("Markdown notes", markdown.is_wanted, markdown.read),
-    mcp_memory_service.NAME: SourceKind(
-        "memories of mcp-memory-service", mcp_memory_service.is_wanted, mcp_memory_service.read
-    ),
-    chat_export.NAME: SourceKind(
-        "conversations of ChatGPT or Claude", chat_export.is_wanted, chat_export.read
-    ),
-    instructions.NAME: SourceKind(
-        "instructions for agents",
-        instructions.is_wanted,
-        instructions.read,
-        passed_over=instructions.PASSED_OVER,
-    ),
-    claude_mem.NAME: SourceKind(
-        "memories of claude-mem", claude_mem.is_wanted, claude_mem.read, claude_mem.USUAL_PLACE
-    ),
-    mem0.NAME: SourceKind("memories of mem0", mem0.is_wanted, mem0.read),
-    adr.NAME: SourceKind(
-        "decision records", adr.is_wanted, adr.read, passed_over=instructions.PASSED_OVER
-    ),
+    (codex, "sessions of Codex", "session of Codex"),
+    (copilot_cli, "sessions of Copilot CLI", "session of Copilot CLI"),
+    (gemini_cli, "chats of Gemini CLI", "chat of Gemini CLI"),
+    (server_memory, "entities and observations of server-memory", ""),
+    (markdown, "Markdown notes", ""),
+    (mcp_memory_service, "memories of mcp-memory-service", ""),
+    (chat_export, "conversations of ChatGPT or Claude", ""),
+    (instructions, "instructions for agents", ""),
+    (claude_mem, "memories of claude-mem", ""),
+    (mem0, "memories of mem0", ""),
+    (adr, "decision records", ""),
+)
+
+
+def _kind(module: ModuleType, title: str, one: str) -> SourceKind:
+    """Return the kind of source that a module reads, by the names that such modules share."""
+    return SourceKind(
+        title,
+        module.is_wanted,
+        module.read,
+        getattr(module, "USUAL_PLACE", None),
+        getattr(module, "PASSED_OVER", frozenset()),
+        one,
+    )
+
+
+SOURCES: Mapping[str, SourceKind] = {
+    **{each[0].NAME: _kind(*each) for each in _TITLES},
 }
 
 

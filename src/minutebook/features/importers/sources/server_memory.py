@@ -1,5 +1,6 @@
-"""The reference memory server's file: a line of JSON an entity with its observations, or a relation."""
+"""The reference memory server's file: a line of JSON an entity with its observations, or a relation; or a list of them."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -19,6 +20,9 @@ from minutebook.features.importers.sources.reading.values import text_at
 
 NAME = "server-memory"
 
+_LISTS = ("entities", "relations")
+"""The lists of a graph that stands in one object."""
+
 
 def is_wanted(path: PurePath) -> bool:
     """Tell whether a file may be a memory; `.json` was its name before it was `.jsonl`."""
@@ -28,28 +32,34 @@ def is_wanted(path: PurePath) -> bool:
 def read(source: ImportSource) -> Iterator[Found]:
     """Yield entities, their observations as memories that bear their name, and relations."""
     for file in source.files:
-        for each in source.objects(file):
-            if isinstance(each, UnreadPart):
-                yield each
-            else:
-                yield from _found(SourcePlace(str(file.path), each[0]), each[1])
+        for number, value in source.values(file):
+            place = SourcePlace(str(file.path), number)
+            for each in _listed(value):
+                yield from [each] if isinstance(each, UnreadPart) else _found(place, each)
 
 
-def _found(place: SourcePlace, line: Mapping[str, Any]) -> Iterator[Found]:
-    match line.get("type"):
-        case "entity":
-            yield from _entity(place, line)
-        case "relation":
-            source, target, type = (text_at(line, name) for name in ("from", "to", "relationType"))
-            if source and target and type:
-                key = f"relation\0{source}\0{type}\0{target}"
-                yield RelationDraft(
-                    key=key, place=place, program=NAME, source=source, target=target, type=type
-                )
-            else:
-                yield UnreadPart(place, "the relation lacks from, to or relationType")
-        case _:
-            yield UnreadPart(place, "the line is neither an entity nor a relation")
+def _listed(value: Any) -> Iterator[Any]:
+    """Yield the elements of a list, or of the lists of a graph; any other value as the only one."""
+    lists = [value.get(name) for name in _LISTS] if isinstance(value, dict) else [value]
+    known = [each for each in lists if isinstance(each, list)]
+    yield from itertools.chain(*known) if known else [value]
+
+
+def _found(place: SourcePlace, item: Any) -> Iterator[Found]:
+    line: Mapping[str, Any] = item if isinstance(item, dict) else {}
+    if line.get("type") == "entity" or "entityType" in line:
+        yield from _entity(place, line)
+    elif line.get("type") == "relation" or "relationType" in line:
+        source, target, type = (text_at(line, name) for name in ("from", "to", "relationType"))
+        if source and target and type:
+            key = f"relation\0{source}\0{type}\0{target}"
+            yield RelationDraft(
+                key=key, place=place, program=NAME, source=source, target=target, type=type
+            )
+        else:
+            yield UnreadPart(place, "the relation lacks from, to or relationType")
+    else:
+        yield UnreadPart(place, "the line is neither an entity nor a relation")
 
 
 def _entity(place: SourcePlace, line: Mapping[str, Any]) -> Iterator[Found]:

@@ -1,20 +1,33 @@
 """Messages of a session put together to turns: a prompt, the way to the answer, the answer."""
 
 import unicodedata
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from minutebook.domain.writing.source_drafts import SourcePlace, TurnDraft
+from minutebook.domain.writing.source_drafts import (
+    Found,
+    GoneTurn,
+    SourcePlace,
+    TurnDraft,
+    UnreadPart,
+)
 from minutebook.domain.writing.turns import LONGEST_SESSION, RECAP
+from minutebook.features.importers.sources.reading.files import ImportSource, SourceFile
+from minutebook.features.importers.sources.reading.values import instant_of
 
 LONGEST_PIECE = 4_000
 """Characters kept of what a tool was asked, and of what it answered; the rest is files and output."""
 
 LONGEST_TEXT = 1_000_000
 """Characters kept of each of a turn's three texts."""
+
+_HELD = 64
+"""Turns that are held, since the person may take them back; an earlier one is retracted if that happens."""
 
 _TICK = timedelta(microseconds=1)
 
@@ -27,50 +40,134 @@ class Message(NamedTuple):
     at: datetime | None
 
 
-@dataclass(slots=True)
-class _Open:
-    """A turn without its end yet, and the message that began it."""
+class _Kind(Enum):
+    """The kinds of pieces of which a turn is made; TOLD is a program's, to the model."""
 
-    where: Message
-    context: str = ""
-    prompt: list[str] = field(default_factory=list)
-    thought: list[str] = field(default_factory=list)
-    answer: list[str] = field(default_factory=list)
-    recap: str = ""
+    PROMPT, TOLD, THOUGHT, ANSWER, USE = range(5)
 
 
-@dataclass(slots=True)
-class Conversation:
-    """One session of a source, read message by message; the end of a turn yields it.
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """A turn: the message that began it, the turn that it follows, and its pieces in order.
 
-    The thought holds, in order, reasoning, what was said before a tool was used, each use of a tool
-    and what it answered. `undated` is the instant of messages that name none.
+    An aside was typed while the model worked, whatever message it is said to follow.
     """
 
-    program: str
-    session: str
-    undated: datetime
-    version: str = ""
-    folder: str = ""
-    """The folder in which the session began, as far as it was read."""
-    _turn: _Open | None = None
-    _last: datetime | None = None
-    _context: str = ""
+    where: Message
+    before: "_Turn | None"
+    version: str
+    is_aside: bool = False
+    is_drafted: bool = False
+    is_merged: bool = False
+    context: str = ""
+    recap: str = ""
+    pieces: list[tuple[_Kind, str]] = field(default_factory=list)
 
-    def prompt(self, where: Message, text: str) -> TurnDraft | None:
-        """Begin a turn; return the one that it ends."""
-        ended = self.end()
-        self._turn = _Open(where)
-        self._turn.prompt.append(text)
-        return ended
+    @property
+    def is_prompted(self) -> bool:
+        """Whether the person began it."""
+        return bool(self.pieces) and self.pieces[0][0] is _Kind.PROMPT
+
+
+class Conversation:
+    """One session of a source, read message by message: `ready` yields turns, `found` the rest at its end.
+
+    The thought of a turn holds, in order, what programs told, reasoning, what was said before a tool
+    was used, each use of a tool and what it answered. Turns are a tree: one that a person took back
+    is none of those that the last one follows. `undated` is the instant of messages that name none.
+    """
+
+    def __init__(
+        self, program: str, session: str, file: SourceFile, undated: datetime | None = None
+    ) -> None:
+        self.program = program
+        self.session = session_name(session)
+        self.undated = undated or file.modified
+        self.version = ""
+        self.folder = ""
+        """The folder in which the session began, as far as it was read."""
+        self._turn: _Turn | None = None
+        self._turns: list[_Turn] = []
+        self._path: deque[_Turn] = deque()
+        """The turns that the open one follows, and that one itself, as far as they were not yielded."""
+        self._keys: dict[str, _Turn | None] = {}
+        """The turn at which each message stands, by the message's key."""
+        self._queued: dict[str, list[_Turn]] = {}
+        self._gone: list[Message] = []
+        self._last: datetime | None = None
+        self._context = ""
+
+    def prompt(self, where: Message, text: str) -> None:
+        """Begin a turn with the person's words."""
+        self._begin(where).pieces.append((_Kind.PROMPT, text))
+
+    def interject(self, where: Message, text: str) -> _Turn:
+        """Begin a turn with words that the person typed while the model worked."""
+        turn = self._begin(where)
+        turn.pieces.append((_Kind.PROMPT, text))
+        turn.is_aside = True
+        return turn
+
+    def queue(self, where: Message, text: str) -> None:
+        """Begin a turn with words that wait for the model to end, unless `unqueue` takes them."""
+        self._queued.setdefault(text, []).append(self.interject(where, text))
+
+    def unqueue(self, text: str | None) -> None:
+        """Let queued words be no turn: they were sent, alone or in lines of a text, or taken back; all if None."""
+        for each in list(self._queued) if text is None else [text, *text.split("\n")]:
+            for turn in self._queued.pop(each, ()):
+                del turn.pieces[:1]
+                self._gone.append(turn.where)
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether a turn has begun."""
+        return bool(self._turns)
 
     @property
     def open_prompt(self) -> str | None:
         """The prompt of the turn that is open and has no answer yet; None if there is none."""
-        turn = self._turn
-        if turn is None or turn.thought or turn.answer:
+        pieces = [] if self._turn is None else self._turn.pieces
+        if any(kind not in (_Kind.PROMPT, _Kind.TOLD) for kind, _ in pieces):
             return None
-        return "\n\n".join(turn.prompt)
+        return next((text for kind, text in pieces if kind is _Kind.PROMPT), None)
+
+    def has(self, key: str) -> bool:
+        """Tell whether a message of the key was placed."""
+        return key in self._keys
+
+    def link(self, parent: str) -> None:
+        """Note the parent of a message: where messages have one, a prompt without any stands before all turns."""
+        if parent in self._keys:
+            self._keys[""] = None
+
+    def place(self, key: str, parent: str = "") -> None:
+        """Note that a message stands at the turn of its parent, else at the turn that is open."""
+        self._keys[key] = self._keys.get(parent or key, self._turn)
+
+    def go_back(self, parent: str) -> None:
+        """Go on behind the turn of a message: those since then were taken back. Nothing if it is not known."""
+        turn, target = self._turn, self._keys.get(parent, self._turn)
+        while turn is not None and turn is not target and turn.is_aside:
+            turn = turn.before
+        if turn is not target:
+            self._go_on_behind(target)
+
+    def take_back(self, count: int) -> None:
+        """Take back the last so many turns that the person began."""
+        turn = self._turn
+        while turn is not None and count > 0:
+            count -= turn.is_prompted
+            turn = turn.before
+        self._go_on_behind(turn)
+
+    def restart(self) -> None:
+        """Take back all turns."""
+        self._go_on_behind(None)
+
+    def drop(self, where: Message) -> None:
+        """Note a message that the source took back, of which a turn may have been made earlier."""
+        self._gone.append(where)
 
     def context(self, parts: Mapping[str, str]) -> None:
         """Note model, folder and the like: the thought begins with them where they are not as before."""
@@ -79,65 +176,146 @@ class Conversation:
         if self._turn is not None and text:
             self._turn.context = text
 
+    def tell(self, where: Message, text: str) -> None:
+        """Add the words of a program in the place of the person's; they begin no turn, though they may have earlier."""
+        if self._turn is not None and text:
+            self._gone.append(where)
+        self._add(where, _Kind.TOLD, text)
+
     def think(self, where: Message, text: str) -> None:
         """Add a piece of reasoning."""
-        if text.strip():
-            self._opened(where).thought.append(text)
+        self._add(where, _Kind.THOUGHT, text)
 
     def say(self, where: Message, text: str) -> None:
         """Add a piece of the answer."""
-        if text.strip():
-            self._opened(where).answer.append(text)
+        self._add(where, _Kind.ANSWER, text)
 
     def use(self, where: Message, tool: str, arguments: str) -> None:
         """Add the use of a tool; the text before it becomes part of the thought."""
-        turn = self._opened(where)
-        turn.thought += turn.answer
-        turn.answer.clear()
-        turn.thought.append(f"[{tool}] {_cut(arguments)}".rstrip())
+        self._add(where, _Kind.USE, f"[{tool}] {_cut(arguments, LONGEST_PIECE)}".rstrip())
 
     def result(self, text: str) -> None:
         """Add the result of a tool."""
         if self._turn is not None and text.strip():
-            self._turn.thought.append(f"→ {_cut(text)}")
+            self._turn.pieces.append((_Kind.THOUGHT, f"→ {_cut(text, LONGEST_PIECE)}"))
 
     def recap(self, text: str) -> None:
         """Note how the client's own model told the session so far; the last one of a turn counts."""
         if self._turn is not None:
             self._turn.recap = " ".join(text.split())
 
-    def end(self) -> TurnDraft | None:
-        """End the open turn and return it; None if there is none, or nothing was said in it."""
-        turn, self._turn = self._turn, None
-        if turn is None or not any((*turn.prompt, *turn.thought, *turn.answer)):
-            return None
+    def ready(self) -> Iterator[TurnDraft]:
+        """Yield the turns that are hardly taken back any more: so many came since."""
+        while len(self._path) > _HELD:
+            yield from self._drafted()
+
+    def found(self) -> Iterator[TurnDraft | GoneTurn]:
+        """Yield the other turns that stand, then messages that this reading or an earlier one took for turns."""
+        while self._path:
+            yield from self._drafted()
+        standing: set[str] = set()
+        while self._turn is not None:
+            standing.update([] if self._turn.is_merged else [self._turn.where.key])
+            self._turn = self._turn.before
+        for where in (*self._gone, *(turn.where for turn in self._turns)):
+            if where.key not in standing:
+                standing.add(where.key)
+                yield GoneTurn(key=where.key, place=where.place, program=self.program)
+
+    def _drafted(self) -> Iterator[TurnDraft]:
+        """Yield the draft of the oldest turn of the path, if something was said in it.
+
+        What followed a message that was only queued belongs to the turn before it.
+        """
+        turn = self._path.popleft()
+        while self._path and self._path[0].is_aside and not self._path[0].is_prompted:
+            queued = self._path.popleft()
+            queued.is_drafted = queued.is_merged = True
+            turn.pieces += queued.pieces
+        turn.is_drafted = True
+        if any(text for _, text in turn.pieces):
+            yield self._draft(turn)
+        turn.pieces = [(kind, "") for kind, _ in turn.pieces[:1]]
+
+    def _draft(self, turn: _Turn) -> TurnDraft:
         at = turn.where.at or self._last or self.undated
-        if self._last is not None and at <= self._last:
-            at = self._last + _TICK
-        self._last = at
+        self._last = at if self._last is None or at > self._last else self._last + _TICK
+        last_use = max(
+            (n for n, each in enumerate(turn.pieces) if each[0] is _Kind.USE), default=-1
+        )
+        prompt: list[str] = []
+        thought: list[str] = []
+        answer: list[str] = []
         if turn.context not in ("", self._context):
             self._context = turn.context
-            turn.thought.insert(0, f"[{turn.context}]")
+            thought.append(f"[{turn.context}]")
+        for number, (kind, text) in enumerate(turn.pieces):
+            if kind is _Kind.ANSWER and number > last_use:
+                answer.append(text)
+            else:
+                (prompt if kind is _Kind.PROMPT else thought).append(text)
         if turn.recap:
-            turn.thought.append(f"{RECAP} {turn.recap}")
+            thought.append(f"{RECAP} {turn.recap}")
         return TurnDraft(
             key=turn.where.key,
             place=turn.where.place,
             program=self.program,
-            version=self.version,
+            version=turn.version,
             folder=self.folder,
             session=self.session,
-            at=at,
-            prompt=_joined(turn.prompt),
-            thought=_joined(turn.thought),
-            response=_joined(turn.answer),
+            at=self._last,
+            prompt=_joined(prompt),
+            thought=_joined(thought),
+            response=_joined(answer),
         )
 
-    def _opened(self, where: Message) -> _Open:
-        """Return the open turn, or a new one without a prompt: a session may go on from another's."""
-        if self._turn is None:
-            self._turn = _Open(where)
+    def _begin(self, where: Message) -> _Turn:
+        self._turn = _Turn(where, self._turn, self.version)
+        self._turns.append(self._turn)
+        self._path.append(self._turn)
         return self._turn
+
+    def _go_on_behind(self, turn: _Turn | None) -> None:
+        self._turn = turn
+        self._path.clear()
+        while turn is not None and not turn.is_drafted:
+            self._path.appendleft(turn)
+            turn = turn.before
+
+    def _add(self, where: Message, kind: _Kind, text: str) -> None:
+        """Add a piece to the open turn, or to a new one without a prompt: a session may go on from another's."""
+        if text.strip():
+            (self._turn or self._begin(where)).pieces.append((kind, text))
+
+
+Hear = Callable[[Message, Mapping[str, Any]], Conversation | UnreadPart | None]
+"""Takes in a line of a file; returns the session to which it belongs, or the line if it cannot be read."""
+
+
+def read_lines(source: ImportSource, hearer: Callable[[SourceFile], Hear]) -> Iterator[Found]:
+    """Yield the turns of the files of a source that has an object a line.
+
+    The key of a message without an id is the number of its line; of a further one on the line it has more.
+    """
+    for file in source.files:
+        hear, line, nth = hearer(file), 0, 0
+        sessions: dict[int, Conversation] = {}
+        for each in source.objects(file):
+            if isinstance(each, UnreadPart):
+                yield each
+                continue
+            nth = nth + 1 if each[0] == line else 0
+            line = each[0]
+            place = SourcePlace(str(file.path), line)
+            at = instant_of(each[1].get("timestamp"))
+            session = hear(Message(f"{line}.{nth}" if nth else str(line), place, at), each[1])
+            if isinstance(session, UnreadPart):
+                yield session
+            elif session is not None:
+                sessions[id(session)] = session
+                yield from session.ready()
+        for session in sessions.values():
+            yield from session.found()
 
 
 @lru_cache(maxsize=64)
@@ -147,17 +325,10 @@ def session_name(text: str) -> str:
     return " ".join("".join(signs).split())[:LONGEST_SESSION]
 
 
-def modified(seconds: float) -> datetime:
-    """Return the instant of a file's last change."""
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def _cut(text: str) -> str:
-    left_out = len(text) - LONGEST_PIECE
-    return text if left_out <= 0 else f"{text[:LONGEST_PIECE]}… ({left_out:,} more characters)"
+def _cut(text: str, most: int) -> str:
+    left_out = len(text) - most
+    return text if left_out <= 0 else f"{text[:most]}… ({left_out:,} more characters)"
 
 
 def _joined(pieces: list[str]) -> str:
-    text = "\n\n".join(piece for piece in pieces if piece)
-    left_out = len(text) - LONGEST_TEXT
-    return text if left_out <= 0 else f"{text[:LONGEST_TEXT]}… ({left_out:,} more characters)"
+    return _cut("\n\n".join(filter(None, pieces)), LONGEST_TEXT)

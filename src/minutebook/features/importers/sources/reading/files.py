@@ -5,13 +5,19 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 from minutebook.domain.control_characters import cleaned
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.reason import cause_of
 from minutebook.domain.writing.source_drafts import SourcePlace, UnreadPart
+from minutebook.features.importers.sources.reading.damaged import (
+    DECODER,
+    JsonValue,
+    values_in,
+)
 
 LONGEST_LINE = 16 * 2**20
 """Bytes of a line; a longer one is left out without being held."""
@@ -25,12 +31,6 @@ LARGEST_TEXT = 4 * 2**20
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 Wanted = Callable[[PurePath], bool]
 """Tells by its path below the source's folder whether a file belongs to the source."""
@@ -52,7 +52,7 @@ class SourceFile:
     path: Path
     name: str
     size: int
-    modified: float
+    modified: datetime
 
     @property
     def place(self) -> SourcePlace:
@@ -73,6 +73,8 @@ class ImportSource:
     ) -> None:
         self.root = root.resolve()
         self._passed_over = passed_over
+        self.fields: tuple[str, ...] = ()
+        """The fields of each record, by which one is known behind damage."""
         self.left_out: list[UnreadPart] = []
         self.files: list[SourceFile] = []
         self.read = 0
@@ -111,25 +113,41 @@ class ImportSource:
             yield UnreadPart(file.place, f"cannot be read: {error.strerror or error}")
 
     def objects(self, file: SourceFile) -> Iterator[tuple[int, dict[str, Any]] | UnreadPart]:
-        """Yield the JSON objects of a file that has one a line, with the line's number."""
+        """Yield the JSON objects of a file that has one a line, with the line's number; of a damaged line those that are whole."""
         for each in self.lines(file):
             if isinstance(each, UnreadPart):
                 yield each
                 continue
-            number, line = each
-            try:
-                document = _parsed(line)
-            except (ValueError, RecursionError):
-                yield UnreadPart(
-                    SourcePlace(str(file.path), number), "the line is not JSON in UTF-8"
-                )
-                continue
-            if isinstance(document, dict):
-                yield number, document
-            else:
-                yield UnreadPart(
-                    SourcePlace(str(file.path), number), "the line is not a JSON object"
-                )
+            for number, value in _placed(values_in(_text(each[1]), self.fields), file, each[0]):
+                if isinstance(value, dict):
+                    yield number, value
+                elif isinstance(value, UnreadPart):
+                    yield value
+                else:
+                    place = SourcePlace(str(file.path), number)
+                    yield UnreadPart(place, "the line is not a JSON object")
+
+    def values(self, file: SourceFile) -> Iterator[tuple[int, Any]]:
+        """Yield the JSON values of a file, and UnreadParts, with the numbers of the lines where they begin.
+
+        A file may have values on lines of their own, in UTF-8, or one that spans lines.
+        """
+        texts = (b"" if isinstance(each, UnreadPart) else each[1] for each in self.lines(file))
+        first = next((each for each in texts if each.strip(b"\0\r\n")), b"")
+        if any(each.is_whole for each in values_in(_text(first))):
+            for each in self.lines(file):
+                if isinstance(each, UnreadPart):
+                    yield each.place.line, each
+                else:
+                    yield from _placed(values_in(_text(each[1])), file, each[0])
+            return
+        content = self.content(file, LARGEST_DOCUMENT)
+        if isinstance(content, UnreadPart):
+            yield 0, content
+        else:
+            yield from _placed(
+                values_in(_text(content, json.detect_encoding(content)), between=",]}"), file, 1
+            )
 
     def document(self, file: SourceFile) -> Any:
         """Return the JSON value that a file holds, or LeftOut."""
@@ -189,7 +207,8 @@ class ImportSource:
             self.left_out.append(UnreadPart(SourcePlace(str(path)), reason))
             return
         if stat.S_ISREG(state.st_mode):
-            self.files.append(SourceFile(path, name, state.st_size, state.st_mtime))
+            at = datetime.fromtimestamp(state.st_mtime, UTC)
+            self.files.append(SourceFile(path, name, state.st_size, at))
         else:
             reason = _LINK if stat.S_ISLNK(state.st_mode) else "it is not a plain file"
             self.left_out.append(UnreadPart(SourcePlace(str(path)), reason))
@@ -216,4 +235,21 @@ def opened(path: Path) -> BinaryIO:
 
 def _parsed(content: bytes) -> Any:
     """Parse JSON. Raises ValueError if it is none, RecursionError if it is nested too deep."""
-    return _DECODER.decode(content.decode("utf-8-sig"))
+    return DECODER.decode(content.decode(json.detect_encoding(content)))
+
+
+def _text(content: bytes, encoding: str = "utf-8-sig") -> str:
+    return content.decode(encoding, "surrogateescape" if "8" in encoding else "replace")
+
+
+def _placed(
+    values: Iterator[JsonValue], file: SourceFile, number: int
+) -> Iterator[tuple[int, Any]]:
+    """Yield values, and parts that are none as UnreadPart, with the numbers of their lines."""
+    for value in values:
+        number += value.lines
+        place = SourcePlace(str(file.path), number)
+        yield (
+            number,
+            value.value if value.is_whole else UnreadPart(place, "the line is not JSON in UTF-8"),
+        )
