@@ -112,6 +112,40 @@ def test_a_session_that_ends_is_kept_there(machine: Machine) -> None:
     assert len(json.loads(shown)["turns"]) == 2
 
 
+@pytest.mark.needs("journal")
+def test_a_turn_that_follows_one_that_was_taken_back_is_sent_once(machine: Machine) -> None:
+    path = machine.transcripts / "s5.jsonl"
+    rows = [
+        ("p1", None, "Name it"),
+        ("a2", "p1", "Heron."),
+        ("p3", "a2", "Green"),
+        ("a4", "p3", "Ok."),
+    ]
+    later: list[tuple[str, str | None, str]] = [
+        ("p5", "a2", "Orange"),
+        ("a6", "p5", "Ok."),
+        ("p7", "a6", "Darker"),
+    ]
+    for count, written in enumerate((rows, rows + later[:2], rows + later, rows + later), 1):
+        lines = [
+            {
+                "type": "user" if uuid[0] == "p" else "assistant",
+                "uuid": uuid,
+                "parentUuid": parent,
+                "sessionId": "s5",
+                "timestamp": f"2026-11-22T10:0{uuid[1]}:00Z",
+                "message": {"content": text},
+            }
+            for uuid, parent, text in written
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        machine.hook("SessionEnd", "s5", transcript_path=str(path))
+        wait_until(lambda: len(machine.outcomes()) == 2 * count)  # noqa: B023
+    (name,) = {str(e["kept"]) for e in hook_log.entries(str(machine.home)) if e.get("kept")}
+    turns = json.loads(machine.typed("session", name, "--json").stdout)["turns"]
+    assert [each["prompt"] for each in turns] == ["Name it", "Green", "Orange", "Darker"]
+
+
 def test_no_other_file_is_sent(machine: Machine, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_text("{}\n")

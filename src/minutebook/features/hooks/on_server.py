@@ -9,10 +9,10 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from minutebook.cli.keyboard import stdin_text
 from minutebook.config import Settings, environment, load
@@ -30,6 +30,7 @@ from minutebook.whereabouts import follows_folders, known_place, scope_of
 
 if TYPE_CHECKING:
     from minutebook.api.over_http import OverHttp
+    from minutebook.domain.writing.source_drafts import TurnDraft
 
 WAIT = 2.0
 """Seconds in which a prompt's hook ends, unless `hook_wait` is more: a network lies between."""
@@ -151,6 +152,23 @@ def _keep_apart(event: HookEvent) -> None:
     )
 
 
+def _unsent(own: Sequence["TurnDraft"], kept: Sequence[Mapping[str, Any]]) -> list["TurnDraft"]:
+    """Return the turns from the first on that is not kept; among those kept may be some that were taken back.
+
+    A turn is one that is kept if their prompts are the same, or, where the server masked that, the rest.
+    """
+    left = iter(kept)
+    for number, turn in enumerate(own):
+        rest = (turn.thought, turn.response)
+        if not any(
+            each["prompt"] == turn.prompt != ""
+            or ((turn.thought or not turn.prompt) and (each["thought"], each["response"]) == rest)
+            for each in left
+        ):
+            return list(own[number:])
+    return []
+
+
 def _kept(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
     """Send the turns of a session that the server has not, and have them summed up; their count, and its name there."""
     from minutebook.features.hooks.capture import TRANSCRIPTS, found_turns
@@ -167,10 +185,9 @@ def _kept(server: "OverHttp", client: str, event: HookEvent) -> tuple[int, str]:
     sent = 0
     for name in names:
         own = [turn for turn in turns if turn.session == name][:_MOST_TURNS]
-        given = {"sessionId": name, "limit": 1, "offset": 0}
-        kept = server.call("journal", "get_session_memories", given).content
-        have = int(kept["total"]) if event.moment is HookMoment.END else 0
-        for turn in own[have:]:
+        given = {"sessionId": name, "limit": 2 * _MOST_TURNS, "offset": 0}
+        kept = server.call("journal", "get_session_memories", given).content["memories"]
+        for turn in _unsent(own, kept) if event.moment is HookMoment.END else own:
             texts = {"prompt": turn.prompt, "thought": turn.thought, "response": turn.response}
             server.call("journal", "add_memory", {**texts, "sessionId": name})
             sent += 1

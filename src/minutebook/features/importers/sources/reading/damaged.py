@@ -61,7 +61,9 @@ def values_in(text: str, fields: tuple[str, ...] = (), between: str = "") -> Ite
             )
             is_damaged = is_damaged and not is_found
         if is_found:
-            is_whole = value is not _DAMAGED and _NOT_UTF8.search(text, at, end) is None
+            is_whole = value is not _DAMAGED and (
+                text.isascii() or _NOT_UTF8.search(text, at, end) is None
+            )
             yield JsonValue(value if is_whole else None, text.count("\n", counted, at), is_whole)
             counted = at
         if is_damaged:
