@@ -93,9 +93,7 @@ class Screening:
         With the record as it was before, only fields that changed are looked at.
         """
         action = self._action(type(record))
-        if action is Redact.OFF:
-            return record
-        masked, found = masked_fields(record, before)
+        masked, found = ({}, []) if action is Redact.OFF else masked_fields(record, before)
         if not found:
             return record
         _note(caller, found, action)

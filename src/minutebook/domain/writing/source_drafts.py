@@ -55,7 +55,9 @@ class TurnDraft(SourceDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoneTurn(SourceDraft):
-    """A turn that its source has taken back: no record, and no longer one where it was brought in earlier."""
+    """A turn that its session has taken back: no record, and no longer one where it was brought in earlier."""
+
+    session: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

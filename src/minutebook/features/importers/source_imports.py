@@ -279,7 +279,7 @@ class _Import:
     def _plan(self, draft: Draft, id: str) -> _Plan | None:
         """Return the plan for a draft; None if it waits. Raises _LeaveOut, InvalidInput, Refused."""
         if isinstance(draft, GoneTurn):
-            return self._plan_removal(id)
+            return self._plan_removal(draft, id)
         self._check_not_removed(KIND_OF[type(draft)], id)
         draft = self._of._screening.screened(self._caller, draft)
         plans: dict[type, Callable[[Any, str], _Plan | None]] = {
@@ -356,10 +356,10 @@ class _Import:
         self._of._turns.put(self._asking(draft), turn, None)
         return turn.text
 
-    def _plan_removal(self, id: str) -> _Plan | None:
-        """Return the plan for a turn that was taken back; None if it is not here."""
+    def _plan_removal(self, draft: GoneTurn, id: str) -> _Plan | None:
+        """Return the plan for a turn that was taken back; None if it is not here, or another session's."""
         here = self._store.get(Turn, self._scope.organization, id)
-        if here is None:
+        if here is None or here.session != draft.session:
             return None
         if not policy.may_replace(self._caller, here):
             raise _LeaveOut("another imported it, and it was taken back since")

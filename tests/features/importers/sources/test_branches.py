@@ -9,6 +9,7 @@ import pytest
 from minutebook.domain.records import Turn
 from minutebook.domain.writing.source_drafts import GoneTurn, TurnDraft
 from minutebook.features.importers.services import ImporterServices
+from minutebook.features.importers.source_imports import Outcome
 from minutebook.features.importers.sources.reading import conversation
 from minutebook.features.importers.sources.registry import SOURCES, found_in
 from tests.features.importers.sources.test_transcripts import found
@@ -390,3 +391,20 @@ def test_a_fork_that_repeats_all_of_its_parent_has_no_turn_yet(tmp_path: Path) -
     lines(tmp_path / "rollout-1.jsonl", *parent)
     lines(tmp_path / "rollout-2.jsonl", *codex(at=300, id="c2", forked_from_id="c1"), *parent)
     assert prompts(found("codex", tmp_path)) == ["A"]
+
+
+def test_a_copy_of_a_session_does_not_take_a_turn_from_the_other(
+    tmp_path: Path, world: World
+) -> None:
+    rows = [*TALK, row("p3", "a2", "Green"), row("a4", "p3", "Ok.")]
+    copied = [{**each, "sessionId": "copy"} for each in (*rows, row("p5", "a2", "Orange"))]
+    lines(tmp_path / "1.jsonl", *rows)
+    lines(tmp_path / "2.jsonl", *copied)
+    kind = SOURCES["claude-code"]
+    for written in (3, 0):
+        source = kind.files(tmp_path)
+        report = world.app.get(ImporterServices).source_imports.run(
+            world.caller, "t", found_in(source, kind), lambda: 1.0, dry_run=False
+        )
+        counts = [report.counts[each].total() for each in (Outcome.NEW, Outcome.CHANGED)]
+        assert sum(counts) == written

@@ -85,7 +85,7 @@ class _Rollout:
         item: Mapping[str, Any] = line if not isinstance(payload, dict) else payload
         kind = "response_item" if is_bare else line.get("type")
         if kind != "session_meta" and self._repeats and not self._repeats(where.at, item):
-            self._session.restart()
+            self._session.take_back()
             self._repeats = None
         where = where._replace(key=f"{self._session.session}#{where.key}")
         match kind, item.get("type"):

@@ -1,5 +1,6 @@
 """Messages of a session put together to turns: a prompt, the way to the answer, the answer."""
 
+import math
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +27,7 @@ LONGEST_PIECE = 4_000
 LONGEST_TEXT = 1_000_000
 """Characters kept of each of a turn's three texts."""
 
-_HELD = 64
+_HELD = 90
 """Turns that are held, since the person may take them back; an earlier one is retracted if that happens."""
 
 _TICK = timedelta(microseconds=1)
@@ -101,16 +102,15 @@ class Conversation:
         """Begin a turn with the person's words."""
         self._begin(where).pieces.append((_Kind.PROMPT, text))
 
-    def interject(self, where: Message, text: str) -> _Turn:
+    def interject(self, where: Message, text: str) -> None:
         """Begin a turn with words that the person typed while the model worked."""
-        turn = self._begin(where)
-        turn.pieces.append((_Kind.PROMPT, text))
-        turn.is_aside = True
-        return turn
+        self.prompt(where, text)
+        self._turns[-1].is_aside = True
 
     def queue(self, where: Message, text: str) -> None:
         """Begin a turn with words that wait for the model to end, unless `unqueue` takes them."""
-        self._queued.setdefault(text, []).append(self.interject(where, text))
+        self.interject(where, text)
+        self._queued.setdefault(text, []).append(self._turns[-1])
 
     def unqueue(self, text: str | None) -> None:
         """Let queued words be no turn: they were sent, alone or in lines of a text, or taken back; all if None."""
@@ -153,17 +153,13 @@ class Conversation:
         if turn is not target:
             self._go_on_behind(target)
 
-    def take_back(self, count: int) -> None:
-        """Take back the last so many turns that the person began."""
+    def take_back(self, count: float = math.inf) -> None:
+        """Take back the last so many turns that the person began, or all turns."""
         turn = self._turn
         while turn is not None and count > 0:
             count -= turn.is_prompted
             turn = turn.before
         self._go_on_behind(turn)
-
-    def restart(self) -> None:
-        """Take back all turns."""
-        self._go_on_behind(None)
 
     def drop(self, where: Message) -> None:
         """Note a message that the source took back, of which a turn may have been made earlier."""
@@ -220,7 +216,9 @@ class Conversation:
         for where in (*self._gone, *(turn.where for turn in self._turns)):
             if where.key not in standing:
                 standing.add(where.key)
-                yield GoneTurn(key=where.key, place=where.place, program=self.program)
+                yield GoneTurn(
+                    key=where.key, place=where.place, program=self.program, session=self.session
+                )
 
     def _drafted(self) -> Iterator[TurnDraft]:
         """Yield the draft of the oldest turn of the path, if something was said in it.
