@@ -188,6 +188,20 @@ QUEUES: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str]]]] = {
         ],
         [("Build", "So.\n\nStill."), ("No pine", "Done.")],
     ),
+    "a command, sent later": (
+        [
+            queue("enqueue", "/model  opus"),
+            row("p5", "a2", "<command-name>/model</command-name><command-args>opus</command-args>"),
+        ],
+        [("Build", "So."), ("/model opus", "Done.")],
+    ),
+    "sent later with an image": (
+        [
+            queue("enqueue", "No pine\nat all"),
+            row("p5", "a2", [{"type": "text", "text": "No pine\nat all"}, {"type": "image"}]),
+        ],
+        [("Build", "So."), ("No pine\nat all\n\n[image]", "Done.")],
+    ),
     "two sent as one": (
         [
             queue("enqueue", "No pine"),
@@ -281,6 +295,12 @@ CLAUDE: list[tuple[Any, dict[str, Any], str]] = [
         "Why is <system-reminder>a</system-reminder> there?",
         {},
         "Why is <system-reminder>a</system-reminder> there?",
+    ),
+    (
+        "<command-message>deploy</command-message>\n<command-name>/deploy</command-name>\n"
+        "<command-args>fast, please</command-args>",
+        {},
+        "/deploy fast, please",
     ),
     ("<div>a</div> is wrong", {}, "<div>a</div> is wrong"),
     ("<system-reminder> is what?", {}, "<system-reminder> is what?"),

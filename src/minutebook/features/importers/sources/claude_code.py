@@ -155,7 +155,17 @@ def _parted(blocks: list[dict[str, Any]], line: Mapping[str, Any]) -> tuple[str,
     ):
         return "", "\n\n".join(texts)
     said, injected = zip(*map(_PROGRAMS.parted, texts), strict=True) if texts else ((), ())
-    return "\n\n".join(filter(None, said)), "\n\n".join(filter(None, injected))
+    return "\n\n".join(filter(None, map(_typed, said))), "\n\n".join(filter(None, injected))
+
+
+def _typed(text: str) -> str:
+    """Return a command as the person typed it, of which a message has the parts in tags; any other text as it is."""
+    name, arguments = (
+        text.partition(f"<command-{part}>")[2].partition(f"</command-{part}>")[0]
+        for part in ("name", "args")
+    )
+    is_command = text.lstrip().startswith(("<command-name>", "<command-message>"))
+    return f"{name} {arguments}".strip() if is_command and name else text
 
 
 def _add_answer(session: Conversation, where: Message, blocks: list[dict[str, Any]]) -> None:

@@ -126,10 +126,10 @@ class _Rollout:
 
     def _asked(self, where: Message, text: str) -> None:
         said, injected = _PROGRAMS.parted(text)
-        if said.strip() and _words(said) != _words(self._session.open_prompt or ""):
-            self._session.prompt(where, said)
-        elif said.strip():
+        if said.strip() and self._session.is_asked(said):
             return
+        if said.strip():
+            self._session.prompt(where, said)
         if not injected.lstrip().startswith(_INJECTED):
             self._session.tell(where, injected)
 
@@ -194,11 +194,6 @@ def _lines_of(session: str, source: ImportSource) -> Iterator[Any]:
                 if line.get("type") != "session_meta":
                     yield line.get("payload", line)
             return
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of a message; one of its two forms has no images."""
-    return text.replace("[image]", "").split()
 
 
 def _texts(item: Mapping[str, Any], name: str) -> list[str]:

@@ -110,12 +110,12 @@ class Conversation:
     def queue(self, where: Message, text: str) -> None:
         """Begin a turn with words that wait for the model to end, unless `unqueue` takes them."""
         self.interject(where, text)
-        self._queued.setdefault(text, []).append(self._turns[-1])
+        self._queued.setdefault(_words(text), []).append(self._turns[-1])
 
     def unqueue(self, text: str | None) -> None:
         """Let queued words be no turn: they were sent, alone or in lines of a text, or taken back; all if None."""
         for each in list(self._queued) if text is None else [text, *text.split("\n")]:
-            for turn in self._queued.pop(each, ()):
+            for turn in self._queued.pop(_words(each), ()):
                 del turn.pieces[:1]
                 self._gone.append(turn.where)
 
@@ -124,13 +124,11 @@ class Conversation:
         """Whether a turn has begun."""
         return bool(self._turns)
 
-    @property
-    def open_prompt(self) -> str | None:
-        """The prompt of the turn that is open and has no answer yet; None if there is none."""
+    def is_asked(self, text: str) -> bool:
+        """Tell whether the open turn has this prompt, and no answer yet."""
         pieces = [] if self._turn is None else self._turn.pieces
-        if any(kind not in (_Kind.PROMPT, _Kind.TOLD) for kind, _ in pieces):
-            return None
-        return next((text for kind, text in pieces if kind is _Kind.PROMPT), None)
+        said = [(kind, _words(each)) for kind, each in pieces if kind is not _Kind.TOLD]
+        return said == [(_Kind.PROMPT, _words(text))]
 
     def has(self, key: str) -> bool:
         """Tell whether a message of the key was placed."""
@@ -321,6 +319,11 @@ def session_name(text: str) -> str:
     """Return a text as the name of a session: one short line; empty if nothing is left."""
     signs = (" " if unicodedata.category(c)[0] in "CZ" else c for c in text[: 4 * LONGEST_SESSION])
     return " ".join("".join(signs).split())[:LONGEST_SESSION]
+
+
+def _words(text: str) -> str:
+    """Return the words of a message in one line: of its forms some have no images."""
+    return " ".join(text.replace("[image]", "").split())
 
 
 def _cut(text: str, most: int) -> str:
