@@ -110,6 +110,13 @@ REWINDS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
         ],
         ["Name it", "Green", "Darker"],
     ),
+    "none where two that were queued are sent at once": (
+        [
+            *(*TALK, queue("enqueue", "Green"), queue("dequeue"), queue("dequeue")),
+            *(row("p3", "a2", "Green"), row("p4", "a2", "Darker", promptSource="queued")),
+        ],
+        ["Name it", "Green", "Darker"],
+    ),
     "none at a compaction": (
         [
             *TALK,

@@ -104,8 +104,8 @@ def _add(session: Conversation, where: Message, line: Mapping[str, Any]) -> None
         session.result(_result(each))
     said, injected = _parted(blocks, line)
     if said:
-        session.unqueue(said)
-        if parent or line.get("isSidechain") is not True:
+        was_queued = session.unqueue(said) or line.get("promptSource") == "queued"
+        if not was_queued and (parent or line.get("isSidechain") is not True):
             session.go_back(parent)
         session.prompt(where, said)
     session.tell(where, injected)

@@ -112,12 +112,18 @@ class Conversation:
         self.interject(where, text)
         self._queued.setdefault(_words(text), []).append(self._turns[-1])
 
-    def unqueue(self, text: str | None) -> None:
-        """Let queued words be no turn: they were sent, alone or in lines of a text, or taken back; all if None."""
-        for each in list(self._queued) if text is None else [text, *text.split("\n")]:
-            for turn in self._queued.pop(_words(each), ()):
-                del turn.pieces[:1]
-                self._gone.append(turn.where)
+    def unqueue(self, text: str | None) -> bool:
+        """Let queued words be no turn: they were sent, alone or in lines of a text, or taken back; all if None.
+
+        Tell whether there were any.
+        """
+        texts = list(self._queued) if text is None else [text, *text.split("\n")]
+        taken = [turn for each in texts for turn in self._queued.pop(_words(each), ())]
+        for turn in taken:
+            del turn.pieces[:1]
+            turn.is_merged = turn.is_drafted
+            self._gone.append(turn.where)
+        return bool(taken)
 
     @property
     def has_turns(self) -> bool:

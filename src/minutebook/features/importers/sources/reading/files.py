@@ -114,18 +114,14 @@ class ImportSource:
 
     def objects(self, file: SourceFile) -> Iterator[tuple[int, dict[str, Any]] | UnreadPart]:
         """Yield the JSON objects of a file that has one a line, with the line's number; of a damaged line those that are whole."""
-        for each in self.lines(file):
-            if isinstance(each, UnreadPart):
-                yield each
-                continue
-            for number, value in _placed(values_in(_text(each[1]), self.fields), file, each[0]):
-                if isinstance(value, dict):
-                    yield number, value
-                elif isinstance(value, UnreadPart):
-                    yield value
-                else:
-                    place = SourcePlace(str(file.path), number)
-                    yield UnreadPart(place, "the line is not a JSON object")
+        for number, value in self._by_line(file):
+            if isinstance(value, dict):
+                yield number, value
+            elif isinstance(value, UnreadPart):
+                yield value
+            else:
+                place = SourcePlace(str(file.path), number)
+                yield UnreadPart(place, "the line is not a JSON object")
 
     def values(self, file: SourceFile) -> Iterator[tuple[int, Any]]:
         """Yield the JSON values of a file, and UnreadParts, with the numbers of the lines where they begin.
@@ -135,11 +131,7 @@ class ImportSource:
         texts = (b"" if isinstance(each, UnreadPart) else each[1] for each in self.lines(file))
         first = next((each for each in texts if each.strip(b"\0\r\n")), b"")
         if any(each.is_whole for each in values_in(_text(first))):
-            for each in self.lines(file):
-                if isinstance(each, UnreadPart):
-                    yield each.place.line, each
-                else:
-                    yield from _placed(values_in(_text(each[1])), file, each[0])
+            yield from self._by_line(file)
             return
         content = self.content(file, LARGEST_DOCUMENT)
         if isinstance(content, UnreadPart):
@@ -181,6 +173,13 @@ class ImportSource:
         if len(content) > most:
             return UnreadPart(file.place, f"the file is larger than {most:,} bytes")
         return content
+
+    def _by_line(self, file: SourceFile) -> Iterator[tuple[int, Any]]:
+        for each in self.lines(file):
+            if isinstance(each, UnreadPart):
+                yield each.place.line, each
+            else:
+                yield from _placed(values_in(_text(each[1]), self.fields), file, each[0])
 
     def _walk(self, wanted: Wanted) -> None:
         def note(error: OSError) -> None:
