@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.domain.day import DaySpan
-from minutebook.domain.errors import StoreBusy, StoreClosed, StoreError
 from minutebook.domain.records import Key, Kind
 from minutebook.features.recall_log.recalls import Got, LoggedRecall, RecallCount
 from minutebook.store.protocol import Tended
@@ -76,13 +75,7 @@ class RecallRows:
 
     def can_write(self) -> bool:
         """Tell whether entries could be kept now."""
-        try:
-            self._database.check_writes()
-        except (StoreBusy, StoreClosed):
-            return True
-        except StoreError:
-            return False
-        return True
+        return self._database.why_unwritable() is None
 
     def find(self, query: RecallQuery, limit: int, offset: int = 0) -> list[LoggedRecall]:
         """Return a page of the entries that are meant, newest first, ties by id."""

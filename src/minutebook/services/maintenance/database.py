@@ -11,7 +11,7 @@ from typing import Literal
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere
-from minutebook.domain.errors import StoreBusy, StoreClosed, StoreError
+from minutebook.domain.errors import StoreClosed, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Kind, Record
 from minutebook.domain.rights.redaction import redacted_for
@@ -147,18 +147,11 @@ class EngineControl:
             log.warning("the database cannot be read: %s", error.reason)
             return "unreachable"
         if (now := time.monotonic()) >= self._probed_at + PROBED_EVERY:
-            self._takes_writes, self._probed_at = self._can_write(), now
+            fault, self._probed_at = self._engine.database.why_unwritable(), now
+            self._takes_writes = fault is None
+            if fault is not None:
+                log.warning("the database cannot be written: %s", fault.reason)
         return "open" if self._takes_writes else "unwritable"
-
-    def _can_write(self) -> bool:
-        try:
-            self._engine.database.check_writes()
-        except (StoreClosed, StoreBusy):
-            return True
-        except StoreError as error:
-            log.warning("the database cannot be written: %s", error.reason)
-            return False
-        return True
 
     def counts(self, classes: Iterable[type[Record]]) -> dict[Kind, int]:
         """Count the records of some classes in all organizations. Raises StoreError if it cannot be read."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minutebook.disk.room import is_almost_full, no_room_in
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
+from minutebook.domain.errors import StoreDamaged
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Kind
 from minutebook.embedding.service import Embedding
@@ -128,14 +128,10 @@ def _of_store(store: Tended) -> list[Finding]:
 def _of_disk(store: Tended, home: Path) -> Iterator[Finding]:
     """Yield why nothing can be kept, in the store or in the data directory, or that the disk is almost full."""
     remedy = "make room there, or let this user write there; until then nothing is kept"
-    try:
-        store.database.check_writes()
-    except (StoreBusy, StoreClosed, StoreDamaged):
-        pass
-    except StoreError as error:
+    error = store.database.why_unwritable()
+    if error is not None and not isinstance(error, StoreDamaged):
         yield Finding(f"The store cannot be written: {error}.", remedy)
-        return
-    if (cause := no_room_in(home)) is not None:
+    elif (cause := no_room_in(home)) is not None:
         yield Finding(f"The data directory cannot be written: {home}: {cause}.", remedy)
     elif is_almost_full(home):
         yield Finding(f"The disk of {home} is almost full.", remedy)

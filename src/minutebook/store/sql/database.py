@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from minutebook.disk.encryption import Key
-from minutebook.domain.errors import StoreDamaged, StoreError
+from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
 from minutebook.domain.reason import Reason
 from minutebook.domain.records import Record, TextRecord
 from minutebook.store.leases import LeaseRows
@@ -290,6 +290,16 @@ class Database(ABC):
     @abstractmethod
     def check_writes(self) -> None:
         """Raise StoreError unless the database commits a write at this moment, StoreBusy where others write just now."""
+
+    def why_unwritable(self) -> StoreError | None:
+        """Return the reason why no write can succeed at this moment; None if one can, or when others end or the store is opened."""
+        try:
+            self.check_writes()
+        except (StoreBusy, StoreClosed):
+            return None
+        except StoreError as error:
+            return error
+        return None
 
     @abstractmethod
     def file_faults(self) -> list[tuple[str, str]]:

@@ -133,14 +133,13 @@ class Rounds:
     def _go_through(
         self, caller: Caller, organization: str, done: Round, most: int | None, *, dry_run: bool
     ) -> None:
-        inbox = _DryInbox if dry_run else _RowsInbox
-        take = inbox(self._rows, organization)
+        seen = set[str]()
         entities = _EntityIndex(self._store, organization)
         before, found_before = done.looked_at, Counter(done.found)
 
         def look(caller: Caller, organization: str, changes: Sequence[Change]) -> None:
             found = self._of_changes(organization, changes, entities)
-            done.found += take(self._suggestions(organization, found))
+            done.found += self._new(organization, found, seen if dry_run else None)
             done.looked_at += len(changes)
 
         def look_at_all() -> Mapping[str, object]:
@@ -152,7 +151,7 @@ class Rounds:
                 *self._sessions(organization),
                 *self._citing(caller, organization),
             ]
-            done.found += take(self._suggestions(organization, late))
+            done.found += self._new(organization, late, seen if dry_run else None)
             looked_at, found = done.looked_at - before, dict(done.found - found_before)
             return {"at": self._clock().isoformat(), "looked_at": looked_at, "found": found}
 
@@ -169,6 +168,19 @@ class Rounds:
             outcome = Followed.UNFINISHED
         done.is_elsewhere |= outcome is Followed.ELSEWHERE
         done.is_unfinished |= outcome is Followed.UNFINISHED
+
+    def _new(
+        self, organization: str, found: Iterable[Examined], seen: set[str] | None
+    ) -> Counter[Topic]:
+        """Keep the suggestions that are new, or note them as `seen` in a dry run; return how many open ones of each kind there are."""
+        new: Sequence[Suggestion] = self._suggestions(organization, found)
+        if seen is None:
+            new = self._rows.add(organization, new)
+        else:
+            known = self._rows.known(organization, [each.id for each in new]) | seen
+            new = list({each.id: each for each in new if each.id not in known}.values())
+            seen.update(each.id for each in new)
+        return Counter(each.finding for each in new if each.state is State.OPEN)
 
     @property
     def _finders(self) -> str:
@@ -289,35 +301,6 @@ class Rounds:
             changed = suggestion.subjects
         found = (self._store.get(CLASSES[k], suggestion.organization, id) for k, id in changed)
         return all(each is not None for each in found)
-
-
-class _RowsInbox:
-    """Puts suggestions into the inbox."""
-
-    def __init__(self, rows: TidyRows, organization: str) -> None:
-        self._rows = rows
-        self._organization = organization
-
-    def __call__(self, suggestions: Sequence[Suggestion]) -> Counter[Topic]:
-        """Keep the new suggestions; return how many open ones of each kind there are among them."""
-        added = self._rows.add(self._organization, suggestions)
-        return Counter(each.finding for each in added if each.state is State.OPEN)
-
-
-class _DryInbox:
-    """Counts the suggestions that would be new, and keeps nothing."""
-
-    def __init__(self, rows: TidyRows, organization: str) -> None:
-        self._rows = rows
-        self._organization = organization
-        self._seen: set[str] = set()
-
-    def __call__(self, suggestions: Sequence[Suggestion]) -> Counter[Topic]:
-        """Return how many open ones of each kind would be new."""
-        known = self._rows.known(self._organization, [each.id for each in suggestions])
-        new = {each.id: each for each in suggestions if each.id not in known | self._seen}
-        self._seen |= new.keys()
-        return Counter(each.finding for each in new.values() if each.state is State.OPEN)
 
 
 class _EntityIndex:
