@@ -18,7 +18,7 @@ from minutebook.cli.sentences import sentence
 from minutebook.domain.control_characters import escaped, is_blank
 from minutebook.domain.counts import count_of
 from minutebook.domain.errors import InvalidInput, MinutebookError, Refused
-from minutebook.domain.origin import Origin
+from minutebook.domain.origin import Origin, as_name
 from minutebook.domain.reason import must_be_one_of
 from minutebook.domain.records import Entry, Kind, Memory, TextRecord, Turn
 from minutebook.invocation import (
@@ -345,7 +345,7 @@ def entry_line(entry: Entry) -> str:
     """Return an audit entry on one line, without its subject."""
     with_token = f", with token {entry.token}" if entry.token else ""
     line = (
-        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} "
+        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {as_name(entry.actor)} "
         f"({entry.role}{with_token}){through(entry.origin)}: {entry.outcome}"
     ) + (f" ({entry.reason})" if entry.reason else "")
     return style(line, fg=None if entry.outcome == "done" else "red")

@@ -11,6 +11,7 @@ MinutebookError
 │   ├── UnderReview     the proposal may not be accepted yet
 │   ├── WrongSecret     the secret is another one
 │   └── GuessedTooOften  no guess of the secret is looked at yet
+├── WorkSpent           one call may take no more work
 ├── Unidentified        nobody knows who asks
 ├── KeysUnavailable     the keys of who signs tokens cannot be had
 ├── InvalidInput        an argument is not what it must be

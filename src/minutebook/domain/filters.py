@@ -6,7 +6,7 @@ from datetime import datetime
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Forbidden
-from minutebook.domain.origin import Origin
+from minutebook.domain.origin import Origin, as_client
 from minutebook.domain.policy import Scope
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
@@ -130,7 +130,7 @@ class MemoryQuery:
         return replace(
             where,
             equal={**where.equal, **self.equal},
-            client=self.client,
+            client=self.client and as_client(self.client),
             since=self.since,
             until=self.until,
         )

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pygit2
 import pytest
 
 from minutebook.features.code.services import CodeServices
@@ -20,7 +21,9 @@ WHY = "Round totals half up <b>\n\nThe tax office rejects banker's rounding."
 def shop(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root, asked = tmp_path / "shop", samples.turn("t1", session="monday", organization="default")
     committed(root, {"pay.py": "def total(lines):\n    return half_up(lines)\n"}, int(AT.timestamp()), WHY)  # fmt: skip
-    turn = replace(asked, prompt="Round pay.py up", at=AT - timedelta(minutes=5))
+    pygit2.Repository(str(root)).config["user.email"] = "ana@example.org"
+    wrote = '[Write] {"file_path": "pay.py", "content": "def total(lines):\\n    return half_up(lines)\\n"}'
+    turn = replace(asked, prompt="Round pay.py up", thought=wrote, at=AT - timedelta(minutes=5))
     with site.app.infrastructure.store.transaction("default"):
         site.app.infrastructure.store.put(turn)
     site.app.get(CodeServices).projects.index(OWNER, str(root))
@@ -56,3 +59,10 @@ def test_a_memory_leads_to_the_reasons_of_what_it_names(site: Site, shop: Path) 
 def test_a_session_lists_its_commits(site: Site, shop: Path) -> None:
     page = site.owner().get("/session?name=monday").text
     assert "Round totals half up" in page.partition('id="commits"')[2]
+
+
+def test_a_guess_is_told_as_one_and_is_no_reason(site: Site, shop: Path) -> None:
+    pygit2.Repository(str(shop)).config["user.email"] = "bo@example.org"
+    assert "/session?name=monday#t1" not in site.owner().get("/code/file?project=shop&path=pay.py&line=2").text  # fmt: skip
+    page = site.owner().get("/session?name=monday").text
+    assert "Perhaps made in it" in page.partition('id="commits"')[2]

@@ -6,6 +6,7 @@ from minutebook.cli.ids import completing, completing_sessions, memory_id
 from minutebook.cli.opening import opened
 from minutebook.cli.printing import body, say, style
 from minutebook.cli.terminal import as_json, headline, identity
+from minutebook.domain.origin import as_name
 from minutebook.domain.records import Memory, TextRecord
 from minutebook.features.recall_log import operations
 from minutebook.features.recall_log.operations import RecalledQuestion
@@ -65,7 +66,7 @@ def _lines(recalled: RecalledQuestion) -> list[str]:
     entry = recalled.entry
     through = " ".join(part for part in (entry.client, entry.contract, entry.act) if part)
     session = f"  {style(entry.session, dim=True)}" if entry.session else ""
-    head = f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.actor}, {through}{session}"
+    head = f"{entry.at:%Y-%m-%d %H:%M:%S}  {as_name(entry.actor)}, {through}{session}"
     question = [f"    {body(entry.question, '    ')}"] if entry.question else []
     got = [
         headline(f"    {score:.3f}", record)

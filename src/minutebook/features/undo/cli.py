@@ -7,6 +7,7 @@ from minutebook.cli.opening import opened
 from minutebook.cli.printing import echo, style
 from minutebook.cli.terminal import fields_of, identity
 from minutebook.domain.errors import Conflict
+from minutebook.domain.origin import as_name
 from minutebook.features.undo.operations import ListedAct, act_of, last_acts, take_back
 
 LISTED = 10
@@ -48,7 +49,7 @@ def undo(
 
 def _lines(act: ListedAct) -> list[str]:
     through = f" through {act.client}" if act.client else ""
-    who = style(f"{act.at.astimezone():%Y-%m-%d %H:%M}, {act.actor}{through}", dim=True)
+    who = style(f"{act.at.astimezone():%Y-%m-%d %H:%M}, {as_name(act.actor)}{through}", dim=True)
     line = f"{act.number:>6}  {act.text}  {who}"
     return [
         line,

@@ -6,6 +6,7 @@ from minutebook.app import App
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.day import DayLine, DayPart, DaySpan, DayTopic
+from minutebook.domain.origin import as_name
 from minutebook.domain.reason import Reason
 from minutebook.domain.trust.trail import UNDO
 from minutebook.features.undo.operations import listed
@@ -27,7 +28,7 @@ def last_acts(app: App, caller: Caller, span: DaySpan) -> Iterator[DayPart]:
     found = [listed(app, caller, each) for each in acts[:MOST]]
     lines = [
         DayLine(
-            Reason("{actor} {text}", actor=each.actor, text=each.text),
+            Reason("{actor} {text}", actor=as_name(each.actor), text=each.text),
             each.at,
             act="" if each.obstacle else f"/undo/{each.number}",
         )

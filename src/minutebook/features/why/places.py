@@ -135,7 +135,7 @@ class PlaceReasons:
             kept = view.get(ProjectCommit, id_of(project, change.commit.id))
             record = kept or record_of(change.commit, project, None)
             yield _ranked(record, shown(record))
-            if change.request is not None:
+            if change.request is not None and change.request.is_certain:
                 turn = view.get(Turn, change.request.turn)
                 if turn is not None:
                     yield _ranked(turn, said(turn))
