@@ -199,7 +199,10 @@ READS = {
     "inbox": {"listing", "read"},
     "citations": {"notes", "doubtful", "follow", "judge_anew"},
     "ledgers": {"act", "states", "sync_visible"},
-    "memories": {"count", "history", "narrowed", "page", "read", "read_any", "valid_at", "version"},
+    "memories": {
+        *("count", "history", "id_meant", "narrowed", "page", "read", "read_any", "valid_at"),
+        "version",
+    },
     "overview": {
         "counts",
         "memories",

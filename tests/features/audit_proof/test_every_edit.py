@@ -58,6 +58,7 @@ LISTED = {
         "side_tables",
         "format",
         "deletions",
+        "marks",
         "feeds",
         r".*\.(sequence|row)",
     ),
