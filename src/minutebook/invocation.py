@@ -119,7 +119,7 @@ class Invocation:
         self.environment = environment
         self._places = [environment.get(name, "") for name in _PLACES]
         # One that is none, or cannot be read, is for `load` and the registry.
-        self.contracts = list(contracts) or [str(self._value("contract", DEFAULT_CONTRACT))]
+        self.contracts = list(contracts) or [str(self.value("contract", DEFAULT_CONTRACT))]
 
     @property
     def home(self) -> str:
@@ -130,7 +130,7 @@ class Invocation:
     @property
     def wants_daemon(self) -> bool:
         """Whether variables and file leave the daemon on; a value that is none is for `load`."""
-        return self._value("daemon", "on") == "on"
+        return self.value("daemon", "on") == "on"
 
     @property
     def daemon_wait(self) -> float:
@@ -145,22 +145,22 @@ class Invocation:
     @property
     def tool_names(self) -> object:
         """The spelling of tools' names that argv, environment and file ask for."""
-        return self._value("tool_names", "contract")
+        return self.value("tool_names", "contract")
 
     @property
     def answers(self) -> object:
         """The form of answers that argv, environment and file ask for."""
-        return self._value("answers", "json")
+        return self.value("answers", "json")
 
     @property
     def read_only(self) -> bool:
         """Whether only tools that read are to be served."""
-        return self._value("read_only", "false") in ("true", True)
+        return self.value("read_only", "false") in ("true", True)
 
     @property
     def tools(self) -> list[str]:
         """The tools that alone are to be served; empty for all."""
-        found = self._value("tools", "")
+        found = self.value("tools", "")
         named = found.split(",") if isinstance(found, str) else found
         parts = named if isinstance(named, list) else []
         names = [name for each in parts if (name := str(each).strip())]
@@ -168,12 +168,12 @@ class Invocation:
 
     def _seconds(self, setting: str, default: str, least: float, most: float) -> float:
         try:
-            stated = float(str(self._value(setting, default)))
+            stated = float(str(self.value(setting, default)))
         except ValueError:
             return float(default)
         return min(most, max(least, stated))
 
-    def _value(self, setting: str, default: str) -> object:
+    def value(self, setting: str, default: str) -> object:
         """Return the unchecked value of a setting, or None if the file is no TOML."""
         if chosen := self._stated(setting):
             return chosen

@@ -18,11 +18,8 @@ TEXT_FILE = click.File("rb")
 """A text file that the person who typed it names, or stdin, as bytes; `text_in` reads them."""
 
 
-_MARKS = (
-    *((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32")),
-    *((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")),
-)
-"""The marks (BOM) with which a text begins, and its encoding; a longer one before the one with which it begins."""
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""The marks with which a text in UTF-16 begins."""
 
 
 def stdin_text(most: int = -1) -> str:
@@ -38,7 +35,7 @@ def text_in(data: bytes, name: str) -> str:
 
     Raises InvalidInput, which names `name`, for other bytes.
     """
-    encoding = next((known for mark, known in _MARKS if data.startswith(mark)), "utf-8-sig")
+    encoding = "utf-16" if data.startswith(_MARKS) else "utf-8-sig"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:

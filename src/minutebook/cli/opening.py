@@ -197,7 +197,9 @@ def scope_here(options: dict[str, str]) -> FolderScope | None:
 
     With `--url` they have none: the token says whose a record is.
     """
-    if server_named() is not None:
+    asked = Invocation(options, (), environment())
+    if server_named() is not None or asked.value("scope_from_folder", "off") == "off":
+        # Without the settings, whose import every search would wait for.
         return None
     from minutebook.whereabouts import folder_scope
 

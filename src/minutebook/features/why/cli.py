@@ -30,7 +30,7 @@ _NOTHING = (
 
 
 @click.command(short_help="Say why a line, a definition or a file is as it is.")
-@click.argument("place", metavar="FILE[:LINE[-LINE]|:NAME]")
+@click.argument("place", type=click.UNPROCESSED, metavar="FILE[:LINE[-LINE]|:NAME]")
 @click.argument("question", default="")
 @click.option("--limit", type=click.IntRange(1, 100), default=5, show_default=True, help="Commits.")
 @identity
