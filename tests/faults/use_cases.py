@@ -30,7 +30,6 @@ from minutebook.features.code.services import CodeServices
 from minutebook.features.encryption.services import encryption_of
 from minutebook.features.erasure.selection import Choice
 from minutebook.features.erasure.services import ErasureServices
-from minutebook.features.explain.services import ExplainServices
 from minutebook.features.governance.services import GovernanceServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.search import DecisionMode as SearchMode
@@ -259,7 +258,6 @@ READS: dict[str, UseCase] = {
     "governed.search": lambda a, g: a.get(GovernanceServices).governed.search(
         OWNER, QUERY, None, 10
     ),
-    "viewpoints.ask": lambda a, g: a.get(ExplainServices).viewpoints.ask(OWNER, BEARER, QUERY, 5),
     "entities.related": lambda a, g: a.entities.related(
         OWNER, g.given.entities[0], 3, Direction.BOTH
     ),

@@ -220,7 +220,6 @@ READS = {
     "tokens": {"last_uses", "list"},
     "trail": {"each", "ends", "entries", "heads", "prove"},
     "undo": {"acts", "last", "obstacle", "read", "subjects"},
-    "viewpoints": {"ask", "other"},
 }
 """What only reads."""
 

@@ -310,17 +310,6 @@ def check_may_issue(caller: Caller) -> None:
         )
 
 
-def check_may_look_as(caller: Caller) -> None:
-    """Raise Forbidden to all but the owner of the machine and admins of whole organizations."""
-    if not caller.token:
-        return
-    if caller.role is not Role.ADMIN or not may_audit(caller):
-        reason = (
-            "an admin who is held to no repository and no user may see what another caller sees"
-        )
-        raise Forbidden("look as another caller", reason, needs=Role.ADMIN)
-
-
 def may_audit(caller: Caller) -> bool:
     """Tell whether the caller sees whole organizations, not a repository or user, and so may read trails."""
     return caller.repositories is None and caller.user is None

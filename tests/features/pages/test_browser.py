@@ -190,7 +190,6 @@ def paths(kept: Kept) -> list[str]:
         "/review?of=active",
         "/review",
         "/review?of=proposal",
-        "/why?q=kettle&as=agent",
         "/code",
         "/code?q=kettle",
         "/code/file?project=pot&path=kettle.py&line=3",

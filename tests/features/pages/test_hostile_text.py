@@ -139,7 +139,7 @@ def check_inert(page: str) -> None:
 
 
 @parametrize_in_part("text", HOSTILE, every=7)
-@pytest.mark.needs("audit_proof", "explain", "tidying")
+@pytest.mark.needs("audit_proof", "tidying")
 def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     name = " ".join(visible(text).split())[:90].replace("\\", "/") or "x"
     origin = Origin(client=name, version=name, session="s")
@@ -192,7 +192,6 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
         "/review?of=active",
         "/review",
         "/review?of=proposal",
-        "/why?q=stone",
     ):
         answer = browser.get(path)
         assert answer.status_code == 200, path
@@ -205,20 +204,18 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
 
 
 @parametrize_in_part("text", HOSTILE, every=4)
-@pytest.mark.needs("audit_proof", "explain", "tidying")
+@pytest.mark.needs("audit_proof", "tidying")
 def test_hostile_addresses_and_forms_are_inert(site: Site, text: str) -> None:
     memory = site.remember("Tea")
     browser = site.owner()
     params = {"q": text, "by": text, "client": text}
     check_inert(browser.http.get("/find", params=params, headers={"accept": "text/html"}).text)
-    params |= {"as": "agent", "repository": text, "user": text, "organization": text}
-    check_inert(browser.http.get("/why", params=params, headers={"accept": "text/html"}).text)
     told = {"u0": f"verify {text} {text}", "o0": text, "undone": text}
     check_inert(browser.http.get("/review", params=told, headers={"accept": "text/html"}).text)
     answer = browser.post("/review", act="apply", pick0=text, reason=text)
     assert answer.status_code == 404
     check_inert(answer.text)
-    for path in ("/time?on=", "/time/changes?since=", "/review?of=", "/why?as="):
+    for path in ("/time?on=", "/time/changes?since=", "/review?of="):
         field = path.split("?")[1][:-1]
         params = {"q": text, field: text}
         answer = browser.http.get(

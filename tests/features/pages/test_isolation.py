@@ -37,7 +37,6 @@ ASKERS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 
 QUERIES: dict[str, tuple[dict[str, str], ...]] = {
     "/find": ({"q": "hush"}, {"q": "hush", "in": "sessions"}, {"q": "hush", "in": "decisions"}),
-    "/why": ({"q": "hush"}, {"q": "hush", "as": "agent"}),
     "/time": ({"see": "true"},),
     "/review": ({"of": "active"}, {"of": "duplicate"}, {"of": "proposal"}, {"of": "clash"}),
     "/code": ({"q": "hush"}, *({"project": f"hush{name}", "q": "x"} for name in HIDDEN)),

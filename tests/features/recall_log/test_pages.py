@@ -45,18 +45,17 @@ def test_a_session_shows_what_its_connection_recalled(telling: Site) -> None:
     assert f"/memories/{tea.id}" not in browser.get("/recalls?session=other").text
 
 
-@pytest.mark.needs("explain")
-def test_why_leads_to_the_sessions_and_these_to_their_questions(telling: Site) -> None:
+def test_sessions_lead_to_their_questions_and_these_to_what_they_find_now(telling: Site) -> None:
     tea = with_tea(telling)
     browser = telling.owner()
-    page = browser.followed_link(browser.get("/why").text, "/recalls")
+    page = browser.get("/recalls").text
     assert "Choose a session" in page
     assert f'href="/memories/{tea.id}"' in browser.followed_link(page, "/recalls?session=s1")
     assert f'href="/memories/{tea.id}"' in browser.followed_link(
         page, "/recalls?client=claude-code"
     )
     # A question leads to what it would get now.
-    assert f'href="/memories/{tea.id}"' in browser.followed_link(page, "/why?q=tea")
+    assert f'href="/memories/{tea.id}"' in browser.followed_link(page, "/find?q=tea")
 
 
 def test_a_memory_says_how_often_and_by_whom_it_was_recalled(telling: Site) -> None:

@@ -18,6 +18,5 @@ FEATURE = Feature(
     page_parts={
         "memory.below": {"recall_log/memory.html": ".pages:recalls_of"},
         "session.links": {"recall_log/session.html": ""},
-        "why.links": {"recall_log/why.html": ""},
     },
 )

@@ -1,1 +1,0 @@
-"""Why a record was found, or was not."""
