@@ -261,7 +261,7 @@ def test_no_command_lets_stored_text_steer_the_terminal(
             assert not re.search("^FORGED", printed, re.MULTILINE), (line, printed)
 
 
-SHOW = ("list", "show", "search", "decisions", "proposals", "sessions", "session", "audit", "code")
+SHOW = ("list", "show", "search", "decisions", "proposals", "sessions", "session", "code")
 
 
 THERE = {words for words, _ in leaf_commands()}
@@ -281,6 +281,12 @@ def test_what_is_stored_is_shown_with_escapes(
     printed = run(*TYPED[words][0]).stdout
     assert r"\x1b[8m" in printed
     assert r"\u202e" in printed
+
+
+def test_who_did_what_is_shown_without_signs_that_steer(run: Run, ids: dict[str, str]) -> None:
+    printed = run(*TYPED[("audit",)][0]).stdout
+    assert "owned" in printed
+    assert not {"\x1b", "\u202e", "\r"} & set(printed)
 
 
 def _content(hits: list[dict[str, Any]]) -> Any:

@@ -37,7 +37,8 @@ def keep(app: App, table: SideTable, id: str, words: str = WORDS) -> None:
     row = {
         column: said if column in table.words else values.get(type.rstrip("?"))
         for column, type in table.types.items()
-    } | {"id": id}
+    }
+    row["id" if "id" in row else "name"] = id
     with app.infrastructure.store.database.writing("default") as (connection, number):
         row["organization"] = number
         connection.run(
