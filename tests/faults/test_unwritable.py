@@ -60,6 +60,8 @@ def read_only_with_a_log(home: Path) -> Iterator[Path]:
         yield killed
 
 
+ALONE = {"MINUTEBOOK_EMBEDDER": "none", "MINUTEBOOK_DAEMON": "off"}
+
 CAUSES: Mapping[Callable[[Path], AbstractContextManager[Path]], str] = {
     full_disk: "the disk is full",
     read_only: "Read-only file system",
@@ -82,7 +84,7 @@ def test_it_is_read_and_said_to_be_unwritable_and_nothing_uncounted_is_told_as_n
     with unwritable(home) as place:
 
         def said(*words: str, code: int = 0) -> str:
-            done = typed("--home", str(place), "--embedder", "none", "--daemon", "off", *words)
+            done = typed("--home", str(place), *words, env=ALONE)
             assert done.exit_code == code, done.output
             return done.output
 

@@ -66,7 +66,7 @@ LISTED = {
 """Tables, and columns of any, that stand for what each sentence of the list says."""
 
 FOR_NULL: dict[str, Value] = {
-    **dict.fromkeys(("space", "due", "analysis", "source_sequence"), 1),
+    **dict.fromkeys(("space", "due", "analysis", "source_sequence", "entry"), 1),
     **dict.fromkeys(("vectors", "token_states", "terms"), b"forged"),
 }
 """What is written where there is nothing, and a text would not be taken."""

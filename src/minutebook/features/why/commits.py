@@ -124,7 +124,8 @@ def _is_own(repository: pygit2.Repository, commit: pygit2.Commit) -> bool:
     """Tell whether the author of a commit is the `user.email` of the repository's configuration here."""
     config = repository.config
     email = str(config["user.email"]).strip() if "user.email" in config else ""
-    return bool(email) and email.casefold() == (commit.author.email or "").strip().casefold()
+    # As it stands: a commit may name an encoding that does not exist.
+    return bool(email) and email.casefold() == _decoded(commit.author.raw_email).strip().casefold()
 
 
 def _is_code(path: str) -> bool:

@@ -420,7 +420,8 @@ class Connections(Database):
         """Put the log aside if it is damaged, before anything is written over it."""
         connection.pragma("user_version")
         try:
-            if not log_damage.unread_transactions(connection, self._path):
+            # Where nothing can be written, nothing is written over it.
+            if self._unwritable or not log_damage.unread_transactions(connection, self._path):
                 return
         except OSError as error:
             reason = Reason("its log cannot be read ({cause})", cause=cause_of(error))
