@@ -9,6 +9,7 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.records import MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
+from minutebook.features.code.services import CodeServices
 from minutebook.features.erasure.selection import Choice, texts_of_row
 from minutebook.features.erasure.services import ErasureServices
 from minutebook.features.screening.services import ScreeningServices
@@ -116,6 +117,19 @@ def test_of_what_was_deleted_no_image_is_left(world: World, table: SideTable) ->
     assert erasing.scrub(PERSON) == []
     assert said(world.app, table) == []
     assert erasing.check(PERSON, [WORDS]).traces == []
+
+
+@pytest.mark.needs("code")
+def test_of_a_project_that_was_deleted_no_path_is_left(world: World, tmp_path: Path) -> None:
+    folder = tmp_path / "zuider"
+    folder.mkdir()
+    (folder / "tregavarra_lighthouse.py").write_text("def lamp():\n    return 1\n")
+    projects = world.app.get(CodeServices).projects
+    project = projects.index(PERSON, str(folder)).progress.project
+    projects.delete(PERSON, project.id)
+    erasing = world.app.get(ErasureServices).erasing
+    erasing.scrub(PERSON)
+    assert erasing.check(PERSON, ["tregavarra_lighthouse"]).traces == []
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda each: each.name)

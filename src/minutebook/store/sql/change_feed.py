@@ -39,9 +39,10 @@ def forget_deletions(connection: Connection, number: int, kind: Kind, ids: Seque
     )
 
 
-def forget_links(connection: Connection) -> None:
-    """Take away the marks of removed links, as their ids hold a user's word as their type."""
-    connection.run("DELETE FROM deletions WHERE kind = ?", (Kind.LINK,))
+def forget_words(connection: Connection, *, of_links: bool) -> None:
+    """Take away the marks of removed code, whose ids hold paths, and of links, whose ids hold a user's word as their type."""
+    for kind in (Kind.FILE, Kind.CHUNK, *([Kind.LINK] if of_links else [])):
+        connection.run("DELETE FROM deletions WHERE kind = ?", (kind,))
 
 
 def sequence(connection: Connection, number: int | None) -> int:

@@ -76,12 +76,13 @@ class SqliteUpkeep(Upkeep):
         Copies of a damaged log go too, since they may hold it.
         Raises StoreBusy if somebody reads an old state for too long, StoreError if a file cannot be written.
         """
+        # The indices hear of what was removed by its marks.
+        self.indices.scrub()
         with self._connections.beside() as connection:
             texts.purge(connection)
-            if not side_tables.are_deletions_kept(connection):
-                change_feed.forget_links(connection)
+            of_links = not side_tables.are_deletions_kept(connection)
+            change_feed.forget_words(connection, of_links=of_links)
         self._connections.rewrite()
-        self.indices.scrub()
         for copy in log_damage.kept(self._path):
             log.warning("%s is removed, since it may hold what was erased.", copy)
             copy.unlink()
