@@ -264,7 +264,8 @@ def location(client: ClientFile, scope: Scope, places: Places) -> Path:
     """
     path = _location(client, scope, places)
     other = path if client.other_name is None else path.with_name(client.other_name)
-    return other if other.exists() and not path.exists() else path
+    # In a folder that may not be looked into, nothing is there.
+    return other if os.access(other, os.F_OK) and not os.access(path, os.F_OK) else path
 
 
 def _location(client: ClientFile, scope: Scope, places: Places) -> Path:
