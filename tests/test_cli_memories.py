@@ -120,6 +120,7 @@ def test_an_edited_text_is_a_new_version(run: Run, editor: Path) -> None:
     ]
 
 
+@pytest.mark.needs("undo")
 def test_memories_are_moved_to_a_project_and_back(run: Run) -> None:
     ids = [remembered(run, f"tea at {hour}") for hour in ("five", "six")]
     assert done(run, "edit", *ids, ids[0], "--to", "shop") == "Moved 2 memories to shop.\n"
