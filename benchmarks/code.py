@@ -286,7 +286,7 @@ def _by_words(app: App, text: str) -> list[Place]:
 
 
 def _by_vectors(app: App, text: str) -> list[Place]:
-    vector = app.embedding.embed_query(text).vector
+    vector = app.embeddings.require_query(text).vector_of(CodeChunk)
     found = app.infrastructure.store.nearest(
         CodeChunk, HERE, app.embeddings.space_of(CodeChunk), vector, DEEP
     )

@@ -294,7 +294,6 @@ def pages(app: App, rounds: int) -> dict[str, Callable[[int], str]]:
         "Find, memories alone": lambda at: f"/find?q={questions[at]}&in=memories",
         "Find, the list": lambda at: f"/find?from={20 * at}",
         "a memory": lambda at: f"/memories/{memories[at]}",
-        "Why": lambda at: f"/why?q={questions[at]}",
         "Review": lambda _: "/review?see=active",
         "Review, active memories": lambda at: f"/review?of=active&from={20 * at}",
         "Health": lambda _: "/health",
