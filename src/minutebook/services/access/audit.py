@@ -421,7 +421,8 @@ class Trail:
         rest = (len(made) - 1) // MOST_IN_ENTRY * MOST_IN_ENTRY
         entry = self._seal(audit, kind, outcome, made[max(rest, 0) :])
         if changes := changed.get(audit.organization):
-            if entry.act in FINAL:
+            # Who erases has the words of all records forgotten at once.
+            if entry.act in FINAL - {trail.ERASE}:
                 changed_ids = {each.id for each in changes}
                 SideWords(self._store.database).forget(audit.organization, changed_ids)
             for note in loaded("on_act"):

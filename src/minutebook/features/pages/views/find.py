@@ -77,7 +77,6 @@ def show(visit: Visit) -> Page:
         "hits": [],
         "beside": [],
         "count": 0,
-        "links": parts("find.links", visit),
         "begin": parts("find.empty", visit),
         "listed": None,
         "is_empty": False,
