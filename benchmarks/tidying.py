@@ -2,7 +2,7 @@
 
 `python -m benchmarks.tidying [--quick] [--show]`. `tidy.jsonl` holds one case a line: pairs of an older and a newer note
 (`same`, `otherwise`, `apart`), texts with the day on which they were written and the first day on which they are past
-(or none), pairs of entities that are one or not. They were written before the rules; the rules were made by the part `learn`. `unseen` was
+(or none). They were written before the rules; the rules were made by the part `learn`. `unseen` was
 judged once they were made; what it showed did not change them.
 
 `tidy_patterns.jsonl` holds patterns, with what four notes each put into them: all of these stay. Beside them are pairs
@@ -32,7 +32,7 @@ from minutebook.app import App, open_app
 from minutebook.config import load
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entity, Memory, MemoryType, Role
+from minutebook.domain.records import Memory, MemoryType, Role
 from minutebook.domain.writing.drafts import Draft
 from minutebook.features.tidying.findings import Topic
 from minutebook.features.tidying.rows import TidyRows
@@ -130,7 +130,6 @@ def judged(part: str, home: Path, notes: int, every: int) -> list[Judged]:
     return [
         *(_of_pairs(part, label, labelled, ids, found, texts) for label in PAIRS),
         _of_times(part, labelled, ids, due, texts),
-        _of_entities(part, labelled, ids, found, texts),
     ]
 
 
@@ -147,28 +146,15 @@ def _keep(app: App, text: str, case: str = "notes") -> str:
 def _stored(app: App, clock: _Clock, case: dict[str, Any]) -> tuple[str, ...]:
     if case["kind"] == "pair":
         return tuple(_keep(app, case[name], case["id"]) for name in ("older", "newer"))
-    if case["kind"] == "time":
-        then, clock.now = clock.now, datetime.fromisoformat(f"{case['written']}T12:00:00+00:00")
-        kept = (_keep(app, case["text"], case["id"]),)
-        clock.now = max(then, clock.now)
-        return kept
-    return tuple(_entity(app, case["id"], case[name]) for name in ("one", "other"))
-
-
-def _entity(app: App, case: str, told: dict[str, Any]) -> str:
-    """Create an entity; names that two cases share are kept apart by the repository of each case."""
-    caller = replace(PERSON, repositories=frozenset({case}))
-    entity = app.entities.create_entity(caller, told["name"], told["type"], None, None)
-    for name in told["neighbours"]:
-        beside = app.entities.create_entity(caller, name, "neighbour", None, None)
-        app.entities.create_relation(caller, entity.id, beside.id, "beside", 1.0)
-    return entity.id
+    then, clock.now = clock.now, datetime.fromisoformat(f"{case['written']}T12:00:00+00:00")
+    kept = (_keep(app, case["text"], case["id"]),)
+    clock.now = max(then, clock.now)
+    return kept
 
 
 def _texts(app: App) -> dict[str, str]:
     here, store = Filter(organization="default"), app.infrastructure.store
-    texts = {each.id: each.text for each in store.find(Memory, here)}
-    return texts | {each.id: each.name for each in store.find(Entity, here)}
+    return {each.id: each.text for each in store.find(Memory, here)}
 
 
 def _ends(app: App) -> Iterator[tuple[str, str]]:
@@ -187,17 +173,6 @@ def _of_pairs(
 ) -> Judged:
     of_pairs = [each for each in labelled if each["kind"] == "pair" and each["label"] == label]
     return _compared(part, PAIRS[label], [ids[each["id"]] for each in of_pairs], found, texts)
-
-
-def _of_entities(
-    part: str,
-    labelled: Sequence[dict[str, Any]],
-    ids: dict[str, tuple[str, ...]],
-    found: dict[Topic, list[tuple[str, ...]]],
-    texts: dict[str, str],
-) -> Judged:
-    same = [each for each in labelled if each["kind"] == "entity" and each["label"]]
-    return _compared(part, Topic.SAME_ENTITY, [ids[each["id"]] for each in same], found, texts)
 
 
 def _compared(

@@ -312,16 +312,6 @@ def relate(w: Walk) -> None:
     )
 
 
-def merge(w: Walk) -> None:
-    """Merge two entities, and at times split them again."""
-    merging = w.world.app.get(TidyingServices).merging
-    one, other = w.two(Entity)
-    undo = merging.merge(w.caller, one.id, other.id)
-    w.check()
-    if w.chance.random() < 0.5:
-        merging.split(w.caller, undo)
-
-
 # Decisions
 
 
@@ -549,7 +539,6 @@ ACTS: Acts = {
     "governed edit": (1, governed_edit),
     "entity": (4, entity),
     "relate": (3, relate),
-    "merge": (2, merge),
     "decide": (2, decide),
     "decide anew": (2, decide_anew),
     "propose": (2, propose),

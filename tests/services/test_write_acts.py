@@ -32,7 +32,6 @@ from minutebook.features.code.services import CodeServices
 from minutebook.features.governance.services import GovernanceServices
 from minutebook.features.importers.services import ImporterServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.tidying.services import TidyingServices
 from tests.examples import parametrize_in_part
 from tests.features.ledger.decided import SECRET, draft
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
@@ -85,7 +84,6 @@ NAMED: dict[str, Attempt] = {
     ),
     "links.link": lambda a, w, g: a.links.link(w, *g.memories),
     "links.unlink": lambda a, w, g: a.links.unlink(w, *g.joined),
-    "merging.merge": lambda a, w, g: a.get(TidyingServices).merging.merge(w, *g.entities),
     "entities.create_relation": lambda a, w, g: a.entities.create_relation(
         w, *g.entities, "near", 9.0
     ),
@@ -101,9 +99,6 @@ NAMED: dict[str, Attempt] = {
         w, g.proposal, SECRET
     ),
     "summaries.summarize": lambda a, w, g: a.summaries.summarize(w, g.session),
-    "summaries.summarize_session_of": lambda a, w, g: a.summaries.summarize_session_of(
-        w, turn_of(a, g)
-    ),
     "projects.delete": lambda a, w, g: a.get(CodeServices).projects.delete(w, g.project),
     "projects.forget": lambda a, w, g: a.get(CodeServices).projects.forget(
         w, a.get(CodeServices).projects.read(w, g.project)
@@ -151,7 +146,6 @@ BESIDE = {
     "confirmations.confirm",
     "confirmations.take_back",
     "doctor.mend",
-    "merging.split",
     "erasing.erase",
     "erasing.resume",
     "erasing.scrub",
@@ -162,6 +156,7 @@ BESIDE = {
     "inbox.apply",
     "inbox.apply_by_rules",
     "inbox.refuse",
+    "inbox.reopen",
     "inbox.undo",
     "ledger_texts.erase",
     "machine_sync.compare",
@@ -188,6 +183,7 @@ BESIDE = {
     "trail.take_in",
     "signing.sign",
     "undo.take_back",
+    "undo.take_back_entries",
 }
 """What changes no record of a caller's choice, is the owner's alone, or is tried below."""
 

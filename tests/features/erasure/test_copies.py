@@ -55,7 +55,7 @@ def said(app: App, table: SideTable) -> list[str]:
 
 
 def test_every_table_with_words_of_records_is_known() -> None:
-    assert {each.name for each in TABLES} >= {"undo_images", "suggestions", "recalls", "citations"}
+    assert {each.name for each in TABLES} >= {"undo_images", "recalls", "citations"}
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda each: each.name)

@@ -30,7 +30,9 @@ def test_suggestions_are_numbered_once_and_found_by_state_number_and_day(kept: T
     assert (rows.numbered("acme", 0), rows.numbered("acme", 9)) == (None, None)
     assert rows.due("acme", START, 9) == []
     assert rows.due("acme", START + timedelta(days=1), 9) == [three]
-    settled = replace(one, state=State.APPLIED, settled_at=START, settled_by="ana", undo="{}")
+    settled = replace(
+        one, state=State.APPLIED, settled_at=START, settled_by="ana", first_entry=2, entry=3
+    )
     rows.put(settled)
     assert rows.numbered("acme", 1) == settled
     rows.remove("acme", "2")

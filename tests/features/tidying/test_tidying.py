@@ -10,24 +10,21 @@ from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     CLASSES,
-    Entity,
     Entry,
     Head,
     Memory,
     MemoryType,
     Record,
     Role,
-    Status,
-    Summary,
     Version,
 )
 from minutebook.domain.writing.drafts import Draft
-from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.features.tidying.findings import State, Topic
 from minutebook.features.tidying.inbox import Waiting
-from minutebook.features.tidying.looking.examining import LEAST_RECALLS
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.features.tidying.services import TidyingServices
+from minutebook.features.undo.rows import ImageRows
+from minutebook.features.undo.services import UndoServices
 from tests.world import NOON, Opener, World
 
 PERSON = Caller(name="ada", role=Role.HUMAN)
@@ -87,6 +84,35 @@ def test_a_pair_is_suggested_once_applied_undone_and_refused_for_good(world: Wor
     assert waiting(world) == []
     world.app.memories.update(PERSON, newer.id, {"importance": 0.5})
     assert found(world) == {}
+
+
+def test_settled_suggestions_can_be_undone_after_days_each_by_itself_or_as_the_act_that_they_were(
+    world: World,
+) -> None:
+    for text in ("The limit is 3.", "The limit is 5.", "Tea is at four.", "Tea is at five."):
+        kept(world, text)
+    before = records(world)
+    assert found(world) == {Topic.CONTRADICTION: 2}
+    inbox, undo = world.app.get(TidyingServices).inbox, world.app.get(UndoServices).undo
+    asked = in_call(PERSON, request="one command")
+    for name in ("1", "2"):
+        inbox.apply(asked, name)
+    world.clock.turn(timedelta(days=9).total_seconds())
+    undo.prune()
+    inbox.undo(PERSON, "1")
+    assert [each.name for each in waiting(world)] == ["1"]
+    inbox.undo(PERSON, "2")
+    assert records(world) == before
+    for name in ("1", "2"):
+        inbox.apply(asked, name)
+    act = undo.last(PERSON).act.last.number
+    undo.take_back(PERSON, str(act))
+    assert records(world) == before
+    assert [each.name for each in waiting(world)] == ["1", "2"]
+    # One that changed nothing is an act as well.
+    inbox.refuse(PERSON, "1")
+    undo.take_back(PERSON, str(undo.last(PERSON).act.last.number))
+    assert [each.name for each in waiting(world)] == ["1", "2"]
 
 
 def test_agents_and_viewers_settle_nothing_and_each_refusal_is_in_the_trail(world: World) -> None:
@@ -169,87 +195,6 @@ def test_a_text_that_names_its_day_waits_for_it(world: World) -> None:
     assert records(world) == before
 
 
-def test_an_end_that_was_planned_and_a_word_that_nobody_verified(world: World) -> None:
-    end = world.clock.now + timedelta(hours=1)
-    kept(world, "Tea at four", valid_until=end)
-    kept(world, "Bread at six", initial=Status.UNVERIFIED)
-    by_hand = kept(world, "Milk at seven")
-    world.app.memories.invalidate(PERSON, by_hand.id, None, None)
-    before = records(world)
-    assert found(world) == {Topic.UNVERIFIED: 1}
-    world.clock.turn(7200)
-    assert found(world) == {Topic.ENDED: 1}
-    for each in waiting(world):
-        world.app.get(TidyingServices).inbox.apply(PERSON, each.name)
-    statuses = {each.content: each.status for each in world.store.find(Memory, Filter(organization="default"))}  # fmt: skip
-    assert (statuses["Tea at four"], statuses["Bread at six"]) == (
-        Status.DEPRECATED,
-        Status.VERIFIED,
-    )
-    for name in ("1", "2"):
-        world.app.get(TidyingServices).inbox.undo(PERSON, name)
-    assert records(world) == before
-
-
-def test_entities_are_merged_with_their_relations_and_split_again(world: World) -> None:
-    team, other = world.entity("Payments team", entity_type="team"), world.entity("payments-team", entity_type="team")  # fmt: skip
-    ana = world.entity("Ana", entity_type="person")
-    world.relate(ana, team, "leads")
-    world.relate(ana, other, "leads")
-    world.relate(other, ana, "pays")
-    kept(world, "The payments-team meets on Mondays.")
-    before = records(world)
-    assert found(world) == {Topic.SAME_ENTITY: 1}
-    (one,) = waiting(world)
-    world.app.get(TidyingServices).inbox.apply(PERSON, one.name)
-    (left,) = [
-        each for each in world.store.find(Entity, Filter(organization="default")) if each.id != ana
-    ]
-    assert len(left.aliases) == 1
-    edges = world.store.edges("default", [left.id])
-    assert sorted(each.type for each in edges) == ["leads", "mentions", "pays"]
-    assert found(world) == {}
-    world.app.get(TidyingServices).inbox.undo(PERSON, one.name)
-    assert records(world) == before
-
-
-def test_a_session_that_is_over_gets_its_summary(world: World) -> None:
-    world.app.sessions.add(PERSON, "s", "Mend the kettle", "", "Done.")
-    assert found(world) == {}
-    world.clock.turn(timedelta(days=2).total_seconds())
-    assert found(world) == {Topic.NO_SUMMARY: 1}
-    world.app.get(TidyingServices).inbox.apply(PERSON, "1")
-    here = Filter(organization="default")
-    assert [each.session for each in world.store.find(Summary, here)] == ["s"]
-    world.app.get(TidyingServices).inbox.undo(PERSON, "1")
-    assert world.store.find(Summary, here) == []
-    assert found(world) == {}
-
-
-def test_a_rule_that_nobody_recalled_is_told_once_the_log_is_old_enough(opener: Opener) -> None:
-    world = opener(recall_log_days=90.0)
-    rule = kept(world, "Nobody deploys on a Friday.", type=MemoryType.CONVENTION)
-    other = kept(world, "Tables have plural names.", type=MemoryType.CONVENTION)
-    log = world.app.get(RecallLogServices).recalls
-    for _ in range(LEAST_RECALLS):
-        log.note(PERSON, "recall", "tables", [(other, 0.9)])
-    assert found(world) == {}
-    world.clock.turn(timedelta(days=40).total_seconds())
-    assert found(world) == {Topic.UNUSED_RULE: 1}
-    (one,) = waiting(world)
-    assert [each.id for each in one.records] == [rule.id]
-    log.note(PERSON, "recall", "friday", [(rule, 0.9)])
-    assert found(world) == {}
-    assert waiting(world) == []
-
-
-def test_where_the_log_is_off_no_rule_is_told(opener: Opener) -> None:
-    world = opener(recall_log="off")
-    kept(world, "Nobody deploys on a Friday.", type=MemoryType.CONVENTION)
-    world.clock.turn(timedelta(days=400).total_seconds())
-    assert found(world) == {}
-
-
 def test_a_rule_of_a_person_applies_what_is_certain_enough_once(opener: Opener) -> None:
     world = opener(tidy_rules=("duplicate=0.95", "contradiction=0.99"))
     for text in ("Tea at four.", "tea at four.", "The limit is 3.", "The limit is 5."):
@@ -280,7 +225,10 @@ def test_of_a_removed_record_nothing_is_kept_that_would_bring_it_back(world: Wor
     found(world)
     row = TidyRows(world.app.infrastructure.store.database).numbered("default", 1)
     assert row is not None
-    assert row.undo == ""
+    assert row.entry is None
+    world.clock.turn(timedelta(days=2).total_seconds())
+    world.app.get(UndoServices).undo.prune()
+    assert ImageRows(world.app.infrastructure.store.database).latest("default", older.id) is None
     assert (
         world.store.find(Version, Filter(organization="default", equal={"memory": older.id})) == []
     )

@@ -7,9 +7,9 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import Entry, Kind
 from minutebook.domain.trust.fingerprints import Fingerprinted
 from minutebook.domain.trust.trail import DONE, UNDO
-from minutebook.domain.trust.trail_texts import CONFIRM, RESET, TAKE_IN, TAKE_IN_PERSONS
+from minutebook.domain.trust.trail_texts import CONFIRM, REFUSE, RESET, TAKE_IN, TAKE_IN_PERSONS
 
-_WITHOUT = frozenset({RESET, CONFIRM, UNDO})
+_WITHOUT = frozenset({RESET, CONFIRM, REFUSE, UNDO})
 """Acts that may change something without a fingerprint."""
 
 
@@ -61,11 +61,12 @@ class DoneAct:
 class Undoing:
     """The way in which an act is taken back; `obstacle` says why it cannot be, with a remedy.
 
-    `run` takes it back in a caller's name; None: its records are put back as they were.
+    `run` takes it back in a caller's name; None: its records are put back as they were, then `after` is called.
     """
 
     obstacle: str = ""
     run: Callable[[Caller], object] | None = None
+    after: Callable[[Caller], object] | None = None
 
 
 def done_acts(newest_first: Iterable[Entry]) -> list[DoneAct]:

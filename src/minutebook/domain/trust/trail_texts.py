@@ -39,6 +39,9 @@ FINAL = frozenset({ERASE, RESET, MASK})
 CONFIRM = "confirm"
 """The act of saying that a record which nobody changes still holds."""
 
+REFUSE = "refuse"
+"""The act that refuses a suggestion; its subject is the record that it would have changed."""
+
 RELATE = "relate"
 """The act that joins two entities, or weighs it anew."""
 

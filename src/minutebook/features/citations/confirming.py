@@ -1,48 +1,60 @@
 """Confirm decisions and summaries: they cite the code as it is now."""
 
-from datetime import datetime
-
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict
-from minutebook.domain.records import Decision, Summary
-from minutebook.domain.trust.trail import UNDO
+from minutebook.domain.errors import NotFound
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Decision, Entry, Kind, Record, Summary
+from minutebook.domain.trust.trail import DONE, UNDO
 from minutebook.domain.trust.trail_texts import CONFIRM
 from minutebook.features.citations.rows import CitationRows
 from minutebook.services.infrastructure import Infrastructure
 
 
 class Confirmations:
-    """Keeps when a person last said of a record, which nobody may change, that it holds."""
+    """Keeps the last confirmation of each decision and summary; earlier ones are read from the trail."""
 
     def __init__(self, infrastructure: Infrastructure, rows: CitationRows) -> None:
+        self._store = infrastructure.store
         self._trail = infrastructure.trail
-        self._clock = infrastructure.clock
         self._rows = rows
 
-    def confirm(
-        self, caller: Caller, record: Decision | Summary
-    ) -> tuple[datetime | None, datetime]:
-        """Say that a record holds; return when that was last said before, and now. Raises Refused if the caller may not write to it."""
-        now = self._clock()
-        return self._put(caller, CONFIRM, record, now), now
+    def confirm(self, caller: Caller, record: Decision | Summary) -> None:
+        """Say that a record holds. Raises Refused if the caller may not write to it."""
+        self._note(caller, CONFIRM, record)
 
-    def take_back(
-        self, caller: Caller, record: Decision | Summary, at: datetime, before: datetime | None
-    ) -> None:
-        """Undo the confirmation of an instant. Raises Refused, Conflict if the record was confirmed again since."""
-        if self._last(record) != at:
-            raise Conflict(record.id, "it was confirmed again since")
-        self._put(caller, UNDO, record, before)
+    def take_back(self, caller: Caller, organization: str, kind: Kind, id: str) -> None:
+        """Undo the last confirmation of a record. Raises Refused, NotFound."""
+        record = self._store.get(_FIXED[kind], organization, id)
+        if not isinstance(record, (Decision, Summary)):
+            raise NotFound(kind, id)
+        self._note(caller, UNDO, record)
 
-    def _put(
-        self, caller: Caller, act: str, record: Decision | Summary, at: datetime | None
-    ) -> datetime | None:
-        with self._trail.audited(caller, record.organization, act, record.kind, record.id) as audit:
-            audit.check(record)
-            before = self._last(record)
-            self._rows.put_confirmed(record.organization, (record.kind, record.id), at)
-        return before
+    def is_last(self, confirmed: Entry) -> bool:
+        """Tell whether the confirmation of an entry is the last that was not taken back."""
+        in_force = self._in_force(confirmed.organization, confirmed.subject)
+        return bool(in_force) and in_force[-1].number == confirmed.number
 
-    def _last(self, record: Decision | Summary) -> datetime | None:
-        name = (record.kind, record.id)
-        return self._rows.confirmed(record.organization, [name]).get(name)
+    def _note(self, caller: Caller, act: str, record: Decision | Summary) -> None:
+        organization = record.organization
+        with self._trail.audited_batch([organization]):
+            with self._trail.audited(caller, organization, act, record.kind, record.id) as audit:
+                audit.check(record)
+            in_force = self._in_force(organization, record.id)
+            at = in_force[-1].at if in_force else None
+            self._rows.put_confirmed(organization, (record.kind, record.id), at)
+
+    def _in_force(self, organization: str, id: str) -> list[Entry]:
+        """Return the entries of the confirmations of a record that were not taken back, the latest last."""
+        equal = {"subject": id, "outcome": DONE}
+        found: list[Entry] = []
+        for entry in self._store.find(
+            Entry, Filter(organization=organization, equal=equal), order=("number",)
+        ):
+            if entry.act == CONFIRM:
+                found.append(entry)
+            elif entry.act == UNDO and not entry.fingerprints and found:
+                found.pop()
+        return found
+
+
+_FIXED: dict[Kind, type[Record]] = {Kind.DECISION: Decision, Kind.SUMMARY: Summary}

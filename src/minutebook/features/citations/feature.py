@@ -9,6 +9,7 @@ FEATURE = Feature(
     tables=".tables:TABLES",
     operations=".operations:OPERATIONS",
     jobs=".services:jobs",
+    undo=".undoing:undoing",
     on_hits={"cited": ".services:verdicts"},
     on_repair=".services:judge_anew",
     options={"remember": ".given:IN_METADATA", "decide": ".given:IN_CONSEQUENCES"},

@@ -14,7 +14,7 @@ from minutebook.cli.sentences import sentence
 from minutebook.cli.terminal import Commands, as_json, as_shown, fields_of, identity
 from minutebook.domain.counts import count_of
 from minutebook.domain.origin import by_whom
-from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record, Summary
+from minutebook.domain.records import Decision, Memory, Proposal, Record, Summary
 from minutebook.features.tidying import operations
 from minutebook.features.tidying.findings import WAITING, State, Topic
 from minutebook.features.tidying.operations import Listed, Settle, Suggested, Tidied
@@ -25,11 +25,7 @@ TITLES: Mapping[Topic, str] = {
     Topic.CONTRADICTION: "say otherwise than a newer one: the older ends",
     Topic.MERGE: "word others together: they take their place",
     Topic.EXPIRED: "are past by their own words: they end",
-    Topic.ENDED: "have ended, and are not marked so: they are deprecated",
     Topic.CITED: "cite code that has changed or is gone: they are confirmed as it is now, `tidy refuse N` ends a memory",
-    Topic.UNUSED_RULE: "are rules that nobody recalled: they are deprecated",
-    Topic.SAME_ENTITY: "entities are one with another: they are merged",
-    Topic.NO_SUMMARY: "sessions have no summary: it is made",
     Topic.UNVERIFIED: "were written by an agent, and nobody verified them: they are verified",
     Topic.DRAFT: "are drafts that nobody verified: they are verified",
     Topic.PROPOSAL: "are proposed decisions: `minutebook accept ID` accepts one, `tidy refuse ID` declines it",
@@ -250,14 +246,12 @@ def _text(record: Record) -> str:
     match record:
         case Memory():
             return record.text
-        case Entity():
-            return f"{record.name} ({record.type})"
         case Decision() | Proposal():
             return f"{record.target}: {record.title}\n{record.rationale}"
         case Summary():
             return f"{record.title}\n{record.summary}"
         case _:
-            return str(getattr(record, "prompt", ""))
+            return record.id
 
 
 COMMANDS = (tidy,)

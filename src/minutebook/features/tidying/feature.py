@@ -4,7 +4,7 @@ from minutebook.feature import Feature
 
 FEATURE = Feature(
     name="tidying",
-    needs=("citations", "ledger", "pages", "recall_log"),
+    needs=("citations", "ledger", "pages", "undo"),
     settings=".settings:TidyingSettings",
     status=".status:status",
     checks=".status:checks",

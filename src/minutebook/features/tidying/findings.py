@@ -18,11 +18,7 @@ class Topic(StrEnum):
     CONTRADICTION = "contradiction"
     MERGE = "merge"
     EXPIRED = "expired"
-    ENDED = "ended"
     CITED = "cited"
-    UNUSED_RULE = "unused-rule"
-    SAME_ENTITY = "same-entity"
-    NO_SUMMARY = "no-summary"
     UNVERIFIED = "unverified"
     DRAFT = "draft"
     PROPOSAL = "proposal"
@@ -30,7 +26,9 @@ class Topic(StrEnum):
     ACTIVE = "active"
 
 
-_OF_OTHERS = (Topic.RULE, Topic.DRAFT, Topic.PROPOSAL, Topic.CLASH, Topic.ACTIVE)
+_OF_OTHERS = (
+    *(Topic.RULE, Topic.UNVERIFIED, Topic.DRAFT, Topic.PROPOSAL, Topic.CLASH, Topic.ACTIVE),
+)
 
 FINDINGS = tuple(each for each in Topic if each not in _OF_OTHERS)
 """The topics of suggestions."""
@@ -58,8 +56,7 @@ class Suggestion:
 
     `number` tells it from the others of its organization, 0 while it has none. `subjects` are records, the
     one that changes last. `due` is from when on it is to be looked at. `settled_by` is who applied, refused or
-    undid it, by the act that ended with the entry of that number on the trail (None: not known); one that was undone is open again.
-    `undo` says how the records were before.
+    took it back, by the entries `first_entry` to `entry` of the trail (None: not settled); one that was taken back is open again.
     """
 
     organization: str
@@ -73,7 +70,7 @@ class Suggestion:
     due: datetime | None = None
     settled_at: datetime | None = None
     settled_by: str = ""
-    undo: str = ""
+    first_entry: int | None = None
     entry: int | None = None
 
 

@@ -1,7 +1,8 @@
-"""The inbox: suggestions that wait for a person, their settlement, and how that is undone."""
+"""The inbox: suggestions that wait for a person, and their settlement."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from minutebook.domain import policy
@@ -10,11 +11,14 @@ from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
 from minutebook.domain.trust.done_acts import DoneAct
+from minutebook.domain.trust.trail import UNDO
+from minutebook.domain.trust.trail_texts import REFUSE
 from minutebook.features.tidying.changing import Changing
 from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, Topic
 from minutebook.features.tidying.looking.examining import Examined, Examining
 from minutebook.features.tidying.looking.state import suggestions, visible_records
 from minutebook.features.tidying.rows import TidyRows
+from minutebook.features.undo.undo import Undo
 from minutebook.services.access.visibility import View
 from minutebook.services.infrastructure import Infrastructure
 
@@ -52,6 +56,7 @@ class Inbox:
         rows: TidyRows,
         examining: Examining,
         changing: Changing,
+        undo: Undo,
     ) -> None:
         self._store = infrastructure.records
         self._rows = rows
@@ -59,6 +64,7 @@ class Inbox:
         self._clock = infrastructure.clock
         self._examining = examining
         self._changing = changing
+        self._undo = undo
 
     def listing(
         self,
@@ -121,9 +127,12 @@ class Inbox:
             raise Conflict(name, "it is {state} already", state=shown.suggestion.state)
         for record in shown.records:
             policy.check_may_write_to(caller, "refuse", record)  # type: ignore[arg-type]
-        with self._trail.audited_batch([shown.suggestion.organization]):
-            undo = "" if shown.examined is None else self._changing.refuse(caller, shown.examined)
-            self._settle(caller, shown.suggestion, State.REFUSED, undo)
+        suggestion = shown.suggestion
+        with self._settling(caller, suggestion, State.REFUSED):
+            if shown.examined is not None:
+                self._changing.refuse(caller, shown.examined)
+            kind, id = suggestion.subjects[-1]
+            self._trail.log(caller, suggestion.organization, REFUSE, kind, [id])
         return self.read(caller, name)
 
     def undo(self, caller: Caller, name: str) -> Waiting:
@@ -137,13 +146,23 @@ class Inbox:
         suggestion = shown.suggestion
         for record in shown.records:
             policy.check_may_write_to(caller, "undo", record)  # type: ignore[arg-type]
-        with self._trail.audited_batch([suggestion.organization]):
-            if suggestion.state not in (State.APPLIED, State.REFUSED):
-                raise Conflict(name, "it was neither applied nor refused")
-            if suggestion.state is State.APPLIED or suggestion.undo:
-                self._changing.take_back(caller, suggestion)
-            self._settle(caller, suggestion, State.OPEN, "")
+        if suggestion.state not in (State.APPLIED, State.REFUSED):
+            raise Conflict(name, "it was neither applied nor refused")
+        self._undo.take_back_entries(caller, suggestion.organization, _entries(suggestion))
         return self.read(caller, name)
+
+    def reopen(self, caller: Caller, suggestions: Iterable[Suggestion]) -> None:
+        """Let suggestions wait again after their records were put back."""
+        for each in suggestions:
+            with self._settling(caller, each, State.OPEN):
+                kind, id = each.subjects[-1]
+                self._trail.log(caller, each.organization, UNDO, kind, [id])
+            self._undo.keep(each.organization, _entries(each), is_lasting=False)
+
+    def forget(self, suggestion: Suggestion) -> None:
+        """Keep the images of a settled suggestion for one more day; it cannot be taken back any more."""
+        self._undo.keep(suggestion.organization, _entries(suggestion), is_lasting=False)
+        self._rows.put(replace(suggestion, first_entry=None, entry=None))
 
     def settled(self, act: DoneAct) -> list[Suggestion]:
         """Return the suggestions that an act settled; open ones were let wait again."""
@@ -167,7 +186,8 @@ class Inbox:
                     self._apply(caller, shown)
                 except (Refused, Conflict, NotFound):
                     # It is in the trail; the next round must not try, and be refused, again.
-                    self._settle(caller, each, State.OPEN, "")
+                    with self._settling(caller, each, State.OPEN):
+                        pass
                 else:
                     applied[each.finding] += 1
         return applied
@@ -178,27 +198,28 @@ class Inbox:
             raise Conflict(
                 shown.name, "its records changed since; the next `minutebook tidy` looks again"
             )
-        if examined.finding is Topic.NO_SUMMARY:
-            # A model may take long: nobody waits for the writer's lock meanwhile.
-            undo = self._changing.make(caller, examined)
-            self._settle(caller, suggestion, State.APPLIED, undo)
-        else:
-            with self._trail.audited_batch([suggestion.organization]):
-                undo = self._changing.make(caller, examined)
-                self._settle(caller, suggestion, State.APPLIED, undo)
+        with self._settling(caller, suggestion, State.APPLIED):
+            self._changing.make(caller, examined)
         return replace(shown, suggestion=self._now(suggestion), examined=None)
 
-    def _settle(self, caller: Caller, suggestion: Suggestion, state: State, undo: str) -> None:
-        head = self._trail.head(suggestion.organization)
-        settled = replace(
-            suggestion,
-            state=state,
-            settled_at=self._clock(),
-            settled_by=caller.name,
-            undo=undo,
-            entry=None if head is None else head.number,
-        )
-        self._rows.put(settled)
+    @contextmanager
+    def _settling(self, caller: Caller, suggestion: Suggestion, state: State) -> Iterator[None]:
+        """Settle a suggestion in one transaction, and keep its state with the numbers of the trail's entries."""
+        organization = suggestion.organization
+        with self._trail.audited_batch([organization]):
+            before = self._trail.head(organization)
+            yield
+            head = self._trail.head(organization)
+            settled = replace(
+                suggestion,
+                state=state,
+                settled_at=self._clock(),
+                settled_by=caller.name,
+                first_entry=1 if before is None else before.number + 1,
+                entry=None if head is None else head.number,
+            )
+            self._rows.put(settled)
+            self._undo.keep(organization, _entries(settled), is_lasting=state is not State.OPEN)
 
     def _now(self, suggestion: Suggestion) -> Suggestion:
         found = self._rows.numbered(suggestion.organization, suggestion.number)
@@ -235,6 +256,13 @@ class Inbox:
         if home not in self._store.seen_by(anywhere(caller)).organizations:
             raise NotFound(SUGGESTION, name)
         return home, int(number)
+
+
+def _entries(suggestion: Suggestion) -> range:
+    """Return the numbers of the entries of the act that settled a suggestion."""
+    if suggestion.first_entry is None or suggestion.entry is None:
+        return range(0)
+    return range(suggestion.first_entry, suggestion.entry + 1)
 
 
 def name_of(caller: Caller, suggestion: Suggestion) -> str:

@@ -198,18 +198,10 @@ def reason_of(each: "Waiting") -> str:
             return _of_wording(facts)
         case Topic.EXPIRED:
             return f"“{facts['words']}”, from when it was written: past since {facts['past']}"
-        case Topic.ENDED:
-            return f"its validity ended on {examined.due:%Y-%m-%d}"
         case Topic.CITED:
             return f"{facts['cited']} {_BECAME[facts['verdict']]} (since {facts['since']}){_end_of(each.records[0])}"
-        case Topic.UNUSED_RULE:
-            return f"no question got it in the {facts['days']} days of the recall log (since {facts['since']})"
-        case Topic.SAME_ENTITY:
-            return facts["reason"]
-        case Topic.NO_SUMMARY:
-            return f"the session {facts['session']} has {facts['turns']} turns and no summary"
         case _:
-            return "an agent wrote it, and nobody verified it"
+            return ""
 
 
 def _end_of(record: Record) -> str:

@@ -31,8 +31,6 @@ MEMORIES: Mapping[Topic, Status] = {
 ACCEPTED_ELSEWHERE = Reason("accepting it needs the secret; `minutebook accept` asks for it")
 """Why a proposal is not accepted from the list."""
 
-_FINDINGS = frozenset(FINDINGS) - {Topic.UNVERIFIED}
-
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -88,7 +86,7 @@ class Review:
         Active memories are counted only where they are asked for: there may be very many.
         """
         found = self._inbox.listing(caller, 0).counts
-        counts = Counter({each: found[each] for each in _FINDINGS})
+        counts = Counter({each: found[each] for each in FINDINGS})
         pending, clashes = self._proposals.pending(caller), self.clashes(caller)
         counts[Topic.PROPOSAL], counts[Topic.CLASH] = len(pending), len(clashes)
         rules = self._doors.waiting(caller)

@@ -12,8 +12,8 @@ from minutebook.store.sql.database import Connection, Database
 from minutebook.store.sql.tables import instant, microseconds, value_text
 
 _COLUMNS = (
-    "id, number, finding, state, certainty, subjects, due, found_at, settled_at, settled_by, undo,"
-    " entry"
+    "id, number, finding, state, certainty, subjects, due, found_at, settled_at, settled_by,"
+    " first_entry, entry"
 )
 
 _BATCH = 500
@@ -118,7 +118,7 @@ class TidyRows:
         return {value_text(id) for (id,) in rows}
 
     def _suggestion(self, organization: str, row: Sequence[Any]) -> Suggestion:
-        id, number, finding, state, certainty, subjects, due, found, settled, by, undo, entry = row
+        id, number, finding, state, certainty, subjects, due, found, settled, by, first, entry = row
         return Suggestion(
             organization=organization,
             id=value_text(id),
@@ -131,7 +131,7 @@ class TidyRows:
             found_at=instant(found),
             settled_at=None if settled is None else instant(settled),
             settled_by=value_text(by),
-            undo=value_text(undo),
+            first_entry=first,
             entry=entry,
         )
 
@@ -142,8 +142,8 @@ class TidyRows:
         values = (
             *(key, each.id, each.number, str(each.finding), str(each.state), each.certainty),
             *(subjects, None if each.due is None else microseconds(each.due)),
-            *(microseconds(each.found_at), _microseconds(each.settled_at), by, each.undo),
-            each.entry,
+            *(microseconds(each.found_at), _microseconds(each.settled_at), by),
+            *(each.first_entry, each.entry),
         )
         marks = ", ".join("?" * len(values))
         statement = f"INSERT INTO suggestions (organization, {_COLUMNS}) VALUES ({marks})"  # noqa: S608

@@ -11,9 +11,9 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.counts import count_of
 from minutebook.features.citations.services import CitationServices
 from minutebook.features.ledger.services import LedgerServices
-from minutebook.features.recall_log.services import RecallLogServices
 from minutebook.features.tidying.findings import finding_of, parse_rules
 from minutebook.features.tidying.settings import TidyingSettings
+from minutebook.features.undo.services import UndoServices
 from minutebook.services.jobs import Job
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from minutebook.features.tidying.looking.examining import Examining
     from minutebook.features.tidying.looking.rounds import Rounds
     from minutebook.features.tidying.looking.state import TidyStatus
-    from minutebook.features.tidying.merging import EntityMerging
     from minutebook.features.tidying.review import Review
     from minutebook.features.tidying.rows import TidyRows
 
@@ -55,24 +54,13 @@ class TidyingServices(FeatureServices):
         )
 
     @service
-    def merging(self) -> "EntityMerging":
-        """Make one entity of two."""
-        from minutebook.features.tidying.merging import EntityMerging
-
-        return EntityMerging(self.infrastructure, self.app.mentions)
-
-    @service
     def _changing(self) -> "Changing":
         from minutebook.features.tidying.changing import Changing
 
         return Changing(
             self.infrastructure,
-            self.app.writer,
-            self.app.supersession,
             self.app.memories,
             self.app.status,
-            self.merging,
-            self.app.summaries,
             self.app.get(CitationServices).confirmations,
         )
 
@@ -81,7 +69,8 @@ class TidyingServices(FeatureServices):
         """Show, apply and refuse suggestions."""
         from minutebook.features.tidying.inbox import Inbox
 
-        return Inbox(self.infrastructure, self._rows, self._examining, self._changing)
+        undo = self.app.get(UndoServices).undo
+        return Inbox(self.infrastructure, self._rows, self._examining, self._changing, undo)
 
     @service
     def review(self) -> "Review":
@@ -108,7 +97,6 @@ class TidyingServices(FeatureServices):
             self.infrastructure,
             self._rows,
             self._candidates,
-            self.app.get(RecallLogServices).recalls,
             self.app.get(CitationServices).citations,
             self._examining,
             self.inbox,

@@ -1,4 +1,4 @@
-"""Settled suggestions are taken back by their own undo, which lets them wait again."""
+"""Suggestions wait again once the act that settled them is taken back."""
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
@@ -10,15 +10,13 @@ from minutebook.features.tidying.services import TidyingServices
 
 
 def undoing(app: App, caller: Caller, act: DoneAct) -> Undoing | None:
-    """Return the way to take back settled suggestions, or that there is another; None if the act settled none."""
+    """Let the suggestions that an act settled wait again, or name the command that applies them again."""
     inbox = app.get(TidyingServices).inbox
     found = inbox.settled(act)
-    names = [name_of(caller, each) for each in found if each.state is not State.OPEN]
-    if names:
-        return Undoing(run=lambda who: [inbox.undo(who, each) for each in names])
+    settled = [each for each in found if each.state is not State.OPEN]
+    if settled:
+        return Undoing(after=lambda who: inbox.reopen(who, settled))
     if found:
         number = " ".join(name_of(caller, each) for each in found)
         return Undoing(Reason("`minutebook tidy apply {number}` applies it again", number=number))
-    if act.named.act in ("merge", "split"):
-        return Undoing(Reason("its suggestion is gone; the entities are edited by hand"))
     return None

@@ -58,6 +58,14 @@ class ImageRows:
             )
         return _record(rows[0][0]) if rows else None
 
+    def set_at(self, organization: str, entries: Sequence[int], at: datetime) -> None:
+        """Count the day for which images are kept from an instant on."""
+        with self._database.writing(organization) as (connection, key):
+            connection.run_many(
+                "UPDATE undo_images SET at = ? WHERE organization = ? AND entry = ?",
+                [(microseconds(at), key, each) for each in entries],
+            )
+
     def prune(self, organization: str, before: datetime) -> None:
         """Remove an organization's images of before an instant."""
         expired = "FROM undo_images WHERE organization = ? AND at < ?"

@@ -1,9 +1,10 @@
 """Take acts back: list them, name the obstacles, put their records back as they were."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 
 from minutebook.app import App
@@ -179,24 +180,42 @@ class Undo:
         since, and what may not be written as any other act does.
         """
         caller = anywhere(caller)
-        found = self.read(caller, name)
-        if obstacle := self.obstacle(caller, found):
-            raise Conflict(name, obstacle)
+        return self._take_back(caller, self.read(caller, name))
+
+    def take_back_entries(self, caller: Caller, organization: str, numbers: Iterable[int]) -> None:
+        """Take back the part of an act that has some entries, of whichever day and whoever's.
+
+        The caller has asked whether they may. Raises Conflict as `take_back` does.
+        """
+        ids = frozenset(map(str, numbers))
+        where = Filter(organization=organization, ids=ids)
+        entries = self._store.find(Entry, where, order=("number",)) if ids else []
+        if not entries:
+            raise Conflict(UNDO, Reason("how it was before is not known any more"))
+        self._take_back(anywhere(caller), FoundAct(DoneAct(tuple(entries)), None))
+
+    def keep(self, organization: str, entries: Sequence[int], *, is_lasting: bool) -> None:
+        """Keep the images of some entries for good, or for a day from now on."""
+        at = datetime.max.replace(tzinfo=UTC) if is_lasting else self._clock()
+        self._rows.set_at(organization, entries, at)
+
+    def _take_back(self, caller: Caller, found: FoundAct) -> DoneAct:
         act = found.act
+        if obstacle := self.obstacle(caller, found):
+            raise Conflict(str(act.last.number), obstacle)
         reason = f"takes back {act.named.act}, entry {act.last.number}"
         caller = in_call(caller, reason=reason)
-        run = self._undoing(caller, act).run
-        if run is None:
-            self._put_back(caller, act)
+        undoing = self._undoing(caller, act)
+        if undoing.run is None:
+            self._put_back(caller, act, undoing.after)
         else:
-            run(caller)
+            undoing.run(caller)
         return act
 
     def _undoing(self, caller: Caller, act: DoneAct) -> Undoing:
-        ways = (way(self._app, caller, act) for way in loaded("undo"))
-        undoing: Undoing | None = next(filter(None, ways), None)
-        if undoing is None:
-            undoing = _of_core(act)
+        ways = [found for way in loaded("undo") if (found := way(self._app, caller, act))]
+        # A suggestion may be settled by confirming what nobody changes: both are taken back.
+        undoing = _joined(ways) if ways else _of_core(act)
         if undoing == Undoing() and not _KINDS.issuperset(kind for kind, _ in act.made):
             return Undoing(
                 Reason("it made proposals, too: `minutebook tidy refuse ID` declines one")
@@ -246,7 +265,9 @@ class Undo:
                     Reason("another memory was linked to it since: `minutebook show {id}`", id=id),
                 )
 
-    def _put_back(self, caller: Caller, act: DoneAct) -> None:
+    def _put_back(
+        self, caller: Caller, act: DoneAct, after: Callable[[Caller], object] | None
+    ) -> None:
         organization, images = act.last.organization, self._images(act)
         with self._trail.audited_batch([organization]):
             self._check_as_left(act)
@@ -258,6 +279,8 @@ class Undo:
                 for record in [each for each in self._made(act, kind) if each is not None]:
                     if (kind, id_in_trail(kind, record.id)) not in was:
                         self._remove(caller, record)
+            if after is not None:
+                after(caller)
         self._app.writer.announce([None])
 
     def _made(self, act: DoneAct, kind: Kind) -> Sequence[Record | None]:
@@ -365,6 +388,18 @@ def _of_core(act: DoneAct) -> Undoing:
     if name in _OTHER_WAYS:
         return Undoing(_OTHER_WAYS[name])
     return Undoing() if name in _PUT_BACK else Undoing(Reason("nothing takes back such an act"))
+
+
+def _joined(ways: Sequence[Undoing]) -> Undoing:
+    """Return one way of several, each for a part of one act: an obstacle to one stops all."""
+
+    def after(caller: Caller) -> None:
+        for each in ways:
+            if each.after is not None:
+                each.after(caller)
+
+    obstacle = next((each.obstacle for each in ways if each.obstacle), "")
+    return Undoing(obstacle, next((each.run for each in ways if each.run), None), after)
 
 
 def _is_steward(caller: Caller) -> bool:

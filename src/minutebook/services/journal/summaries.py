@@ -132,24 +132,6 @@ class Summaries:
         summarizers = Summarizers(caller, self._service)
         return [self._counted(caller, session, summarizers) for session in _heard(caller, own)]
 
-    def summarize_session_of(self, caller: Caller, turn: Turn) -> Summary:
-        """Summarise the one session that a turn belongs to.
-
-        Raises NotFound if the caller may not see it, else as `summarize` does.
-        """
-        found = [
-            each
-            for each in self._sessions.all(caller, turn.session)
-            if (each.organization, each.repository, each.user)
-            == (turn.organization, turn.repository, turn.user)
-        ]
-        if not found:
-            raise NotFound("session", turn.session)
-        where = (turn.organization, SUMMARIZE, Kind.SUMMARY, turn.session)
-        with self._trail.audit_refusals(caller, *where):
-            policy.check_may_write_to(caller, SUMMARIZE, found[0])
-        return self._counted(caller, found[0], Summarizers(caller, self._service))
-
     def summarize_all(self, caller: Caller) -> Batch:
         """Summarise every session that has no summary or has grown since, oldest first.
 

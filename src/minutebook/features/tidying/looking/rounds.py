@@ -1,6 +1,6 @@
 """Go through the changes since the last round, find disorder, and suggest changes."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -8,28 +8,18 @@ from datetime import timedelta
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.errors import WorkSpent
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import CLASSES, Entity, Kind, Memory, Role, Turn
+from minutebook.domain.records import CLASSES, Kind, Memory, Role
 from minutebook.domain.writing.validity import holds_at
 from minutebook.features.citations.citing import CITING
 from minutebook.features.citations.following import Followed, Follower, noted_at_end
 from minutebook.features.citations.verdicts import Citations
-from minutebook.features.recall_log.recall_log import RecallLog
 from minutebook.features.tidying.findings import State, Suggestion, Topic
 from minutebook.features.tidying.inbox import Inbox
-from minutebook.features.tidying.judging.names import blocks
 from minutebook.features.tidying.looking.candidates import MemoryNeighbours
-from minutebook.features.tidying.looking.examining import (
-    RULES,
-    Examined,
-    Examining,
-    suggestion_of,
-)
+from minutebook.features.tidying.looking.examining import Examined, Examining, suggestion_of
 from minutebook.features.tidying.looking.state import FOLLOWER, tended
 from minutebook.features.tidying.rows import TidyRows
-from minutebook.services.access.visibility import narrowed
 from minutebook.services.infrastructure import Infrastructure
-from minutebook.store.protocol import Tended
 from minutebook.store.values import Change
 
 FINDERS = 3
@@ -37,9 +27,6 @@ FINDERS = 3
 
 BATCH = 200
 """Suggestions that are read at once."""
-
-MOST_IN_BLOCK = 60
-"""Entities that share a key, at most, for them to be compared: what is more common tells nothing."""
 
 ACTOR = "tidy rule"
 """Why something was applied that nobody asked for, in the trail."""
@@ -71,7 +58,6 @@ class Rounds:
         infrastructure: Infrastructure,
         rows: TidyRows,
         candidates: MemoryNeighbours,
-        recalls: RecallLog,
         citations: Citations,
         examining: Examining,
         inbox: Inbox,
@@ -86,7 +72,6 @@ class Rounds:
         self._infrastructure = infrastructure
         self._clock = infrastructure.clock
         self._candidates = candidates
-        self._recalls = recalls
         self._citations = citations
         self._examining = examining
         self._inbox = inbox
@@ -120,7 +105,6 @@ class Rounds:
         Raises Forbidden to viewers.
         """
         policy.check_may_act(caller, "tidy")
-        self._recalls.flush()
         done = Round()
         for name in tended(self._records, caller):
             if among is not None and name not in among:
@@ -134,11 +118,10 @@ class Rounds:
         self, caller: Caller, organization: str, done: Round, most: int | None, *, dry_run: bool
     ) -> None:
         seen = set[str]()
-        entities = _EntityIndex(self._store, organization)
         before, found_before = done.looked_at, Counter(done.found)
 
         def look(caller: Caller, organization: str, changes: Sequence[Change]) -> None:
-            found = self._of_changes(organization, changes, entities)
+            found = self._of_changes(organization, changes)
             done.found += self._new(organization, found, seen if dry_run else None)
             done.looked_at += len(changes)
 
@@ -146,12 +129,8 @@ class Rounds:
             if not dry_run:
                 self._drop_stale(caller, organization)
             done.found += self._what_is_due(organization, dry_run=dry_run)
-            late = [
-                *self._rules_unused(organization),
-                *self._sessions(organization),
-                *self._citing(caller, organization),
-            ]
-            done.found += self._new(organization, late, seen if dry_run else None)
+            cited = self._citing(caller, organization)
+            done.found += self._new(organization, cited, seen if dry_run else None)
             looked_at, found = done.looked_at - before, dict(done.found - found_before)
             return {"at": self._clock().isoformat(), "looked_at": looked_at, "found": found}
 
@@ -197,29 +176,20 @@ class Rounds:
             if each.finding in self._kinds
         ]
 
-    def _of_changes(
-        self, organization: str, changes: Iterable[Change], entities: "_EntityIndex"
-    ) -> Iterator[Examined]:
+    def _of_changes(self, organization: str, changes: Iterable[Change]) -> Iterator[Examined]:
         now = self._clock()
         for change in changes:
-            if change.deleted:
+            if change.deleted or change.kind is not Kind.MEMORY:
                 continue
-            if change.kind is Kind.MEMORY:
-                memory = self._store.get(Memory, organization, change.id)
-                if memory is None:
-                    continue
-                yield from self._examining.alone(memory)
-                if memory.deleted_at is None and holds_at(memory, now):
-                    if (wording := self._examining.wording(memory)) is not None:
-                        yield wording
-                    yield from self._pairs(memory)
-            elif change.kind is Kind.ENTITY and Topic.SAME_ENTITY in self._kinds:
-                entity = self._store.get(Entity, organization, change.id)
-                if entity is None:
-                    continue
-                for other in entities.candidates(entity):
-                    if (found := self._examining.entities(entity, other)) is not None:
-                        yield found
+            memory = self._store.get(Memory, organization, change.id)
+            if memory is None:
+                continue
+            if (expired := self._examining.expired(memory)) is not None:
+                yield expired
+            if memory.deleted_at is None and holds_at(memory, now):
+                if (wording := self._examining.wording(memory)) is not None:
+                    yield wording
+                yield from self._pairs(memory)
 
     def _pairs(self, memory: Memory) -> Iterator[Examined]:
         if not self._kinds & {Topic.DUPLICATE, Topic.CONTRADICTION}:
@@ -245,29 +215,6 @@ class Rounds:
                 break
         return +opened
 
-    def _rules_unused(self, organization: str) -> Iterator[Examined]:
-        """Yield the rules that nobody recalled; none where the recall log cannot tell."""
-        is_wanted = Topic.UNUSED_RULE in self._kinds and self._recalls.mode != "off"
-        if not is_wanted or self._examining.log_since(organization) is None:
-            return
-        for type in RULES:
-            where = Filter(organization=organization, valid_at=self._clock(), equal={"type": type})
-            for memory in self._store.each(Memory, where, ()):
-                if (found := self._examining.rule(memory)) is not None:
-                    yield found
-
-    def _sessions(self, organization: str) -> Iterator[Examined]:
-        if Topic.NO_SUMMARY not in self._kinds:
-            return
-        everything = Filter(organization=organization)
-        by = ("session", "repository", "user")
-        for group in self._store.groups(Turn, everything, by, "at"):
-            own = dict(zip(by, group.values, strict=True))
-            last = self._store.find(Turn, narrowed(everything, **own), order=["-at"], limit=1)
-            found = self._examining.session(organization, last[0].id) if last else None
-            if found is not None:
-                yield found
-
     def _citing(self, caller: Caller, organization: str) -> Iterator[Examined]:
         if Topic.CITED not in self._kinds:
             return
@@ -277,56 +224,22 @@ class Rounds:
                 yield found
 
     def _drop_stale(self, caller: Caller, organization: str) -> None:
-        """Remove open suggestions that hold no more, and the undo data of records that are gone."""
-        rows = self._rows
+        """Remove open suggestions that hold no more; keep no images of records that are gone."""
         for state in (State.OPEN, State.APPLIED, State.REFUSED):
             last = 0
-            while batch := rows.find(organization, state, BATCH, last):
+            while batch := self._rows.find(organization, state, BATCH, last):
                 last = batch[-1].number
                 for each in batch:
                     caller.call.progress(1.0, organization)
                     if state is State.OPEN and self._examining.again(each) is None:
-                        rows.remove(organization, each.id)
-                    elif each.undo and not self._is_there(each):
-                        rows.put(replace(each, undo=""))
+                        self._rows.remove(organization, each.id)
+                    elif each.entry is not None and not self._is_there(each):
+                        self._inbox.forget(each)
 
     def _is_there(self, suggestion: Suggestion) -> bool:
-        """Tell whether a changed record is still kept: of removed records nothing is to stay."""
-        if suggestion.finding is Topic.NO_SUMMARY:
-            return True
-        changed = suggestion.subjects[-1:]
-        if suggestion.finding is Topic.SAME_ENTITY:
-            changed = suggestion.subjects[:1]
-        elif suggestion.finding is Topic.MERGE:
-            changed = suggestion.subjects
-        found = (self._store.get(CLASSES[k], suggestion.organization, id) for k, id in changed)
+        home = suggestion.organization
+        found = (self._store.get(CLASSES[kind], home, id) for kind, id in suggestion.subjects)
         return all(each is not None for each in found)
-
-
-class _EntityIndex:
-    """Finds entities that may be one with another; reads their names once, when it is first asked.
-
-    It holds a few hundred bytes an entity.
-    """
-
-    def __init__(self, store: Tended, organization: str) -> None:
-        self._store = store
-        self._organization = organization
-        self._blocks: defaultdict[str, list[str]] | None = None
-
-    def candidates(self, entity: Entity) -> list[Entity]:
-        """Return the other entities that share a key of a name with one."""
-        if self._blocks is None:
-            self._blocks = defaultdict(list)
-            where = Filter(organization=self._organization)
-            for id, name, aliases in self._store.values(Entity, where, ("id", "name", "aliases")):
-                for key in {key for each in (name, *aliases) for key in blocks(each)}:
-                    self._blocks[key].append(id)
-        keys = {key for name in (entity.name, *entity.aliases) for key in blocks(name)}
-        shared = [self._blocks[key] for key in keys if key in self._blocks]
-        ids = {id for some in shared if len(some) <= MOST_IN_BLOCK for id in some} - {entity.id}
-        where = Filter(organization=self._organization, ids=frozenset(ids))
-        return self._store.find(Entity, where) if ids else []
 
 
 def _by_rule(caller: Caller) -> Caller:

@@ -10,7 +10,7 @@ from minutebook.domain.counts import count_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Record
 from minutebook.features.citations.following import noted_at_end
-from minutebook.features.tidying.findings import State, Suggestion, Topic
+from minutebook.features.tidying.findings import FINDINGS, State, Suggestion, Topic
 from minutebook.features.tidying.rows import TidyRows
 from minutebook.services.access.visibility import Records, View
 from minutebook.services.infrastructure import Infrastructure
@@ -63,7 +63,9 @@ class TidyStatus:
         ended = [datetime.fromisoformat(each["at"]) for each in noted if each.get("at")]
         found = Counter[Topic]()
         for each in noted:
-            found += Counter({Topic(kind): n for kind, n in each.get("found", {}).items()})
+            found += Counter(
+                {Topic(kind): n for kind, n in each.get("found", {}).items() if kind in FINDINGS}
+            )
         next_at = None
         if self.every is not None:
             # The organization that waited longest says when; one that was never looked at is due now.

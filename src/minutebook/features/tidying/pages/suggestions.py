@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from minutebook.domain.records import Decision, Entity, Memory, Proposal, Record, Summary, Turn
+from minutebook.domain.records import Decision, Memory, Proposal, Record, Summary
 from minutebook.features.pages.frame.catalogue import Later, texts_beside
 from minutebook.features.pages.frame.catalogue import text as _
 from minutebook.features.tidying.findings import Topic
@@ -49,12 +49,6 @@ def reason_of(waiting: Waiting) -> str:
             said = {name: facts.get(name, "") for name in ("cited", "since")}
             found = _("{cited}: {became} since {since}.", became=str(became or ""), **said)
             return " ".join(filter(None, (found, _end_of(waiting.records[0]))))
-        case Topic.UNUSED_RULE:
-            since = facts.get("since", "")
-            return _("No question got it since the recall log was begun ({since}).", since=since)
-        case Topic.SAME_ENTITY:
-            found = _TEXTS["names"].get(facts.get("reason", ""))
-            return "" if found is None else str(found)
         case _:
             return ""
 
@@ -89,12 +83,10 @@ def _both(facts: Mapping[str, str]) -> dict[str, str]:
 
 def _address(record: Record) -> str:
     match record:
-        case Turn() | Summary():
+        case Summary():
             return "/session?" + urlencode({"name": record.session})
         case Decision() | Proposal():
             return f"/decisions/{quote(record.id, safe='')}"
-        case Entity():
-            return "/graph?" + urlencode({"at": record.id})
         case _:
             return f"/memories/{quote(record.id, safe='')}"
 
@@ -103,10 +95,6 @@ def _text(record: Record) -> str:
     match record:
         case Memory():
             return record.text
-        case Entity():
-            return f"{record.name} ({record.type})"
-        case Turn():
-            return record.session
         case Summary():
             return f"{record.title}\n\n{record.summary}"
         case Decision() | Proposal():
