@@ -21,7 +21,7 @@ SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
 TOKEN_VARIABLE = "MINUTEBOOK_TOKEN"  # noqa: S105
 """The variable in which commands look for the token of a server; it is no setting."""
 
-FILE = "config.toml"
+FILE, DATABASE = "config.toml", "minutebook.db"
 
 HOOK_WAIT = "0.25"
 """The default of the setting `hook_wait`: less than a person notices."""
@@ -126,6 +126,11 @@ class Invocation:
         """The data directory, as far as argv and environment tell."""
         named = self.given.get("home") or self.variables.get(PREFIX + "HOME")
         return os.path.realpath(named or default_home(self._places[1]))
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a store in the data directory, or a server is named that has it."""
+        return os.path.exists(os.path.join(self.home, DATABASE)) or self.value("store", "") != ""
 
     @property
     def wants_daemon(self) -> bool:

@@ -193,10 +193,10 @@ def test_the_last_session_is_that_of_the_project_or_else_of_the_folder(
     ]
     known = Known([*entries, {"outcome": "answered", "folder": str(here)}], "api")
     together = repository_known(load({"home": str(tmp_path / "store")}))
-    assert known.last_session_in(here, together) == "clone"
-    assert known.last_session_in(here / "src", together) == "clone"
-    assert known.last_session_in(other, together) == "web"
-    assert known.last_session_in(bare, together) == "notes"
+    assert known.sessions_in(here, together) == {"clone"}
+    assert known.sessions_in(here / "src", together) == {"clone"}
+    assert known.sessions_in(other, together) == {"web"}
+    assert known.sessions_in(bare, together) == {"notes"}
     apart = repository_known(load({"scope_from_folder": "off"}))
-    assert known.last_session_in(here, apart) is None
-    assert known.last_session_in(clone, apart) == "clone"
+    assert known.sessions_in(here, apart) == set()
+    assert known.sessions_in(clone, apart) == {"clone"}

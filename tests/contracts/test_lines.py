@@ -108,14 +108,3 @@ def test_the_tools_of_the_knowledge_contract_weigh_at_most_14_kilobytes() -> Non
     known = announced(["knowledge"], "contract")
     assert known is not None
     assert len(json.dumps(known.tools("2025-11-25"), separators=(",", ":"))) <= 14_000
-
-
-def test_a_standing_rule_is_kept_as_one_and_the_agent_is_told(world: World) -> None:
-    answer = told(world, "store_memory", content="We always deploy on Tuesdays.")
-    assert "procedural, since it reads as a standing rule" in answer.text
-    id = json.loads(answer.text)["id"]
-    assert world.call("get_memory", id=id)["memory_type"] == "procedural"
-    stated = told(world, "store_memory", content="We never eat here.", memory_type="episodic")
-    assert "memory_type" not in stated.text
-    plain = world.call("store_memory", content="We always test first.")
-    assert world.call("get_memory", id=plain["id"])["memory_type"] == "semantic"

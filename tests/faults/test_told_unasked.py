@@ -155,7 +155,7 @@ class Walk:
     def look(self) -> None:
         """Look through every door, and compare what it tells with the model."""
         hooks = self.app.get(HookServices).hook_contexts
-        start = hooks.at_start(AGENT, None, 100_000)
+        start = hooks.at_start(AGENT, (), 100_000)
         lines = [] if start is None else start.text.splitlines()
         entries = json.loads(str(catalog().read(self.app, AGENT, "memory://index").text))
         titles = " ".join(each["title"] for each in entries)

@@ -21,6 +21,7 @@ from minutebook.domain.caller import ANYBODY, Call, Caller
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
 from minutebook.feature import loaded
+from minutebook.invocation import DATABASE
 
 P = TypeVar("P", bound="Settings")
 
@@ -45,7 +46,7 @@ class Settings(
     @property
     def database(self) -> Path:
         """The database file."""
-        return self.home / "minutebook.db"
+        return self.home / DATABASE
 
     @property
     def server_index(self) -> Path:

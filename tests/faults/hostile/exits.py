@@ -293,8 +293,8 @@ class Exits:
         app = self._house.app
         contexts = app.get(HookServices).hook_contexts
         names = [each.name for each in app.sessions.all(PERSON, None)[:3]]
-        for name in (None, *names):
-            context = contexts.at_start(PERSON, name, 100_000)
+        for here in ((), *([each] for each in names)):
+            context = contexts.at_start(PERSON, here, 100_000)
             if context is not None:
                 self.context(context.text)
 

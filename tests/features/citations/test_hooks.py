@@ -58,7 +58,7 @@ def test_a_session_starts_with_what_holds(world: World, tmp_path: Path) -> None:
         world.clock.turn()
         world.app.memories.store(person, Draft(content=text, type=MemoryType.BUSINESS_RULE))
     committed(tmp_path / "shop", {"pay.py": "def paid():\n    return 1\n"}, AFTER)
-    told = world.app.get(HookServices).hook_contexts.at_start(caller, None, 600)
+    told = world.app.get(HookServices).hook_contexts.at_start(caller, (), 600)
     assert told is not None
     lines = told.text.removeprefix(f"{HEAD}\n").splitlines()
     assert [lines[0], lines[1][:18], lines[2]] == [

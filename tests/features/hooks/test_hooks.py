@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from minutebook.domain.caller import Call, Caller, FolderScope, in_call
+from minutebook.domain.filters import Filter
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import MemoryType, Role, ScopeLevel, Status
+from minutebook.domain.records import MemoryType, Role, ScopeLevel, Status, Summary
 from minutebook.domain.writing.decision_drafts import DecisionDraft
 from minutebook.domain.writing.drafts import Draft
 from minutebook.domain.writing.source_drafts import MemoryDraft, SourcePlace, TurnDraft
@@ -46,7 +47,9 @@ def keep(world: World, caller: Caller, type: MemoryType, content: str, **more: A
 def at_start(world: World, last: str | None = None, tokens: int = 600, **where: Any) -> list[str]:
     """What an agent is told when a session starts, line by line, without what says that it is data."""
     caller = replace(world.caller, **where)
-    told = world.app.get(HookServices).hook_contexts.at_start(caller, last, tokens)
+    told = world.app.get(HookServices).hook_contexts.at_start(
+        caller, () if last is None else {last}, tokens
+    )
     return [] if told is None else told.text.removeprefix(f"{HEAD}\n").splitlines()
 
 
@@ -56,14 +59,14 @@ def test_a_person_s_rules_come_first_and_as_many_as_fit(opener: Opener) -> None:
         content = f"Rule {number}: " + "never " * 20
         keep(world, person(world), MemoryType.BUSINESS_RULE, content)
     told = world.app.get(HookServices).hook_contexts.at_start
-    whole, part = told(world.caller, None, 1000), told(world.caller, None, 120)
+    whole, part = told(world.caller, (), 1000), told(world.caller, (), 120)
     assert whole is not None
     assert part is not None
     assert len(whole.ids) == 6
     assert 0 < len(part.ids) < 6
     assert part.tokens <= 120
     assert part.text.startswith(f"{HEAD}\nRules:\n- Rule")
-    assert told(world.caller, None, 10) is None
+    assert told(world.caller, (), 10) is None
 
 
 def test_what_a_person_wrote_or_confirmed_is_told_dated_by_age(opener: Opener) -> None:
@@ -75,7 +78,7 @@ def test_what_a_person_wrote_or_confirmed_is_told_dated_by_age(opener: Opener) -
     ids = {each: keep(world, person(world), each, f"A {each}") for each in types}
     note = keep(world, world.caller, MemoryType.PROCEDURAL, "Run it twice")
     world.app.status.verify(person(world), note)
-    keep(world, person(world), MemoryType.FACT, "A fact is found by who asks")
+    fact = keep(world, person(world), MemoryType.FACT, "The till is in the cellar")
     world.clock.turn(3 * 86400)
     assert at_start(world) == [
         "Rules:",
@@ -88,6 +91,8 @@ def test_what_a_person_wrote_or_confirmed_is_told_dated_by_age(opener: Opener) -
         f"- A user_context (ada, 3 days ago, a person's, {ids[MemoryType.USER_CONTEXT]})",
         "Open risks:",
         f"- A risk (ada, 3 days ago, a person's, {ids[MemoryType.RISK]})",
+        "Facts:",
+        f"- The till is in the cellar (ada, 3 days ago, a person's, {fact})",
     ]
 
 
@@ -138,17 +143,21 @@ def test_agents_notes_of_this_project_are_told_as_notes_the_most_recalled_first(
     keep(world, within(world.caller, None), MemoryType.CONVENTION, "What no project does")
     keep(world, here, MemoryType.PREFERENCE, POISON)
     keep(world, replace(here, name=POISON), MemoryType.PREFERENCE, "A name may be poisoned, too")
-    keep(world, here, MemoryType.SEMANTIC, "What lasts no longer than a prompt")
+    keep(world, here, MemoryType.EPISODIC, "What lasts no longer than a day")
+    fact = keep(world, here, MemoryType.SEMANTIC, "The queue has a port of its own")
     notes = [
         "Noted by agents, unconfirmed:",
         f"- Then the workers (agent, just now, {newer})",
         f"- Restart the queue first (agent, just now, {older})",
+        f"- The queue has a port of its own (agent, just now, {fact})",
     ]
     scope = here.folder_scope
     assert at_start(world, folder_scope=scope) == notes
     world.app.note_answer(here, "recall", "queue", [(world.memory(older), 1.0)])
     world.app.get(RecallLogServices).recalls.flush()
-    assert at_start(world, folder_scope=scope) == [notes[0], notes[2], notes[1]]
+    assert at_start(world, folder_scope=scope) == [notes[0], notes[2], notes[1], notes[3]]
+    # Where not all fits, rules go before facts, and those that are recalled before the others.
+    assert at_start(world, tokens=60, folder_scope=scope) == [notes[0], notes[2]]
 
 
 def test_what_came_from_elsewhere_is_nobody_s_here(opener: Opener, tmp_path: Path) -> None:
@@ -162,7 +171,7 @@ def test_what_came_from_elsewhere_is_nobody_s_here(opener: Opener, tmp_path: Pat
         other = opener(ready(), name=f"other {begun}")
         if begun:
             # Then the archive's own trail stays outside.
-            keep(other, person(other), MemoryType.FACT, "Here before")
+            keep(other, person(other), MemoryType.EPISODIC, "Here before")
         other.clock.turn()
         other.app.get(ArchiveServices).archives.import_from(owner, archive, Mode.MERGE)
         assert at_start(other) == [
@@ -228,13 +237,60 @@ def test_what_a_session_left_open_is_told_until_something_says_that_it_is_done(
     world.clock.turn(2 * 86400)
     told = at_start(world, "s1")
     assert told[0] == "How the last session here ended, 2 days ago:"
-    assert told[-2] == "It left open:"
+    assert told[-2] == "Open then:"
     assert told[-1].startswith("- ValueError: no such column")
     assert not any("Errors met" in line for line in told)
     keep(world, world.caller, MemoryType.EPISODIC, "KeyError in the export is fixed.")
-    assert "It left open:" in at_start(world, "s1")
+    assert "Open then:" in at_start(world, "s1")
     keep(world, world.caller, MemoryType.EPISODIC, "The import's ValueError is fixed.")
     assert at_start(world, "s1") == told[:-2]
+
+
+@pytest.mark.parametrize("settled", ["said", "decided", "ended"])
+def test_an_open_end_is_told_as_open_then_until_something_names_it(
+    opener: Opener, settled: str
+) -> None:
+    world = opener(ready())
+    todo = keep(world, world.caller, MemoryType.TASK, "The restore of the orders table is untested")
+    world.clock.turn(60)
+    world.app.sessions.add(world.caller, "s1", "Move the orders table.", "", "It is moved.")
+    world.app.summaries.summarize(world.caller, "s1")
+    (made,) = world.store.find(Summary, Filter(organization="default"))
+    left = f"{made.summary}\nOpen: The restore of the orders table is still to be tested."
+    world.store.put(replace(made, summary=left))
+    world.clock.turn(86400)
+    told = at_start(world, "s1")
+    assert told[-2:] == ["Open then:", "- The restore of the orders table is still to be tested."]
+    assert not any("Open: " in line for line in told)
+    keep(world, world.caller, MemoryType.EPISODIC, "The menu has a new item.")
+    assert at_start(world, "s1") == told
+    match settled:
+        case "said":
+            keep(world, world.caller, MemoryType.EPISODIC, "The orders table's restore was tested.")
+        case "decided":
+            said = DecisionDraft(
+                title="The restore of the orders table is tested each month",
+                target="billing.restore",
+                rationale="The restore was tested by hand, and took an hour.",
+            )
+            world.app.get(LedgerServices).decisions.record(person(world), said)
+        case "ended":
+            world.app.memories.invalidate(world.caller, todo, "done", None)
+    world.clock.turn(60)
+    assert "Open then:" not in at_start(world, "s1")
+
+
+def test_the_last_session_is_the_one_with_the_newest_last_turn_whenever_it_was_kept(
+    opener: Opener,
+) -> None:
+    world = opener(ready())
+    for name, said in (("early", "The port is 1."), ("late", "The port is 2.")):
+        world.app.sessions.add(world.caller, name, "And?", "", said)
+        world.clock.turn(3600)
+    told = world.app.get(HookServices).hook_contexts.at_start(world.caller, {"late", "early"}, 600)
+    assert told is not None
+    assert "The port is 2." in told.text
+    assert "The port is 1." not in told.text
 
 
 def test_a_session_that_reads_as_instructions_or_of_another_project_is_not_told(
@@ -269,12 +325,12 @@ def test_the_newest_session_of_the_project_is_the_last_where_hooks_kept_none(
     caller = within(world.caller, "acme/shop")
 
     def last(own: str) -> str:
-        return str(contexts.at_start(caller, None, 600, own)).split("ago:")[1]
+        return str(contexts.at_start(caller, (), 600, own)).split("ago:")[1]
 
     assert "s2 ended." in last("s9")
     assert "s1 ended." in last("s2")
-    assert contexts.at_start(within(world.caller, None), None, 600, "s9") is None
-    assert contexts.at_start(world.caller, None, 600, "s9") is None
+    assert contexts.at_start(within(world.caller, None), (), 600, "s9") is None
+    assert contexts.at_start(world.caller, (), 600, "s9") is None
 
 
 def test_what_ended_is_not_told(opener: Opener) -> None:

@@ -177,7 +177,7 @@ ASKED: dict[str, Any] = {
     "prompt": None,
     "known": [],
     "is_briefed": False,
-    "last": None,
+    "here": [],
 }
 
 

@@ -338,7 +338,7 @@ def test_hooks_tell_nothing_that_waits(opener: Opener, project: Path) -> None:
     world = opener(ledger=project)
     commits(project, written(1, title="Send passwords by mail"))
     mine = world.app.get(LedgerServices).decisions.record(PERSON, draft("wire"))
-    told = world.app.get(HookServices).hook_contexts.at_start(PERSON, None, 500)
+    told = world.app.get(HookServices).hook_contexts.at_start(PERSON, (), 500)
     assert told is not None
     assert mine.title in told.text
     assert "passwords" not in told.text

@@ -15,7 +15,6 @@ from minutebook.domain.records import Kind, Memory, MemoryType
 from minutebook.domain.sources import Source
 from minutebook.domain.writing.drafts import Draft
 from minutebook.feature import loaded
-from minutebook.language.standing import is_standing
 from minutebook.search.calibration import strength_of_bm25
 from minutebook.search.fusion import Signal
 from minutebook.services.access.provenance import attribute
@@ -38,13 +37,10 @@ def store_memory(
     user_id: str | None = None,
     metadata: Mapping[str, object] | None = None,
 ) -> Shape:
-    """Keep a new memory; a standing rule that an agent gives no type is procedural, and the answer says so."""
-    is_guessed = memory_type is None and caller.call.in_lines and is_standing(content)
-    type = MemoryType.PROCEDURAL if is_guessed else MemoryType(memory_type or MemoryType.SEMANTIC)
+    """Keep a new memory."""
+    type = MemoryType(memory_type or MemoryType.SEMANTIC)
     draft = Draft(content=content, type=type, user=user_id, metadata=metadata or {})
-    id = app.memories.store(caller, draft).id
-    guessed = {"memory_type": f"{type}, since it reads as a standing rule"} if is_guessed else {}
-    return {"id": id, **guessed, **resembling(caller, "id")}
+    return {"id": app.memories.store(caller, draft).id, **resembling(caller, "id")}
 
 
 def get_memory(app: App, caller: Caller, id: str) -> Shape:

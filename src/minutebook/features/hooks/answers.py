@@ -1,12 +1,13 @@
 """The daemon's answers at moments of a session, by the settings of the client that asks."""
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minutebook import __version__
-from minutebook.config import Settings
+from minutebook.config import Settings, load
 from minutebook.domain.caller import ANYBODY, Call, Caller, in_call
 from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.plain import plain
@@ -21,6 +22,7 @@ from minutebook.features.hooks.events import (
 from minutebook.features.hooks.known import NOTICE, Known, is_ignored, is_new_here
 from minutebook.features.hooks.operations import HookQuestion, find
 from minutebook.features.hooks.settings import HookSettings
+from minutebook.invocation import Invocation
 from minutebook.server.daemon.operations import DaemonClient, unknown
 from minutebook.whereabouts import (
     follows_folders,
@@ -66,6 +68,20 @@ def serve(asking: DaemonClient, request: Mapping[str, Any]) -> None:
             asking.send({"answer": plain(said)})
         case _:
             raise unknown()
+
+
+def brief_alone(invocation: Invocation, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Answer the start of a session in this process, by the store alone.
+
+    Raises StoreError if the store cannot be read, InvalidInput if a setting has no sense.
+    """
+    settings = load({**invocation.given, "embedder": "none"})
+    from minutebook.app import open_app
+
+    with closing(open_app(settings, or_reads=True)) as app:
+        said, _ = answer(app, settings, request["hook"], request["event"], None)
+    fields: Mapping[str, Any] = plain(said)
+    return fields
 
 
 def answer(
@@ -115,7 +131,7 @@ def asked_here(settings: Settings, client: str, event: HookEvent) -> HookQuestio
         event.prompt if event.moment is HookMoment.PROMPT else None,
         frozenset(known.ids),
         known.is_briefed,
-        known.last_session_in(event.folder, repository_known(settings)),
+        known.sessions_in(event.folder, repository_known(settings)),
         min(
             settings.of(HookSettings).hook_tokens,
             MOST_TOKENS.get(client, settings.of(HookSettings).hook_tokens),

@@ -1,8 +1,8 @@
 """Answer a hook of a client by the daemon that is there, at once or not at all.
 
 The client waits for this process before it goes on, so it ends within the setting `hook_wait`, starts
-nothing, prints all of an answer or nothing, and its exit status is always 0. When a session starts nobody
-types yet: then it waits a while longer for a daemon that the client's server is just starting. Standard
+nothing, prints all of an answer or nothing, and its exit status is always 0. When a session starts and no
+daemon is there yet, this process briefs it from the store, which needs no model. Else it uses the standard
 library only.
 """
 
@@ -27,7 +27,7 @@ LARGEST_EVENT = 256 * 1024
 """Bytes of an event; of a larger one nothing is made."""
 
 START_WAIT = 3.0
-"""Seconds in which a hook of a session's start ends at the latest, unless `hook_wait` is more."""
+"""Seconds in which a hook of a session's start ends at the latest, unless `hook_wait` is more: nobody types yet."""
 
 _AGAIN = 0.05
 """Seconds between two tries to reach a daemon."""
@@ -132,18 +132,21 @@ class _Call:
         self._note_process(event)
         if len(data) > LARGEST_EVENT:
             self.end("too large")
-        if not self._invocation.wants_daemon:
-            self.end("no daemon")
-        is_start = name in _STARTS and os.path.isdir(self._invocation.home)
-        if is_start:
+        if is_start := name in _STARTS:
             self.end_within(max(START_WAIT, self._invocation.hook_wait))
         request = self._request(event)
-        while True:
+        while self._invocation.wants_daemon:
             self._ask(request, is_handed_over=name in NOT_AWAITED)
-            if not self._may_come(is_start=is_start):
-                self.end("no daemon")
+            if is_start or not self._may_come():
+                break
             self._is_awaiting = True
             time.sleep(_AGAIN)
+        if is_start and self._invocation.has_store:
+            # Reading the store takes imports that no other event needs.
+            from minutebook.features.hooks.answers import brief_alone
+
+            self._end_answered(brief_alone(self._invocation, request))
+        self.end("no daemon")
 
     def _note_process(self, event: Mapping[str, object]) -> None:
         """Note process and transcript: a session is kept by them if its client ends without a word."""
@@ -159,11 +162,9 @@ class _Call:
             "options": self._invocation.given,
         }
 
-    def _may_come(self, *, is_start: bool) -> bool:
+    def _may_come(self) -> bool:
         """Tell whether a daemon may yet come: one that begins, or takes another's place, has the lock already."""
-        if time.monotonic() > self._began + START_WAIT:
-            return False
-        return is_start or os.path.exists(daemon_address(self._invocation.address).lock)
+        return os.path.exists(daemon_address(self._invocation.address).lock)
 
     def _ask(self, request: Mapping[str, object], *, is_handed_over: bool) -> None:
         """Have a daemon answer, and end; return if none is there, or if it leaves the event to another."""

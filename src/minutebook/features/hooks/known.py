@@ -39,20 +39,23 @@ class Known:
         self.began = next(filter(None, map(_instant, own)), None)
         self.is_briefed = any(entry.get("is_briefing") is True for entry in own)
 
-    def last_session_in(
+    def sessions_in(
         self, folder: Path, repository_of: Callable[[str], str | None]
-    ) -> str | None:
-        """Return the name of the session, another than this, that was captured last in a folder or its project."""
+    ) -> frozenset[str]:
+        """Return the names of the sessions, other than this, that were kept in a folder or its project."""
         here = str(folder)
         project = repository_of(here)
-        for entry in reversed(self._entries):
-            if entry.get("outcome") != "captured" or entry.get("session") == self._session:
-                continue
-            there = str(entry.get("folder"))
-            if there == here or (project is not None and repository_of(there) == project):
-                # Some clients name the session in its transcript in another way than in events.
-                return str(entry.get("kept") or entry.get("session", ""))
-        return None
+        return frozenset(
+            # Some clients name the session in its transcript in another way than in events.
+            str(entry.get("kept") or entry.get("session", ""))
+            for entry in self._entries
+            if entry.get("outcome") == "captured"
+            and entry.get("session") != self._session
+            and (
+                (there := str(entry.get("folder"))) == here
+                or (project is not None and repository_of(there) == project)
+            )
+        )
 
 
 def _instant(entry: Mapping[str, Any]) -> datetime | None:

@@ -25,7 +25,7 @@ _MOST_TOKENS = 10_000
 class HookQuestion:
     """A client's request: its session, the prompt (None when it starts), the limits of size and relevance.
 
-    `known` are the ids of what the session was given already, `began` when it began or was cleared, if that is known, `last` names the session before it in its
+    `known` are the ids of what the session was given already, `began` when it began or was cleared, if that is known, `here` names the sessions that were kept in its
     folder. A session that was not briefed when it started is with its first prompt.
     """
 
@@ -33,7 +33,7 @@ class HookQuestion:
     prompt: str | None
     known: frozenset[str]
     is_briefed: bool
-    last: str | None
+    here: frozenset[str]
     tokens: int
     relevance: float
     began: datetime | None = None
@@ -72,7 +72,7 @@ def find(app: "App", caller: Caller, asked: HookQuestion) -> HookBrief:
     is_briefing = asked.prompt is None or not asked.is_briefed
     if is_briefing:
         start = _services(app).hook_contexts.at_start(
-            caller, asked.last, asked.tokens, session_name(asked.session)
+            caller, asked.here, asked.tokens, session_name(asked.session)
         )
     if asked.prompt is not None:
         hits = _services(app).hook_contexts.before_prompt(

@@ -34,7 +34,7 @@ from minutebook.features.summarizer.worth import (
     telling,
     worth,
 )
-from minutebook.language.sentences import pieces
+from minutebook.language.sentences import pieces, sentences
 from minutebook.services.journal.summary_draft import SummaryDraft
 
 MOST_TURNS = 400
@@ -81,8 +81,8 @@ MOST_FILES, MOST_ERRORS = 4, 3
 """Files and errors that a summary names."""
 
 _ERRORS, _OPEN, _FILES, _RECAP = "Errors met: ", "Open: ", "Files: ", "Recap by the client's model:"
-LINES_OF_FACTS = (_FILES, _ERRORS)
-"""How the lines begin that end a summary and tell no sentence of the session."""
+LINES_OF_FACTS = (_FILES, _ERRORS, _OPEN)
+"""How the lines begin that end a summary: files, errors, open ends."""
 
 _ERROR = re.compile(r"(.+?) \((open|resolved)\)(?:, | and |\.?$)")
 _MESSAGE = re.compile(r"(?<=\w(?:Error|ption)): .*")
@@ -264,12 +264,16 @@ def _of_facts(facts: SessionFacts) -> Iterator[str]:
         yield f"{_ERRORS}{_listed(errors, MOST_ERRORS)}."
 
 
-def open_errors(summary: str) -> list[str]:
-    """Return the errors that a summary made here tells of as open; none of one that is written otherwise."""
-    last = summary.rpartition("\n")[2]
-    if not last.startswith(_ERRORS):
-        return []
-    return [text for text, state in _ERROR.findall(last.removeprefix(_ERRORS)) if state == "open"]
+def open_ends(summary: str) -> list[str]:
+    """Return the open ends and errors that a summary made here tells of; none of one that is written otherwise."""
+    found: list[str] = []
+    for line in summary.splitlines():
+        if line.startswith(_OPEN):
+            found += sentences(line.removeprefix(_OPEN))
+        elif line.startswith(_ERRORS):
+            errors = _ERROR.findall(line.removeprefix(_ERRORS))
+            found += [text for text, state in errors if state == "open"]
+    return found
 
 
 def title(quotes: Sequence[Quote]) -> str:

@@ -170,20 +170,21 @@ def is_about_a_fault(sentence: str) -> bool:
     return _ABOUT[Category.BUGFIX].search(sentence) is not None
 
 
-def says_gone(error: str, text: str) -> bool:
-    """Tell whether a later text says that an error of an earlier session is gone.
+def is_settled(left: str, text: str) -> bool:
+    """Tell whether a later text settles an open end or error of an earlier session.
 
-    It must name the error: its name weighs twice, and half of the weight of its words must be there.
+    It must name it: half of the weight of its words must be there, of which an error's name weighs twice. Of an error it
+    must also say that it is gone.
     """
-    name = _NAMED_ERROR.search(error)
-    weights = dict.fromkeys(word_terms(error), 1)
+    name = _NAMED_ERROR.search(left)
+    weights = dict.fromkeys(word_terms(left), 1)
     if name is not None:
         weights |= dict.fromkeys(word_terms(name[1]), 2)
     terms = set(word_terms(text))
     shared = sum(weight for term, weight in weights.items() if term in terms)
-    return 2 * shared >= sum(weights.values()) > 0 and any(
-        map(_ends_errors, _SENTENCES_OF_ERRORS.split(text))
-    )
+    is_named = 2 * shared >= sum(weights.values()) > 0
+    is_error = name is not None
+    return is_named and (not is_error or any(map(_ends_errors, _SENTENCES_OF_ERRORS.split(text))))
 
 
 def session_facts(turns: Iterable[Turn]) -> SessionFacts:

@@ -123,6 +123,11 @@ class Doors:
                     found.setdefault((memory.organization, memory.id), memory)
         return [(memory, self.voice(memory)) for memory in found.values()]
 
+    def facts(self, caller: Caller) -> list[Memory]:
+        """Return the newest memories of types without a rank of their own that hold now and the caller may see."""
+        types = (MemoryType.SEMANTIC, MemoryType.FACT)
+        return [memory for each in types for memory in self._newest(caller, {"type": each})]
+
     def waiting(self, caller: Caller) -> list[Memory]:
         """Return the memories of `told` that wait for a person, the newest first."""
         waiting = [memory for memory, voice in self.told(caller) if waits(memory, voice)]

@@ -110,10 +110,9 @@ def words_by_age(record: Memory | Decision | Turn, now: datetime, trust: str) ->
 
 def _phrase(record: TextRecord, when: str, trust: str) -> str:
     known = _said_of(record)
-    through = f" through {known['client']}" if known.get("client") else ""
-    phrase = ", ".join(
-        filter(None, (f"{known.get('author', '')}{through}", when, trust, record.id))
-    )
+    author, client = known.get("author", ""), known.get("client", "")
+    by = f"{author} through {client}" if client not in ("", author) else author
+    phrase = ", ".join(filter(None, (by, when, trust, record.id)))
     marks = marks_of(record.text)
     return f"{phrase}; reads as instructions: {' and '.join(marks)}" if marks else phrase
 

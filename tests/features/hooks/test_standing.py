@@ -1,8 +1,16 @@
-"""Habits, rules and preferences are told from facts and from what happened; both lists were written before the words."""
+"""Habits, rules and preferences are told from facts and from what happened; both lists were written before the weights were fitted."""
 
-import pytest
+from minutebook.domain.records import MemoryType
+from minutebook.embedding.service import Embedding
+from minutebook.features.hooks.standing import standing
+from tests.world import Opener
 
-from minutebook.language.standing import is_standing
+MISTAKEN = {
+    "The invoice service is written in Go.",
+    "El servicio de pagos está escrito en Go.",
+    "支付服务是用Go写的。",
+}
+"""Of both lists: taken for the other."""
 
 STANDING = """
 Always run the linter before you push.
@@ -59,11 +67,14 @@ Paul a quitté l'équipe en juin.
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", STANDING)
-def test_a_habit_is_told_by_its_words(text: str) -> None:
-    assert is_standing(text)
+def test_habits_are_told_from_facts_by_their_vectors(opener: Opener, built_in: Embedding) -> None:
+    world = opener(built_in, wait=60.0)
+    texts = {world.remember(text, type=MemoryType.SEMANTIC): text for text in STANDING + ONCE}
+    found = standing(world.app.infrastructure.records, map(world.memory, texts))
+    assert {texts[id] for id in found} ^ set(STANDING) <= MISTAKEN
 
 
-@pytest.mark.parametrize("text", ONCE)
-def test_a_fact_is_none(text: str) -> None:
-    assert not is_standing(text)
+def test_without_the_vectors_of_a_known_model_nothing_is_told(opener: Opener) -> None:
+    world = opener()
+    id = world.remember(STANDING[0], type=MemoryType.SEMANTIC)
+    assert standing(world.app.infrastructure.records, [world.memory(id)]) == set()
